@@ -1,0 +1,1 @@
+"""The wire: framing, errors, clients and the socket server."""

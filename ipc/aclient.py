@@ -1,0 +1,206 @@
+"""Owns the asyncio client: many requests in flight on one connection, for tests, tools and the HTTP face."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
+from types import TracebackType
+from typing import Any, Self, cast
+
+from .client import KEPT_EVENTS, MAX_MSGID
+from .errors import TIMEOUT, RpcError
+from .paths import check_socket
+from .protocol import (
+    Decoder,
+    Message,
+    Notification,
+    ProtocolError,
+    Response,
+    encode_notification,
+    encode_request,
+)
+
+CLOSE_S = 1.0
+"""How long `close` waits for the daemon to take what was already sent."""
+
+
+class AsyncClient(asyncio.Protocol):
+    """One connection to the daemon, made by `connect`. Times are in seconds; None waits for ever.
+
+    Use it as `async with await AsyncClient.connect(path) as client:`. When the daemon goes away, every call
+    in flight and every later one raises `ConnectionError`, and `events` ends.
+    """
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._transport: asyncio.Transport | None = None
+        self._decoder = Decoder()
+        self._msgid = 0
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._events: deque[dict[str, Any]] = deque()
+        self._lost_events = 0
+        self._event_arrived = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._lost: asyncio.Future[None] = loop.create_future()
+        self._broken: Exception | None = None
+
+    @classmethod
+    async def connect(cls, path: str, timeout: float | None = 5.0) -> Self:  # noqa: ASYNC109 - as in call
+        """Connect to a socket after checking that it and its folder are the user's alone.
+
+        Raises `FileNotFoundError` or `ConnectionRefusedError` where no daemon listens, `TimeoutError` where
+        it doesn't accept in time, `PathError` where another user could be listening.
+        """
+        check_socket(path)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.setblocking(False)
+            async with asyncio.timeout(timeout):
+                await _connect(connection, path)
+                _, client = await asyncio.get_running_loop().create_unix_connection(cls, sock=connection)
+        except BaseException:
+            connection.close()
+            raise
+        return client
+
+    async def call(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - here it ends in an RpcError
+    ) -> Any:
+        """Send a request and return its result; calls may overlap and end in any order.
+
+        Raises `RpcError` for an error reply, and with the code `timeout` when none came in time;
+        `ConnectionError` when the daemon is gone; `ProtocolError` when it isn't one.
+        """
+        self._msgid = msgid = self._msgid % MAX_MSGID + 1
+        frame = encode_request(msgid, method, params)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._send(frame)
+                self._waiting[msgid] = reply = self._loop.create_future()
+                return await reply
+        except TimeoutError as error:
+            raise RpcError(TIMEOUT, f"the daemon didn't answer {method} within {timeout} s") from error
+        finally:
+            self._waiting.pop(msgid, None)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send a notification; waits only while the daemon doesn't read. Raises `ConnectionError`."""
+        await self._send(encode_notification(method, params))
+
+    async def events(self) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the events after a Subscribe, as they come, until the connection ends.
+
+        At most `KEPT_EVENTS` wait here; then the oldest are dropped and announced as the daemon announces its
+        own: `{"topic": "lost", "data": {"count": n}}`.
+        """
+        while True:
+            if self._lost_events:
+                count, self._lost_events = self._lost_events, 0
+                yield {"topic": "lost", "data": {"count": count}}
+            elif self._events:
+                yield self._events.popleft()
+            elif self._lost.done():
+                return
+            else:
+                self._event_arrived.clear()
+                await self._event_arrived.wait()
+
+    async def close(self) -> None:
+        """Close the connection after what was sent has left; closing twice does nothing."""
+        if self._transport is None:
+            return
+        self._transport.close()
+        await asyncio.wait([self._lost], timeout=CLOSE_S)
+        if not self._lost.done():
+            self._transport.abort()
+            await self._lost
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport; called by the loop."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by class
+        self._writable.set()
+
+    def data_received(self, data: bytes) -> None:
+        """Hand each message to who waits for it; called by the loop."""
+        self._decoder.feed(data)
+        try:
+            while (message := self._decoder.next_message()) is not None:
+                self._take(message)
+        except ProtocolError as error:
+            self._broken = error
+            assert self._transport is not None
+            self._transport.abort()
+
+    def pause_writing(self) -> None:
+        """Make senders wait; called by the loop when the daemon doesn't read."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Let senders go on; called by the loop."""
+        self._writable.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Fail every call in flight and end the events; called by the loop."""
+        if self._broken is None:
+            self._broken = ConnectionResetError("the connection to the daemon is closed")
+        for reply in self._waiting.values():
+            if not reply.done():
+                reply.set_exception(self._broken)
+        self._waiting.clear()
+        self._lost.set_result(None)
+        self._event_arrived.set()
+        self._writable.set()
+
+    async def _send(self, frame: bytes) -> None:
+        while not self._writable.is_set():  # again for each: the first to go on may have filled the buffer
+            await self._writable.wait()
+        if self._broken is not None:
+            raise self._broken
+        assert self._transport is not None
+        if self._transport.is_closing():
+            raise ConnectionResetError("the connection to the daemon is closed")
+        self._transport.write(frame)
+
+    def _take(self, message: Message) -> None:
+        if isinstance(message, Response):
+            reply = self._waiting.pop(message.msgid, None)
+            if reply is None or reply.done():
+                return  # its caller gave up
+            if message.error is None:
+                reply.set_result(message.result)
+            else:
+                reply.set_exception(RpcError.from_map(message.error))
+        elif isinstance(message, Notification) and message.method == "event":
+            if len(self._events) == KEPT_EVENTS:
+                self._events.popleft()
+                self._lost_events += 1
+            self._events.append(message.params)
+            self._event_arrived.set()
+
+
+async def _connect(connection: socket.socket, path: str) -> None:
+    """Connect, waiting while the daemon's queue of new connections is full: then Linux says EAGAIN at once.
+
+    The loop's own sock_connect takes that for "in progress" and goes on with a socket that isn't connected.
+    """
+    pause = 0.001
+    while True:
+        try:
+            return connection.connect(path)
+        except BlockingIOError:
+            await asyncio.sleep(pause)
+        pause = min(pause * 2, 0.05)

@@ -1,0 +1,371 @@
+"""Owns the blocking client and the start of a daemon where none runs; imports stdlib and this folder only.
+
+A hook pays for every import here, so there is no asyncio, and subprocess is imported when a daemon is
+started.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections import deque
+
+from .errors import TIMEOUT, DaemonUnavailable, RpcError
+from .paths import (
+    check_socket,
+    find_socket,
+    log_file,
+    private_folder,
+    read_daemon_info,
+    start_lock_file,
+    state_folder,
+)
+from .protocol import Decoder, Notification, Response, encode_notification, encode_request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from subprocess import Popen
+    from types import TracebackType
+    from typing import Any, Final, Self
+
+    from .protocol import Message
+
+READ_BYTES: Final = 64 * 1024
+"""At most this much is read at once: a usual reply of 30 KB whole, and below malloc's threshold for mmap."""
+
+KEPT_EVENTS: Final = 1000
+"""Events that arrive during a `call` and are kept for `events`; then the oldest are dropped and counted."""
+
+MAX_MSGID: Final = 2**32 - 1
+"""msgids count up to here and start again: MessagePack-RPC gives them 32 bits."""
+
+
+class Client:
+    """One connection to the daemon, for one thread. Times are in seconds; None waits for ever.
+
+    A connection that broke or whose request could not be sent whole is closed: later calls raise
+    `ConnectionError`.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket: socket.socket | None = connection
+        self._decoder = Decoder()
+        self._msgid = 0
+        self._events: deque[dict[str, Any]] = deque()
+        self._lost_events = 0
+
+    @classmethod
+    def connect(cls, path: str, timeout: float | None = 5.0) -> Client:
+        """Connect to a socket after checking that it and its folder are the user's alone.
+
+        Raises `FileNotFoundError` or `ConnectionRefusedError` where no daemon listens, `TimeoutError` where
+        it doesn't accept in time, `PathError` where another user could be listening.
+        """
+        check_socket(path)
+        deadline = _deadline(timeout)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            _connect(connection, path, deadline)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection)
+
+    def call(self, method: str, params: Mapping[str, Any] | None = None, timeout: float | None = None) -> Any:
+        """Send a request and return its result.
+
+        Raises `RpcError` for an error reply, and with the code `timeout` when none came in time (the
+        connection stays usable: a late reply is dropped); `ConnectionError` when the daemon is gone;
+        `ProtocolError` when it isn't one.
+        """
+        deadline = _deadline(timeout)
+        self._msgid = msgid = self._msgid % MAX_MSGID + 1
+        self._send(encode_request(msgid, method, params), deadline)
+        try:
+            while True:
+                message = self._receive(deadline)
+                if isinstance(message, Response) and message.msgid == msgid:
+                    break
+                self._keep_event(message)
+        except TimeoutError as error:
+            raise RpcError(TIMEOUT, f"the daemon didn't answer {method} within {timeout} s") from error
+        if message.error is not None:
+            raise RpcError.from_map(message.error)
+        return message.result
+
+    def notify(
+        self, method: str, params: Mapping[str, Any] | None = None, timeout: float | None = None
+    ) -> None:
+        """Send a notification. Raises `ConnectionError`, or `RpcError` with the code `timeout`."""
+        self._send(encode_notification(method, params), _deadline(timeout))
+
+    def events(self, timeout: float | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the events after a Subscribe, as they come, until the daemon closes the connection.
+
+        Raises `TimeoutError` when none comes for `timeout` seconds. Events dropped on this side are announced
+        as the daemon announces its own: `{"topic": "lost", "data": {"count": n}}`.
+        """
+        while True:
+            if self._lost_events:
+                count, self._lost_events = self._lost_events, 0
+                yield {"topic": "lost", "data": {"count": count}}
+            if self._events:
+                yield self._events.popleft()
+                continue
+            try:
+                message = self._receive(_deadline(timeout))
+            except ConnectionError:
+                return
+            self._keep_event(message)
+
+    def close(self) -> None:
+        """Close the connection; closing twice does nothing."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send(self, frame: bytes, deadline: float | None) -> None:
+        connection = self._connection()
+        try:
+            connection.settimeout(_remaining(deadline))
+            connection.sendall(frame)
+        except TimeoutError as error:
+            self.close()  # half a frame may be on its way
+            raise RpcError(TIMEOUT, "the daemon didn't read the request in time") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _receive(self, deadline: float | None) -> Message:
+        connection = self._connection()
+        while True:
+            try:
+                message = self._decoder.next_message()
+                if message is not None:
+                    return message
+                connection.settimeout(_remaining(deadline))
+                data = connection.recv(READ_BYTES)
+                if not data:
+                    raise ConnectionResetError("the daemon closed the connection")
+            except TimeoutError:
+                raise
+            except Exception:
+                self.close()
+                raise
+            self._decoder.feed(data)
+
+    def _connection(self) -> socket.socket:
+        if self._socket is None:
+            raise ConnectionResetError("the connection to the daemon is closed")
+        return self._socket
+
+    def _keep_event(self, message: Message) -> None:
+        if isinstance(message, Notification) and message.method == "event":
+            if len(self._events) == KEPT_EVENTS:
+                self._events.popleft()
+                self._lost_events += 1
+            self._events.append(message.params)
+
+
+def ensure_daemon(
+    explicit: str | None,
+    environ: Mapping[str, str],
+    timeout: float = 10.0,
+    command: Sequence[str] | None = None,
+) -> Client:
+    """Connect to the user's daemon, starting it if none runs; wait for it at most `timeout` seconds.
+
+    Of many callers at once, one starts it under `start.lock` and the others wait for it. `explicit` is a
+    socket that the user named: for that one (or `$FOVEAL_SOCKET`) no daemon is started. `command` is what
+    starts one in the foreground, `foveal up --foreground` unless given. With a timeout of 0 it is started and
+    not waited for. Raises `DaemonUnavailable` with the reason and the end of the log, or `PathError`.
+    """
+    deadline = time.monotonic() + timeout
+    client = _try_connect(explicit, environ, deadline)
+    if client is not None:
+        return client
+    found = find_socket(explicit, environ)
+    if found.explicit:
+        raise DaemonUnavailable(
+            f"no daemon listens on {found.path}; start one there: foveal up --socket {found.path}"
+        )
+    return _start_or_wait(environ, deadline, command or _default_command())
+
+
+def daemon_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a daemon: that of its first client without what belongs to a project.
+
+    A daemon serves every project of the user; what git hooks, virtual environments and agents set for one of
+    them must not reach the others.
+    """
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in _PROJECT_VARIABLES and not name.startswith(_PROJECT_PREFIXES)
+    }
+
+
+_PROJECT_VARIABLES: Final = frozenset(
+    ("PWD", "OLDPWD", "INIT_CWD", "VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "CLAUDE_PROJECT_DIR")
+)
+_PROJECT_PREFIXES: Final = ("GIT_", "DIRENV_", "npm_")
+
+_FIRST_PAUSE_S: Final = 0.005
+_LAST_PAUSE_S: Final = 0.1
+"""Between two looks for the daemon's socket, growing by half: a start takes from 200 ms to seconds."""
+
+_LOG_TAIL_BYTES: Final = 2000
+
+
+def _start_or_wait(environ: Mapping[str, str], deadline: float, command: Sequence[str]) -> Client:
+    state = private_folder(state_folder(environ))
+    log = log_file(state)
+    lock = os.open(start_lock_file(state), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    child: Popen[bytes] | None = None
+    log_start, pause = 0, _FIRST_PAUSE_S
+    try:
+        while True:
+            won = child is None and _try_lock(lock)
+            client = _try_connect(
+                None, environ, deadline
+            )  # after the lock: its last holder may have succeeded
+            if client is not None:
+                return client
+            if won:
+                child, log_start = _spawn(command, environ, log)
+            elif child is not None and child.poll() is not None and not _other_daemon(state, child.pid):
+                raise DaemonUnavailable(
+                    f"the daemon ended with status {child.returncode} as soon as it was started; "
+                    f"try: foveal doctor{_tail(log, log_start)}"
+                )
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise DaemonUnavailable(
+                    f"the daemon was started and doesn't answer yet; try again, or: foveal doctor; log: {log}"
+                )
+            time.sleep(min(pause, left))
+            pause = min(pause * 1.5, _LAST_PAUSE_S)
+    finally:
+        os.close(lock)
+        if child is not None and child.returncode is None:
+            _disown(child)
+
+
+def _spawn(command: Sequence[str], environ: Mapping[str, str], log: str) -> tuple[Popen[bytes], int]:
+    """Start a daemon; return its process and the length that the log had before."""
+    from subprocess import DEVNULL, Popen
+
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        child = Popen(  # noqa: S603 - the caller's command or our own, without a shell
+            command,
+            stdin=DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd="/",
+            env=daemon_environment(environ),
+            close_fds=True,
+            start_new_session=True,
+        )
+        return child, os.fstat(output).st_size
+    except OSError as error:
+        raise DaemonUnavailable(f"the daemon can't be started: {error}") from error
+    finally:
+        os.close(output)
+
+
+def _disown(child: Popen[bytes]) -> None:
+    """Let a daemon outlive this process, and reap it if this process is the one that lives longer."""
+    from threading import Thread
+
+    Thread(target=child.wait, name="foveal daemon's end", daemon=True).start()
+
+
+def _default_command() -> list[str]:
+    import sys
+
+    return [sys.executable, "-m", "foveal", "up", "--foreground"]
+
+
+def _try_connect(explicit: str | None, environ: Mapping[str, str], deadline: float) -> Client | None:
+    """Connect to the socket as it is to be found now; None if nobody listens there."""
+    path = find_socket(explicit, environ).path
+    try:
+        return Client.connect(path, max(deadline - time.monotonic(), _LAST_PAUSE_S))
+    except (FileNotFoundError, ConnectionRefusedError):
+        return None
+    except TimeoutError as error:
+        raise DaemonUnavailable(
+            f"the daemon at {path} accepts no connections; try: foveal restart"
+        ) from error
+
+
+def _try_lock(descriptor: int) -> bool:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _other_daemon(state: str, pid: int) -> bool:
+    """Whether daemon.json names a living process other than `pid`: one that won the daemon's own lock."""
+    info = read_daemon_info(state)
+    if info is None or info.pid == pid:
+        return False
+    try:
+        os.kill(info.pid, 0)
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _tail(log: str, start: int) -> str:
+    """Return what the log gained since `start`, its last lines; empty where it gained nothing."""
+    try:
+        with open(log, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(min(start, size), size - _LOG_TAIL_BYTES))
+            text = file.read().decode(errors="replace").strip()
+    except OSError:
+        return ""
+    return f"\n{text}" if text else ""
+
+
+def _connect(connection: socket.socket, path: str, deadline: float | None) -> None:
+    """Connect, waiting while the daemon's queue of new connections is full: Linux says EAGAIN at once."""
+    pause = 0.001
+    while True:
+        connection.settimeout(_remaining(deadline))
+        try:
+            return connection.connect(path)
+        except BlockingIOError:
+            left = _remaining(deadline)
+        time.sleep(pause if left is None else min(pause, left))
+        pause = min(pause * 2, 0.05)
+
+
+def _deadline(timeout: float | None) -> float | None:
+    return None if timeout is None else time.monotonic() + timeout
+
+
+def _remaining(deadline: float | None) -> float | None:
+    """Return the seconds left, never 0: that is non-blocking. Raises `TimeoutError` when none are."""
+    if deadline is None:
+        return None
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("the time for this request is over")
+    return left

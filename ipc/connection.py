@@ -1,0 +1,358 @@
+"""Owns one client's connection: dispatch, back-pressure, events; knows no method and no other connection."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from .errors import BUSY, INTERNAL, RpcError
+from .protocol import (
+    Decoder,
+    InvalidRequest,
+    Message,
+    Notification,
+    ProtocolError,
+    Request,
+    encode_error,
+    encode_notification,
+    encode_response,
+)
+
+Handler = Callable[["Connection", str, dict[str, Any]], Any]
+"""Answers a method: returns its result, or an awaitable of it. A result that is there is written at once; an
+awaitable becomes a task, and is cancelled when the connection is lost: shield what others wait for too."""
+
+ToError = Callable[[Exception], RpcError | None]
+"""Turns an exception that was raised on purpose into its error; None for every other."""
+
+LogError = Callable[[BaseException, str], None]
+"""Takes an exception that nobody foresaw, and the method in which it was raised. Called once for each."""
+
+TURN_MESSAGES = 64
+"""Messages of one connection that are answered before the others get their turn: a few ms at the most."""
+
+JOIN_BYTES = 64 * 1024
+"""Replies to pipelined requests are joined into one write up to this size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one connection may take. Beyond it the daemon waits: it reads no further, and refuses nothing."""
+
+    requests_in_flight: int = 256
+    events_queued: int = 1000
+    write_buffer_bytes: int = 256 * 1024
+    linger_s: float = 5.0
+    """How long a connection that is being closed may take to read what was written to it."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """The server's running counts, shared by its connections; explained in ServerStatistics."""
+
+    accepted: int = 0
+    refused: int = 0
+    requests: int = 0
+    notifications: int = 0
+    errors: int = 0
+    protocol_errors: int = 0
+    events_sent: int = 0
+    events_lost: int = 0
+    received_bytes: int = 0
+    sent_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a connection needs of its server."""
+
+    handler: Handler
+    rpc_error: Callable[[Exception, str], RpcError]
+    log_error: LogError
+    limits: Limits
+    tasks: asyncio.TaskGroup
+    counts: Counts
+    enter: Callable[[Connection, socket.socket], bool]
+    leave: Callable[[Connection], None]
+
+
+class Connection(asyncio.Protocol):
+    """One client. Handlers may `publish` to it and ask to be told `when_lost`; the rest is the server's."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+        self._counts = serving.counts
+        self._decoder = Decoder()
+        self._transport: asyncio.Transport | None = None
+        self.running: dict[asyncio.Task[None], None] = {}
+        """The requests in flight, oldest first."""
+        self._when_lost: list[Callable[[Connection], None]] = []
+        self._events: deque[bytes] = deque()
+        self._lost_events = 0
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self._reading = True
+        self._answering = False
+        self._turn_over = False
+        self._peer_is_slow = False
+        self._stopped = False
+        self._cancelled = False
+        self._linger: asyncio.TimerHandle | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more can be sent."""
+        return self._transport is None
+
+    def publish(self, event: Mapping[str, Any]) -> None:
+        """Send the notification `[2, "event", [event]]`. Never waits: see `publish_frame`."""
+        self.publish_frame(encode_event(event))
+
+    def publish_frame(self, frame: bytes) -> None:
+        """Send an event that `encode_event` packed, once for all subscribers. Never waits and never fails.
+
+        While the peer doesn't read, events queue up to `events_queued`; then the oldest are dropped, and the
+        peer is told how many before the next one: `{"topic": "lost", "data": {"count": n}}`.
+        """
+        if self._transport is None or self._stopped:
+            return
+        if self._peer_is_slow or self._events:
+            if len(self._events) >= self._serving.limits.events_queued:
+                self._events.popleft()
+                self._lost_events += 1
+                self._counts.events_lost += 1
+            self._events.append(frame)
+        else:
+            self._counts.events_sent += 1
+            self._send(frame)
+
+    def when_lost(self, callback: Callable[[Connection], None]) -> None:
+        """Call back once when the connection is gone, at once if it is; used to end subscriptions."""
+        if self._transport is None:
+            callback(self)
+        else:
+            self._when_lost.append(callback)
+
+    def stop(self) -> None:
+        """Read and start nothing more; what runs goes on."""
+        self._stopped = True
+        self._steer()
+
+    def cancel(self) -> None:
+        """Cancel what runs; while the connection stands, each is answered with `busy`."""
+        self._cancelled = True
+        for task in list(self.running):
+            task.cancel()
+
+    def close(self) -> None:
+        """Close after the peer has read what was written, or after the linger time."""
+        if self._transport is None:
+            return
+        self._stopped = True
+        self._flush()
+        self._transport.close()
+        if self._linger is None:
+            loop = asyncio.get_running_loop()
+            self._linger = loop.call_later(self._serving.limits.linger_s, self._transport.abort)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Admit the peer, or close before a byte of it is read; called by the loop."""
+        stream = cast("asyncio.Transport", transport)  # uvloop's is none by class
+        if not self._serving.enter(self, stream.get_extra_info("socket")):
+            self._stopped = True
+            stream.abort()
+            return
+        self._transport = stream
+        stream.set_write_buffer_limits(high=self._serving.limits.write_buffer_bytes)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes and answer what is whole; called by the loop."""
+        if self._stopped:
+            return
+        self._counts.received_bytes += len(data)
+        self._decoder.feed(data)
+        self._answer()
+
+    def pause_writing(self) -> None:
+        """Note that the peer doesn't read its replies: nothing more is read from it; called by the loop."""
+        self._peer_is_slow = True
+        self._steer()
+
+    def resume_writing(self) -> None:
+        """Send the events that waited, then go on answering; called by the loop."""
+        self._peer_is_slow = False
+        self._send_events()
+        self._answer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel what the peer still waited for; called by the loop.
+
+        A peer that only closed its sending side is gone too: a hang-up looks the same from here.
+        """
+        if self._transport is None:
+            return
+        self._transport = None
+        self._stopped = True
+        if self._linger is not None:
+            self._linger.cancel()
+        self._events.clear()
+        self._out.clear()
+        self.cancel()
+        self._serving.leave(self)
+        callbacks, self._when_lost = self._when_lost, []
+        for callback in callbacks:
+            callback(self)
+
+    def _may_answer(self) -> bool:
+        full = len(self.running) >= self._serving.limits.requests_in_flight
+        return not (full or self._peer_is_slow or self._stopped)
+
+    def _answer(self) -> None:
+        """Answer the messages that are here, as long as the limits and the turn allow."""
+        if self._answering or self._turn_over:
+            return
+        self._answering = True
+        try:
+            self._take_turn()
+        except ProtocolError as error:
+            self._refuse(error)
+        finally:
+            self._answering = False
+        self._flush()
+        self._steer()
+
+    def _take_turn(self) -> None:
+        answered = 0
+        while self._may_answer():
+            if answered == TURN_MESSAGES:
+                self._turn_over = True
+                asyncio.get_running_loop().call_soon(self._next_turn)
+                return
+            message = self._decoder.next_message()
+            if message is None:
+                return
+            answered += 1
+            self._dispatch(message)
+
+    def _next_turn(self) -> None:
+        self._turn_over = False
+        self._answer()
+
+    def _steer(self) -> None:
+        """Read from the peer if and only if what it sends can be answered now."""
+        if self._transport is None or self._transport.is_closing() or self._answering:
+            return
+        reading = self._may_answer() and not self._turn_over
+        if reading != self._reading:
+            self._reading = reading
+            if reading:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _dispatch(self, message: Message) -> None:
+        if isinstance(message, Request):
+            self._counts.requests += 1
+            self._handle(message.msgid, message.method, message.params)
+        elif isinstance(message, Notification):
+            self._counts.notifications += 1
+            self._handle(None, message.method, message.params)
+        elif isinstance(message, InvalidRequest):
+            self._counts.requests += 1
+            self._reply_error(message.msgid, RpcError.from_map(message.error))
+        # A response answers nothing here, since the daemon asks nothing: like an unknown field it is ignored.
+
+    def _handle(self, msgid: int | None, method: str, params: dict[str, Any]) -> None:
+        try:
+            result = self._serving.handler(self, method, params)
+        except Exception as error:  # noqa: BLE001 - the one place where a handler's exceptions become replies
+            self._reply_error(msgid, self._serving.rpc_error(error, method))
+            return
+        if hasattr(result, "__await__"):
+            task = self._serving.tasks.create_task(self._wait(msgid, method, result))
+            self.running[task] = None
+            task.add_done_callback(self._ended)
+        else:
+            self._reply(msgid, method, result)
+
+    async def _wait(self, msgid: int | None, method: str, result: Awaitable[Any]) -> None:
+        try:
+            value = await result
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if self._cancelled:
+                self._reply_error(msgid, RpcError(BUSY, f"the daemon stopped during {method}; ask it again"))
+                raise
+            if task is not None and task.cancelling():
+                raise
+            # Something that the handler waited for was cancelled by others: that is no end of this request.
+            self._reply_error(msgid, self._serving.rpc_error(RuntimeError(f"cancelled: {error}"), method))
+        except Exception as error:  # noqa: BLE001 - as in _handle
+            self._reply_error(msgid, self._serving.rpc_error(error, method))
+        else:
+            self._reply(msgid, method, value)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self.running[task]
+        if not self._reading:
+            self._answer()
+
+    def _reply(self, msgid: int | None, method: str, result: Any) -> None:
+        if msgid is None or self._transport is None:
+            return
+        try:
+            frame = encode_response(msgid, result)
+        except RpcError as error:
+            if error.code == INTERNAL:
+                self._serving.log_error(error, method)
+            self._reply_error(msgid, error)
+        else:
+            self._send(frame)
+
+    def _reply_error(self, msgid: int | None, error: RpcError) -> None:
+        if self._transport is None:
+            return
+        self._counts.errors += 1
+        if msgid is not None:
+            self._send(encode_error(msgid, error))
+
+    def _refuse(self, error: ProtocolError) -> None:
+        """End a connection whose bytes can't be read any further, with the one error that it gets."""
+        self._counts.protocol_errors += 1
+        if error.msgid is not None:
+            self._reply_error(error.msgid, RpcError(error.code, str(error)))
+        self.close()
+
+    def _send(self, frame: bytes) -> None:
+        if self._transport is None:
+            return
+        self._counts.sent_bytes += len(frame)
+        if not self._answering:
+            self._transport.write(frame)
+            return
+        self._out.append(frame)
+        self._out_bytes += len(frame)
+        if self._out_bytes >= JOIN_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._out and self._transport is not None:
+            frames, self._out, self._out_bytes = self._out, [], 0
+            self._transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+
+    def _send_events(self) -> None:
+        while self._events and not self._peer_is_slow:
+            if self._lost_events:
+                count, self._lost_events = self._lost_events, 0
+                self._send(encode_event({"topic": "lost", "data": {"count": count}}))
+            self._counts.events_sent += 1
+            self._send(self._events.popleft())
+
+
+def encode_event(event: Mapping[str, Any]) -> bytes:
+    """Pack the notification `[2, "event", [event]]`, for `publish_frame`. Raises `RpcError`."""
+    return encode_notification("event", event)

@@ -1,0 +1,107 @@
+"""Owns the listening socket: its path, its owner, the identity of its peers; reads and writes nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import stat
+import struct
+import sys
+
+from .paths import check_length, private_folder
+
+
+class SocketInUse(Exception):
+    """Another process listens on the socket. `pid` is its process id where the system tells it, else 0."""
+
+    def __init__(self, path: str, pid: int) -> None:
+        super().__init__(
+            f"a daemon{f' (pid {pid})' if pid else ''} already listens on {path}; stop it with: foveal down"
+        )
+        self.pid = pid
+
+
+def bind(path: str) -> socket.socket:
+    """Return a socket bound to a path, in a private folder, 0600 from birth; `Server.start` listens on it.
+
+    The caller holds the daemon's lock. A stale socket there is replaced. Raises `SocketInUse` if somebody
+    listens on it (a daemon with another state folder), `PathError` for an unsafe folder or a path that is too
+    long, `FileExistsError` if it is anything but a socket.
+    """
+    check_length(path)
+    private_folder(os.path.dirname(os.path.abspath(path)))
+    _remove_stale(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o177)
+    try:
+        listener.bind(path)
+    except BaseException:
+        listener.close()
+        raise
+    finally:
+        os.umask(mask)
+    return listener
+
+
+def remove_socket(path: str) -> None:
+    """Remove a socket's path if it is one, and nothing else. The caller holds the daemon's lock."""
+    try:
+        if stat.S_ISSOCK(os.lstat(path).st_mode):
+            os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
+def raise_file_limit() -> int:
+    """Raise the limit of open files as far as the system lets us, and return it: a connection takes one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = hard
+    if sys.platform == "darwin":
+        wanted = min(hard, _MACOS_OPEN_MAX) if hard != resource.RLIM_INFINITY else _MACOS_OPEN_MAX
+    if soft != wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
+
+
+def read_peer_uid(peer: socket.socket) -> int:
+    """Return the user id of the process that made the connection. Raises `OSError` if it is gone."""
+    return _credentials(peer)[1]
+
+
+_MACOS_OPEN_MAX = 10240
+"""macOS refuses a soft limit above OPEN_MAX, whatever the hard one says (setrlimit(2))."""
+
+_MACOS_SOL_LOCAL = 0
+_MACOS_LOCAL_PEERCRED = 1
+_MACOS_XUCRED_BYTES = 76
+"""struct xucred of sys/ucred.h: a version, the uid, a count and 16 groups."""
+
+
+def _credentials(peer: socket.socket) -> tuple[int, int]:
+    """Return pid and uid of a socket's peer; the pid is 0 on macOS, which doesn't tell it here."""
+    if sys.platform == "darwin":
+        credentials = peer.getsockopt(_MACOS_SOL_LOCAL, _MACOS_LOCAL_PEERCRED, _MACOS_XUCRED_BYTES)
+        return 0, struct.unpack_from("II", credentials)[1]
+    credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
+    pid, uid, _ = struct.unpack("iII", credentials)
+    return pid, uid
+
+
+def _remove_stale(path: str) -> None:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(status.st_mode):
+        raise FileExistsError(f"{path} is there and is no socket; move it away, or choose another --socket")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(path)
+        except BlockingIOError:
+            raise SocketInUse(path, 0) from None  # it listens, and its queue is full
+        except ConnectionRefusedError:
+            os.unlink(path)
+            return
+        raise SocketInUse(path, _credentials(probe)[0])

@@ -1,0 +1,421 @@
+"""Owns MessagePack-RPC framing, bytes in and messages out; never touches a socket.
+
+The only part that knows msgpack. A frame is first measured, then decoded. Measuring builds nothing, so what a
+peer claims (a string of 1 GB, a list of 100 million) costs no memory until its bytes are here, and they never
+are: the claim is refused at the header. msgpack measures frames that lie whole in one feed; the scanner here
+measures those that don't, as far as they have come.
+"""
+
+from __future__ import annotations
+
+from math import copysign, inf
+
+import msgpack  # type: ignore[import-untyped] # it ships no types
+
+from .errors import INTERNAL, INVALID_PARAMS, TOO_LARGE, RpcError
+from .record import Record, set_field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Final
+
+PROTOCOL_VERSION: Final = 1
+MAX_FRAME_BYTES: Final = 16 * 1024 * 1024
+
+REQUEST: Final = 0
+RESPONSE: Final = 1
+NOTIFICATION: Final = 2
+
+
+class ProtocolError(Exception):
+    """The peer broke the protocol: nothing after this point of the stream can be read.
+
+    `code` is `too_large` for a frame above the limit, else `invalid_params`. `msgid` is that of the request
+    in which it happened, or None where the bytes don't tell it.
+    """
+
+    def __init__(self, message: str, msgid: int | None = None, code: str = INVALID_PARAMS) -> None:
+        super().__init__(message)
+        self.msgid = msgid
+        self.code = code
+
+
+class Request(Record):
+    """`[0, msgid, method, [params]]`: to be answered by a response with the same `msgid` (0 to 2**64 - 1)."""
+
+    __slots__ = ("msgid", "method", "params")  # noqa: RUF023 - the order is the constructor's
+    msgid: int
+    method: str
+    params: dict[str, Any]
+
+    def __init__(self, msgid: int, method: str, params: dict[str, Any]) -> None:
+        set_field(self, "msgid", msgid)
+        set_field(self, "method", method)
+        set_field(self, "params", params)
+
+
+class Response(Record):
+    """`[1, msgid, error, result]`. `error` is None or a map `{code, message, data?}`."""
+
+    __slots__ = ("msgid", "error", "result")  # noqa: RUF023 - the order is the constructor's
+    msgid: int
+    error: dict[str, Any] | None
+    result: Any
+
+    def __init__(self, msgid: int, error: dict[str, Any] | None, result: Any) -> None:
+        set_field(self, "msgid", msgid)
+        set_field(self, "error", error)
+        set_field(self, "result", result)
+
+
+class Notification(Record):
+    """`[2, method, [params]]`: never answered."""
+
+    __slots__ = ("method", "params")
+    method: str
+    params: dict[str, Any]
+
+    def __init__(self, method: str, params: dict[str, Any]) -> None:
+        set_field(self, "method", method)
+        set_field(self, "params", params)
+
+
+class InvalidRequest(Record):
+    """A well-framed request whose content can't be used; the stream goes on after it.
+
+    It is answered with `error`, an `invalid_params` map. `msgid` is None for a notification: not answered.
+    """
+
+    __slots__ = ("msgid", "error")  # noqa: RUF023 - the order is the constructor's
+    msgid: int | None
+    error: dict[str, Any]
+
+    def __init__(self, msgid: int | None, error: dict[str, Any]) -> None:
+        set_field(self, "msgid", msgid)
+        set_field(self, "error", error)
+
+
+Message = Request | Response | Notification | InvalidRequest
+
+
+class Decoder:
+    """Turns a byte stream into messages: `feed` what arrived, then call `next_message` until it gives None.
+
+    Holds at most one partial frame of `max_frame_bytes` and what was fed and not yet asked for. After a
+    `ProtocolError` it is dead and raises the same error again.
+    """
+
+    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._error: ProtocolError | None = None
+        self._chunk = b""
+        self._start = 0
+        self._measure: msgpack.Unpacker | None = None
+        self._partial = bytearray()
+        self._position = 0
+        self._owed = 1
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the stream, any number of them."""
+        if self._partial:
+            self._partial += data
+        elif self._start < len(self._chunk):
+            self._load(self._chunk[self._start :] + data)
+        else:
+            self._load(data)
+
+    def next_message(self) -> Message | None:
+        """Return the next whole message, or None when more bytes are needed. Raises `ProtocolError`."""
+        if self._error is not None:
+            raise self._error
+        try:
+            frame = self._next_frame()
+            return None if frame is None else _to_message(frame)
+        except ProtocolError as error:
+            self._error = error
+            self._load(b"")
+            self._partial = bytearray()
+            raise
+
+    def _load(self, chunk: bytes) -> None:
+        self._chunk = chunk
+        self._start = 0
+        self._measure = None
+
+    def _next_frame(self) -> bytes | None:
+        if not self._partial and self._start < len(self._chunk):
+            frame = self._whole_frame()
+            if frame is not None:
+                return frame
+            self._partial += memoryview(self._chunk)[self._start :]
+            self._position, self._owed = 0, 1
+            self._load(b"")
+        if not self._partial:
+            return None
+        end = self._scan()
+        if end is None:
+            return None
+        frame = bytes(memoryview(self._partial)[:end])
+        rest = bytes(memoryview(self._partial)[end:])
+        self._partial = bytearray()
+        self._load(rest)
+        return frame
+
+    def _whole_frame(self) -> bytes | None:
+        """Return the next frame of the chunk if all of it is there and msgpack can measure it."""
+        if self._measure is None:
+            self._measure = msgpack.Unpacker(max_buffer_size=0)
+            self._measure.feed(self._chunk)
+        try:
+            self._measure.skip()
+        except (msgpack.OutOfData, ValueError, RecursionError):  # not msgpack, or too deep for its stack
+            return None
+        start, end = self._start, self._measure.tell()
+        frame = self._chunk[start:end]
+        if len(frame) > self._max_frame_bytes:
+            raise self._too_large(frame, len(frame))
+        if end == len(self._chunk):
+            self._load(b"")
+        else:
+            self._start = end
+        return frame
+
+    def _scan(self) -> int | None:
+        """Measure the partial frame as far as it has come; return its end, or None while it is open.
+
+        `_owed` is the number of values that the headers so far still promise. Each takes a byte at least,
+        so position plus owed bounds the frame from below: that refuses a claim before its bytes are here.
+        """
+        data, position, owed, limit = self._partial, self._position, self._owed, self._max_frame_bytes
+        size = len(data)
+        if position == 0 and data[0] not in _FRAME_HEADS:
+            raise ProtocolError(_NOT_RPC)
+        while owed and position < size:
+            byte = data[position]
+            if byte < 0x80 or byte >= 0xE0:
+                position, owed = position + 1, owed - 1
+            elif byte < 0xA0:
+                count = byte & 0x0F
+                position, owed = position + 1, owed - 1 + (count if byte >= 0x90 else 2 * count)
+            elif byte < 0xC0:
+                position, owed = position + 1 + (byte & 0x1F), owed - 1
+            else:
+                kind, width = _HEADERS[byte - 0xC0]
+                if kind == _RESERVED:
+                    raise ProtocolError(_NOT_RPC, _peek_msgid(data))
+                if position + 1 + width > size:
+                    break
+                count = int.from_bytes(data[position + 1 : position + 1 + width], "big")
+                position += 1 + width
+                owed -= 1
+                if kind == _ARRAY:
+                    owed += count
+                elif kind == _MAP:
+                    owed += 2 * count
+                elif kind == _EXTENSION:
+                    position += 1 + count
+                elif kind == _BYTES:
+                    position += count
+                else:
+                    position += kind - width
+            if position + owed > limit:
+                raise self._too_large(data, position + owed)
+        self._position, self._owed = position, owed
+        return position if not owed and position <= size else None
+
+    def _too_large(self, frame: bytes | bytearray, size: int) -> ProtocolError:
+        return ProtocolError(
+            f"the frame takes at least {size} bytes, the limit is {self._max_frame_bytes}; send less at once",
+            _peek_msgid(frame),
+            TOO_LARGE,
+        )
+
+
+def encode_request(msgid: int, method: str, params: Mapping[str, Any] | None = None) -> bytes:
+    """Return the bytes of a request. Raises `RpcError` where params can't be packed or are too large."""
+    return _encode([REQUEST, msgid, method, [] if params is None else [params]], INVALID_PARAMS)
+
+
+def encode_response(msgid: int, result: Any) -> bytes:
+    """Return the bytes of a reply. Raises `RpcError` where the result can't be packed or is too large.
+
+    A result is None, bool, int, float, str, bytes, list, tuple or dict. Lone surrogates become `?`, an int of
+    more than 64 bits becomes the nearest float, as in most readers of JSON.
+    """
+    return _encode([RESPONSE, msgid, None, result], INTERNAL)
+
+
+def encode_error(msgid: int, error: RpcError) -> bytes:
+    """Return the bytes of an error reply. Data that can't be packed are left out: an error always arrives."""
+    try:
+        return _encode([RESPONSE, msgid, error.to_map(), None], INTERNAL)
+    except RpcError:
+        bare = {"code": error.code, "message": error.message[:_MESSAGE_CHARACTERS]}
+        return _encode([RESPONSE, msgid, bare, None], INTERNAL)
+
+
+def encode_notification(method: str, params: Mapping[str, Any] | None = None) -> bytes:
+    """Return the bytes of a notification. Raises `RpcError` where params can't be packed or are too large."""
+    return _encode([NOTIFICATION, method, [] if params is None else [params]], INVALID_PARAMS)
+
+
+_MESSAGE_CHARACTERS: Final = 10_000
+"""Of an error whose map was too large for a frame."""
+
+_NOT_RPC: Final = "these bytes are not MessagePack-RPC"
+
+_FRAME_HEADS: Final = frozenset((0x93, 0x94, 0xDC, 0xDD))
+"""First bytes of an array of 3 or 4, short or long form: what every frame starts with."""
+
+_BYTES, _ARRAY, _MAP, _EXTENSION, _RESERVED = -1, -2, -3, -4, -5
+_HEADERS: Final = (
+    *((0, 0), (_RESERVED, 0), (0, 0), (0, 0)),  # nil, never used, false, true
+    *((_BYTES, 1), (_BYTES, 2), (_BYTES, 4)),  # bin
+    *((_EXTENSION, 1), (_EXTENSION, 2), (_EXTENSION, 4)),
+    *((4, 0), (8, 0)),  # float
+    *((1, 0), (2, 0), (4, 0), (8, 0)),  # uint
+    *((1, 0), (2, 0), (4, 0), (8, 0)),  # int
+    *((2, 0), (3, 0), (5, 0), (9, 0), (17, 0)),  # fixext: a type byte and its data
+    *((_BYTES, 1), (_BYTES, 2), (_BYTES, 4)),  # str
+    *((_ARRAY, 2), (_ARRAY, 4), (_MAP, 2), (_MAP, 4)),
+)
+"""For the first bytes 0xc0 to 0xdf: what follows (a fixed number of bytes where it isn't negative), and how
+many bytes its length takes. From the MessagePack specification, its table of formats."""
+
+
+def _to_message(frame: bytes) -> Message:
+    """Decode one whole frame. Raises `ProtocolError` where it isn't MessagePack-RPC."""
+    try:
+        body = msgpack.unpackb(frame, unicode_errors="replace", ext_hook=_refuse_extension)
+        if b"\xff" in frame:  # the type byte of a timestamp, rare in anything else
+            _refuse_timestamps(body)
+    except (ValueError, TypeError, RecursionError) as error:
+        return _undecodable(frame, error)
+    if type(body) is list and body and type(body[0]) is int:  # bool is no int here
+        if len(body) == 4:
+            kind, msgid, second, third = body
+            if type(msgid) is int and msgid >= 0:
+                if kind == REQUEST and type(second) is str and type(third) is list:
+                    return _request(msgid, second, third)
+                if kind == RESPONSE:
+                    return Response(msgid, _error_map(second), third)
+        elif len(body) == 3:
+            kind, method, arguments = body
+            if kind == NOTIFICATION and type(method) is str and type(arguments) is list:
+                return _notification(method, arguments)
+    raise ProtocolError(_NOT_RPC, _peek_msgid(frame))
+
+
+def _request(msgid: int, method: str, arguments: list[Any]) -> Request | InvalidRequest:
+    params = _params(arguments)
+    if isinstance(params, str):
+        return InvalidRequest(msgid, RpcError(INVALID_PARAMS, params, {"field": "params"}).to_map())
+    return Request(msgid, method, params)
+
+
+def _notification(method: str, arguments: list[Any]) -> Notification | InvalidRequest:
+    params = _params(arguments)
+    if isinstance(params, str):
+        return InvalidRequest(None, RpcError(INVALID_PARAMS, params, {"field": "params"}).to_map())
+    return Notification(method, params)
+
+
+def _params(arguments: list[Any]) -> dict[str, Any] | str:
+    """Return the params of an argument list, or what is wrong with it."""
+    if not arguments:
+        return {}
+    params = arguments[0]
+    if len(arguments) > 1 or type(params) is not dict:
+        return "the argument list must be empty or hold one map of parameters"
+    for key in params:
+        if type(key) is not str:
+            return f"the names of parameters must be strings, not {type(key).__name__}"
+    return params
+
+
+def _error_map(error: Any) -> dict[str, Any] | None:
+    """Return a response's error as a map: other MessagePack-RPC servers send strings or lists."""
+    if error is None or type(error) is dict:
+        return error
+    return {"code": INTERNAL, "message": str(error)}
+
+
+def _undecodable(frame: bytes, error: Exception) -> InvalidRequest:
+    """Judge a whole frame with values that the protocol doesn't allow: only a request can be answered."""
+    message = f"the frame can't be decoded: {str(error) or 'it is nested too deep'}"
+    head = _peek_head(frame)
+    if head[:1] == [REQUEST] and len(head) == 2:
+        return InvalidRequest(head[1], RpcError(INVALID_PARAMS, message, {"field": "params"}).to_map())
+    if head == [NOTIFICATION]:
+        return InvalidRequest(None, RpcError(INVALID_PARAMS, message, {"field": "params"}).to_map())
+    raise ProtocolError(message)
+
+
+def _peek_msgid(frame: bytes | bytearray) -> int | None:
+    """Return the msgid of a request, whole or not, broken or not, if its first bytes tell it."""
+    head = _peek_head(frame)
+    return head[1] if len(head) == 2 and head[0] == REQUEST else None
+
+
+def _peek_head(frame: bytes | bytearray) -> list[int]:
+    """Return `[type, msgid]` of a request or response, `[type]` of a notification, `[]` of anything else."""
+    unpacker = msgpack.Unpacker(max_array_len=4, max_map_len=0, max_buffer_size=_HEAD_BYTES)
+    unpacker.feed(bytes(memoryview(frame)[:_HEAD_BYTES]))
+    try:
+        count, kind = unpacker.read_array_header(), unpacker.unpack()
+        if type(kind) is not int:
+            return []
+        if count == 3:
+            return [kind]
+        msgid = unpacker.unpack()
+        return [kind, msgid] if count == 4 and type(msgid) is int and msgid >= 0 else []
+    except (msgpack.OutOfData, ValueError, TypeError):
+        return []
+
+
+_HEAD_BYTES: Final = 5 + 9 + 9
+"""The longest forms of the array's header, the type and the msgid."""
+
+
+def _refuse_extension(code: int, data: bytes) -> Any:
+    raise ValueError(f"extension types (here {code}) are not used; times are ISO 8601 strings")
+
+
+def _refuse_timestamps(body: Any) -> None:
+    """Raise ValueError if a timestamp is in there: msgpack decodes them without asking the hook."""
+    stack = [body]
+    while stack:
+        value = stack.pop()
+        if type(value) is list:
+            stack.extend(value)
+        elif type(value) is dict:
+            stack.extend(value.values())
+        elif type(value) is msgpack.Timestamp:
+            _refuse_extension(-1, b"")
+
+
+def _encode(body: list[Any], code: str) -> bytes:
+    try:
+        try:
+            frame: bytes = msgpack.packb(body, default=_narrow)
+        except UnicodeEncodeError:  # lone surrogates, from JSON's \ud800 or a file name that isn't UTF-8
+            frame = msgpack.packb(body, default=_narrow, unicode_errors="replace")
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise RpcError(code, f"the message can't be packed: {error}") from error
+    if len(frame) > MAX_FRAME_BYTES:
+        raise RpcError(
+            TOO_LARGE,
+            f"the message takes {len(frame)} bytes, the limit is {MAX_FRAME_BYTES}; ask for or send less",
+        )
+    return frame
+
+
+def _narrow(value: Any) -> float:
+    """Return an int of more than 64 bits as a float; refuse everything else that msgpack can't pack."""
+    if not isinstance(value, int):
+        raise TypeError(f"values of type {type(value).__name__} have no form on the wire")
+    try:
+        return float(value)
+    except OverflowError:
+        return copysign(inf, value > 0 or -1)

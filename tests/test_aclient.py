@@ -1,0 +1,275 @@
+"""The asyncio client: many calls in flight, events, and a clean end whatever the daemon does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from foveal.ipc.aclient import AsyncClient
+from foveal.ipc.client import KEPT_EVENTS
+from foveal.ipc.errors import RpcError
+from foveal.ipc.paths import PathError
+from foveal.ipc.protocol import (
+    Decoder,
+    Notification,
+    ProtocolError,
+    Request,
+    encode_error,
+    encode_notification,
+    encode_response,
+)
+
+Script = Callable[["Peer"], Awaitable[None]]
+
+
+class Peer:
+    """The other side of a connection, played by the test."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self.decoder = Decoder()
+
+    async def receive(self) -> Any:
+        while (message := self.decoder.next_message()) is None:
+            self.decoder.feed(await self.reader.read(65536))
+        return message
+
+    async def request(self) -> Request:
+        message = await self.receive()
+        assert isinstance(message, Request)
+        return message
+
+    async def send(self, *frames: bytes) -> None:
+        self.writer.write(b"".join(frames))
+        await self.writer.drain()
+
+
+class Peers:
+    """A listening socket in a private folder whose connections wait to be played."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = f"{folder}/s.sock"
+        self.queue: asyncio.Queue[Peer] = asyncio.Queue()
+
+    async def accept(self) -> Peer:
+        return await self.queue.get()
+
+
+@pytest.fixture
+async def peers() -> AsyncIterator[Peers]:
+    """Play a daemon."""
+    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
+    made = Peers(folder)
+    accepted: list[Peer] = []
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.append(Peer(reader, writer))
+        made.queue.put_nowait(accepted[-1])
+
+    server = await asyncio.start_unix_server(connected, made.path)
+    os.chmod(made.path, 0o600)
+    yield made
+    server.close()
+    for peer in accepted:
+        peer.writer.close()
+        with contextlib.suppress(ConnectionError):
+            await peer.writer.wait_closed()
+    await server.wait_closed()
+    shutil.rmtree(folder)
+
+
+async def test_call_and_notify(peers: Peers) -> None:
+    async with await AsyncClient.connect(peers.path) as client:
+        peer = await peers.accept()
+        call = asyncio.create_task(client.call("Ping", {"protocol": 1}))
+        request = await peer.request()
+        assert (request.method, request.params) == ("Ping", {"protocol": 1})
+        await peer.send(encode_response(request.msgid, {"pid": 7}))
+        assert await call == {"pid": 7}
+        await client.notify("NotifyFile", {"path": "a.py"})
+        assert await peer.receive() == Notification("NotifyFile", {"path": "a.py"})
+
+
+async def test_replies_in_any_order_find_their_calls(peers: Peers) -> None:
+    async with await AsyncClient.connect(peers.path) as client:
+        peer = await peers.accept()
+        calls = [asyncio.create_task(client.call("Echo", {"n": n})) for n in range(300)]
+        requests = [await peer.request() for _ in calls]
+        await peer.send(
+            *(encode_response(request.msgid, request.params["n"]) for request in reversed(requests))
+        )
+        assert await asyncio.gather(*calls) == list(range(300))
+
+
+async def test_an_error_reply_raises_for_its_call_only(peers: Peers) -> None:
+    async with await AsyncClient.connect(peers.path) as client:
+        peer = await peers.accept()
+        good, bad = (asyncio.create_task(client.call(name)) for name in ("good", "bad"))
+        msgids = {request.method: request.msgid for request in (await peer.request(), await peer.request())}
+        await peer.send(
+            encode_error(msgids["bad"], RpcError("not_found", "no such scope", {"field": "scope_id"}))
+        )
+        with pytest.raises(RpcError, match="no such scope") as caught:
+            await bad
+        assert (caught.value.code, caught.value.data) == ("not_found", {"field": "scope_id"})
+        await peer.send(encode_response(msgids["good"], 1))
+        assert await good == 1
+
+
+async def test_a_timeout_and_a_cancelled_call_leave_the_connection_usable(peers: Peers) -> None:
+    async with await AsyncClient.connect(peers.path) as client:
+        peer = await peers.accept()
+        with pytest.raises(RpcError, match=r"Slow within 0\.01 s") as caught:
+            await client.call("Slow", timeout=0.01)
+        assert caught.value.code == "timeout"
+        slow = await peer.request()
+        cancelled = asyncio.create_task(client.call("Cancelled"))
+        forgotten = await peer.request()
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        call = asyncio.create_task(client.call("Next"))
+        last = await peer.request()
+        late = [encode_response(request.msgid, "late") for request in (slow, forgotten)]
+        await peer.send(*late, encode_response(last.msgid, "ok"))
+        assert await call == "ok"
+
+
+async def test_a_daemon_that_hangs_up_fails_every_call_and_ends_the_events(peers: Peers) -> None:
+    async with await AsyncClient.connect(peers.path) as client:
+        peer = await peers.accept()
+        calls = [asyncio.create_task(client.call("Wait")) for _ in range(5)]
+        for _ in calls:
+            await peer.request()
+        await peer.send(encode_notification("event", {"topic": "last"}), b"\x94\x01")
+        peer.writer.close()
+        for error in await asyncio.gather(*calls, return_exceptions=True):
+            assert isinstance(error, ConnectionResetError)
+        assert [event async for event in client.events()] == [{"topic": "last"}]
+        with pytest.raises(ConnectionError):
+            await client.call("Ping")
+        with pytest.raises(ConnectionError):
+            await client.notify("Ping")
+
+
+async def test_a_peer_that_is_no_daemon(peers: Peers) -> None:
+    async with await AsyncClient.connect(peers.path) as client:
+        peer = await peers.accept()
+        call = asyncio.create_task(client.call("Ping"))
+        await peer.request()
+        await peer.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        with pytest.raises(ProtocolError):
+            await call
+
+
+async def test_what_is_not_for_anyone_is_ignored(peers: Peers) -> None:
+    async with await AsyncClient.connect(peers.path) as client:
+        peer = await peers.accept()
+        call = asyncio.create_task(client.call("Ping"))
+        request = await peer.request()
+        await peer.send(
+            encode_response(999_999, "?"), encode_notification("other", {}), b"\x94\x00\x01\xa1m\x90"
+        )
+        await peer.send(encode_response(request.msgid, "ok"))
+        assert await call == "ok"
+
+
+async def test_events_come_in_order_and_a_slow_reader_learns_what_it_lost(peers: Peers) -> None:
+    async with await AsyncClient.connect(peers.path) as client:
+        peer = await peers.accept()
+        events = client.events()
+        first = asyncio.ensure_future(anext(events))
+        await peer.send(encode_notification("event", {"topic": "first", "data": {"a": 1}}))
+        assert await first == {"topic": "first", "data": {"a": 1}}
+        count = KEPT_EVENTS + 25
+        await peer.send(*(encode_notification("event", {"topic": str(n)}) for n in range(count)))
+        call = asyncio.create_task(client.call("Ping"))
+        await peer.send(encode_response((await peer.request()).msgid, None))
+        await call
+        assert await anext(events) == {"topic": "lost", "data": {"count": 25}}
+        assert [(await anext(events))["topic"] for _ in range(KEPT_EVENTS)] == [
+            str(n) for n in range(25, count)
+        ]
+        await events.aclose()
+
+
+async def test_senders_wait_for_a_daemon_that_does_not_read(peers: Peers) -> None:
+    async with await AsyncClient.connect(peers.path) as client:
+        peer = await peers.accept()
+        peer.writer.transport.pause_reading()  # type: ignore[attr-defined] # the stream's transport can read
+        large = {"text": "x" * 1_000_000}
+        await client.notify("Large", large)
+        calls = [asyncio.create_task(client.call("Large", large)) for _ in range(20)]
+        with pytest.raises(RpcError, match="didn't answer"):
+            await client.call("Late", timeout=0.05)
+        peer.writer.transport.resume_reading()  # type: ignore[attr-defined] # as above
+        assert await peer.receive() == Notification("Large", large)
+        for _ in calls:
+            request = await peer.request()
+            assert request.method == "Large"  # the late one was given up before it was sent
+            await peer.send(encode_response(request.msgid, 1))
+        assert await asyncio.gather(*calls) == [1] * 20
+
+
+async def test_closing_ends_calls_and_is_final(peers: Peers) -> None:
+    client = await AsyncClient.connect(peers.path)
+    peer = await peers.accept()
+    call = asyncio.create_task(client.call("Wait"))
+    await peer.request()
+    await client.close()
+    await client.close()
+    with pytest.raises(ConnectionError):
+        await call
+    with pytest.raises(ConnectionError):
+        await client.call("Ping")
+    assert len(asyncio.all_tasks()) <= 2  # this test, and the stream server's callback
+
+
+async def test_closing_does_not_wait_for_ever_for_a_daemon_that_does_not_read(
+    peers: Peers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foveal.ipc.aclient.CLOSE_S", 0.01)
+    client = await AsyncClient.connect(peers.path)
+    peer = await peers.accept()
+    peer.writer.transport.pause_reading()  # type: ignore[attr-defined] # the stream's transport can read
+    await client.notify("Large", {"text": "x" * 8_000_000})
+    async with asyncio.timeout(20):
+        await client.close()
+
+
+async def test_connecting_where_nobody_listens(peers: Peers) -> None:
+    folder = os.path.dirname(peers.path)
+    with pytest.raises(FileNotFoundError):
+        await AsyncClient.connect(f"{folder}/absent.sock")
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(f"{folder}/dead.sock")
+    os.chmod(f"{folder}/dead.sock", 0o600)
+    with pytest.raises(ConnectionRefusedError):
+        await AsyncClient.connect(f"{folder}/dead.sock")
+    os.chmod(f"{folder}/dead.sock", 0o666)
+    with pytest.raises(PathError, match="chmod 600"):
+        await AsyncClient.connect(f"{folder}/dead.sock")
+
+
+async def test_connecting_waits_for_a_full_queue_at_most_until_the_timeout(peers: Peers) -> None:
+    path = f"{os.path.dirname(peers.path)}/full.sock"
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as first:
+        listener.bind(path)
+        os.chmod(path, 0o600)
+        listener.listen(0)
+        first.connect(path)
+        with pytest.raises(TimeoutError):
+            await AsyncClient.connect(path, timeout=0.02)
+        waiting = asyncio.create_task(AsyncClient.connect(path, timeout=20))
+        accepted = [await asyncio.to_thread(listener.accept) for _ in range(2)]
+        client = await waiting
+        await client.close()
+        for connection, _ in accepted:
+            connection.close()

@@ -1,0 +1,455 @@
+"""The blocking client and the start of a daemon: one winner, the others wait, a named socket starts none.
+
+The daemons here are real processes: a small one that binds the socket and answers Ping, Echo and Shutdown.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import stat
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.ipc.client import KEPT_EVENTS, Client, daemon_environment, ensure_daemon
+from foveal.ipc.errors import DaemonUnavailable, RpcError
+from foveal.ipc.listener import bind
+from foveal.ipc.paths import (
+    DaemonInfo,
+    PathError,
+    default_socket,
+    log_file,
+    private_folder,
+    start_lock_file,
+    state_folder,
+    write_daemon_info,
+)
+from foveal.ipc.protocol import (
+    Decoder,
+    Notification,
+    ProtocolError,
+    encode_error,
+    encode_notification,
+    encode_response,
+)
+
+
+@pytest.fixture
+def folder() -> Iterator[str]:
+    """Make a private folder with a path short enough for sockets."""
+    path = os.path.realpath(tempfile.mkdtemp(prefix="fv-", dir="/tmp"))
+    yield path
+    shutil.rmtree(path)
+
+
+Script = Callable[[socket.socket, Decoder], object]
+
+
+class Served:
+    """A daemon of one connection, played by a function in a thread."""
+
+    def __init__(self, folder: str, script: Script) -> None:
+        self.path = f"{folder}/s.sock"
+        self.listener = bind(self.path)
+        self.listener.listen()
+        self.thread = threading.Thread(target=self.serve, args=(script,))
+        self.thread.start()
+
+    def serve(self, script: Script) -> None:
+        connection, _ = self.listener.accept()
+        with connection:
+            script(connection, Decoder())
+
+    def __enter__(self) -> Client:
+        return Client.connect(self.path)
+
+    def __exit__(self, *error: object) -> None:
+        self.thread.join(20)
+        self.listener.close()
+        assert not self.thread.is_alive()
+
+
+def receive(connection: socket.socket, decoder: Decoder) -> Any:
+    while (message := decoder.next_message()) is None:
+        data = connection.recv(65536)
+        if not data:
+            return None
+        decoder.feed(data)
+    return message
+
+
+def test_call_notify_and_errors(folder: str) -> None:
+    seen: list[Any] = []
+
+    def script(connection: socket.socket, decoder: Decoder) -> None:
+        seen.append(first := receive(connection, decoder))
+        connection.sendall(encode_response(first.msgid, {"pid": 7}))
+        seen.append(second := receive(connection, decoder))
+        connection.sendall(
+            encode_error(second.msgid, RpcError("not_found", "no such scope", {"field": "scope_id"}))
+        )
+        seen.append(receive(connection, decoder))
+        seen.append(receive(connection, decoder))
+
+    with Served(folder, script) as client, client:
+        assert client.call("Ping", {"protocol": 1}, timeout=20) == {"pid": 7}
+        with pytest.raises(RpcError, match="no such scope") as caught:
+            client.call("GetScope", timeout=20)
+        assert (caught.value.code, caught.value.data) == ("not_found", {"field": "scope_id"})
+        client.notify("NotifyFile", {"path": "a\udcff.py"})
+    assert [message.method for message in seen[:2]] == ["Ping", "GetScope"]
+    assert seen[2:] == [Notification("NotifyFile", {"path": "a?.py"}), None]
+
+
+def test_a_reply_in_pieces_and_a_large_one(folder: str) -> None:
+    def script(connection: socket.socket, decoder: Decoder) -> None:
+        reply = encode_response(receive(connection, decoder).msgid, "é" * 1_000_000)
+        for start in range(0, 1000, 7):
+            connection.sendall(reply[start : min(start + 7, 1000)])
+        connection.sendall(reply[1000:])
+
+    with Served(folder, script) as client, client:
+        assert client.call("Large", timeout=20) == "é" * 1_000_000
+
+
+def test_a_timeout_leaves_the_connection_usable(folder: str) -> None:
+    timed_out = threading.Event()
+
+    def script(connection: socket.socket, decoder: Decoder) -> None:
+        late = receive(connection, decoder)
+        timed_out.wait(20)
+        request = receive(connection, decoder)
+        connection.sendall(encode_response(late.msgid, "late") + encode_response(request.msgid, "ok"))
+
+    with Served(folder, script) as client, client:
+        with pytest.raises(RpcError, match=r"Slow within 0\.01 s") as caught:
+            client.call("Slow", timeout=0.01)
+        assert caught.value.code == "timeout"
+        timed_out.set()
+        assert client.call("Next", timeout=20) == "ok"
+
+
+def test_a_request_that_could_not_be_sent_whole_closes_the_connection(folder: str) -> None:
+    done = threading.Event()
+
+    with Served(folder, lambda connection, decoder: done.wait(20)) as client, client:
+        with pytest.raises(RpcError, match="didn't read") as caught:
+            client.call("Large", {"text": "x" * 10_000_000}, timeout=0.05)
+        assert caught.value.code == "timeout"
+        with pytest.raises(ConnectionError):
+            client.call("Ping")
+        done.set()
+
+
+def test_params_that_cannot_be_packed_are_the_callers_error(folder: str) -> None:
+    with Served(folder, lambda connection, decoder: None) as client, client:
+        with pytest.raises(RpcError, match="form on the wire") as caught:
+            client.call("Ping", {"a": object()})
+        assert caught.value.code == "invalid_params"
+
+
+def test_a_daemon_that_goes_away(folder: str) -> None:
+    def script(connection: socket.socket, decoder: Decoder) -> None:
+        receive(connection, decoder)
+        connection.sendall(b"\x94\x01")
+
+    with Served(folder, script) as client:
+        with pytest.raises(ConnectionResetError, match="closed the connection"):
+            client.call("Ping", timeout=20)
+        with pytest.raises(ConnectionResetError, match="is closed"):
+            client.call("Ping")
+        client.close()
+
+
+def test_a_peer_that_is_no_daemon(folder: str) -> None:
+    def script(connection: socket.socket, decoder: Decoder) -> None:
+        receive(connection, decoder)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with Served(folder, script) as client, client:
+        with pytest.raises(ProtocolError):
+            client.call("Ping", timeout=20)
+        with pytest.raises(ConnectionError):
+            client.call("Ping")
+
+
+def test_events_before_during_and_after_a_call(folder: str) -> None:
+    count = KEPT_EVENTS + 25
+
+    def script(connection: socket.socket, decoder: Decoder) -> None:
+        request = receive(connection, decoder)
+        events = b"".join(encode_notification("event", {"topic": str(n)}) for n in range(count))
+        connection.sendall(events + encode_notification("other") + encode_response(request.msgid, "ok"))
+        connection.sendall(encode_notification("event", {"topic": "end"}))
+
+    with Served(folder, script) as client, client:
+        assert client.call("Subscribe", timeout=20) == "ok"
+        lost, *events = client.events(timeout=20)
+        assert lost == {"topic": "lost", "data": {"count": 25}}
+        assert [event["topic"] for event in events] == [*(str(n) for n in range(25, count)), "end"]
+
+
+def test_waiting_for_an_event_can_time_out(folder: str) -> None:
+    done = threading.Event()
+    with Served(folder, lambda connection, decoder: done.wait(20)) as client, client:
+        with pytest.raises(TimeoutError):
+            next(client.events(timeout=0.01))
+        done.set()
+
+
+def test_connecting_where_nobody_listens_or_others_could(folder: str) -> None:
+    with pytest.raises(FileNotFoundError):
+        Client.connect(f"{folder}/s.sock")
+    bind(f"{folder}/s.sock").close()
+    with pytest.raises(ConnectionRefusedError):
+        Client.connect(f"{folder}/s.sock")
+    os.chmod(folder, 0o750)
+    with pytest.raises(PathError, match="chmod 700"):
+        Client.connect(f"{folder}/s.sock")
+    os.chmod(folder, 0o700)
+
+
+def test_connecting_waits_for_a_full_queue_at_most_until_the_timeout(folder: str) -> None:
+    path = f"{folder}/s.sock"
+    with bind(path) as listener, socket.socket(socket.AF_UNIX) as first:
+        listener.listen(0)
+        first.connect(path)
+        with pytest.raises(TimeoutError):
+            Client.connect(path, timeout=0.02)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(Client.connect, path, 20)
+            for _ in range(2):
+                listener.accept()[0].close()
+            waiting.result().close()
+
+
+DAEMON = """
+import fcntl, json, os, socket, sys, threading
+from foveal.ipc.listener import bind
+from foveal.ipc.paths import DaemonInfo, default_socket, lock_file
+from foveal.ipc.paths import private_folder, state_folder, write_daemon_info
+from foveal.ipc.protocol import Decoder, encode_response
+
+state = private_folder(state_folder(os.environ))
+with open(f"{state}/starts", "a") as starts:
+    starts.write(f"{os.getpid()}\\n")
+print("a daemon begins", flush=True)
+lock = open(lock_file(state), "a")
+try:
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    sys.exit("another daemon runs")
+path = default_socket(os.environ)
+listener = bind(path)
+listener.listen(128)
+write_daemon_info(state, DaemonInfo(os.getpid(), "now", path, path, "0", 1))
+
+def serve(connection):
+    decoder = Decoder()
+    while data := connection.recv(65536):
+        decoder.feed(data)
+        while (request := decoder.next_message()) is not None:
+            facts = {"pid": os.getpid(), "sid": os.getsid(0), "cwd": os.getcwd(), "environ": dict(os.environ)}
+            facts["stdin"] = os.path.sameopenfile(0, os.open("/dev/null", os.O_RDONLY))
+            connection.sendall(encode_response(request.msgid, facts))
+
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+
+@pytest.fixture
+def environ(folder: str) -> Iterator[dict[str, str]]:
+    """Make the environment of a user whose folders lie in the test's; end the daemons begun in it."""
+    made = {**os.environ, "HOME": folder, "TMPDIR": folder, "FOVEAL_STATE_DIR": f"{folder}/state"}
+    for name in ("XDG_RUNTIME_DIR", "FOVEAL_SOCKET"):
+        made.pop(name, None)
+    yield made
+    for pid in starts(folder):
+        end(pid)
+
+
+def starts(folder: str) -> list[int]:
+    path = Path(folder, "state", "starts")
+    return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+
+def end(pid: int) -> None:
+    """Kill a daemon of these tests and wait until it is gone (its reaper is a thread of this process)."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+        while True:
+            os.kill(pid, 0)
+            os.sched_yield()
+    except ProcessLookupError:
+        return
+
+
+def start(environ: dict[str, str], code: str = DAEMON, timeout: float = 30) -> Client:
+    return ensure_daemon(None, environ, timeout, [sys.executable, "-c", code])
+
+
+def test_a_daemon_is_started_apart_from_its_client(environ: dict[str, str], folder: str) -> None:
+    project = {
+        "PWD": "/p",
+        "GIT_DIR": "/p/.git",
+        "VIRTUAL_ENV": "/p/.venv",
+        "CLAUDE_PROJECT_DIR": "/p",
+        "KEPT": "1",
+    }
+    with start({**environ, **project}) as client:
+        facts = client.call("Ping", timeout=20)
+    assert facts["pid"] == facts["sid"] != os.getsid(0)
+    assert facts["cwd"] == "/"
+    assert facts["stdin"] is True
+    assert {name for name in project if name in facts["environ"]} == {"KEPT"}
+    assert Path(log_file(f"{folder}/state")).read_text() == "a daemon begins\n"
+    for private in ("", "/foveal.log", "/start.lock"):
+        assert stat.S_IMODE(os.lstat(f"{folder}/state{private}").st_mode) & 0o077 == 0
+
+
+def test_a_running_daemon_is_met_not_started(environ: dict[str, str], folder: str) -> None:
+    with start(environ) as first, start(environ) as second:
+        assert first.call("Ping", timeout=20)["pid"] == second.call("Ping", timeout=20)["pid"]
+    os.mkdir(f"{folder}/run", 0o700)
+    with start({**environ, "XDG_RUNTIME_DIR": f"{folder}/run"}) as third:
+        assert [third.call("Ping", timeout=20)["pid"]] == starts(folder)
+
+
+def test_many_clients_at_once_start_one_daemon(environ: dict[str, str], folder: str) -> None:
+    def work(_: int) -> int:
+        with start(environ) as client:
+            return int(client.call("Ping", timeout=20)["pid"])
+
+    with ThreadPoolExecutor(20) as pool:
+        assert {*pool.map(work, range(20))} == {*starts(folder)}
+    assert len(starts(folder)) == 1
+
+
+def test_a_killed_daemon_is_replaced_with_its_stale_socket(environ: dict[str, str], folder: str) -> None:
+    with start(environ) as client:
+        pid = client.call("Ping", timeout=20)["pid"]
+    end(pid)
+    assert os.path.exists(default_socket(environ))
+    with start(environ) as client:
+        assert client.call("Ping", timeout=20)["pid"] != pid
+    assert len(starts(folder)) == 2
+
+
+def test_a_daemon_that_fails_shows_the_end_of_its_log(environ: dict[str, str], folder: str) -> None:
+    private_folder(f"{folder}/state")
+    Path(log_file(f"{folder}/state")).write_text("yesterday's lines\n")
+    code = "import sys; print('x' * 5000); sys.exit('config.toml: [index] must be a table')"
+    with pytest.raises(DaemonUnavailable, match=r"status 1.*foveal doctor") as caught:
+        start(environ, code)
+    message = str(caught.value)
+    assert message.endswith("config.toml: [index] must be a table")
+    assert "yesterday" not in message
+    assert len(message) < 2500
+
+
+def test_a_daemon_that_cannot_be_started_at_all(environ: dict[str, str], folder: str) -> None:
+    with pytest.raises(DaemonUnavailable, match="can't be started"):
+        ensure_daemon(None, environ, 20, [f"{folder}/absent"])
+
+
+def test_the_lock_is_free_again_after_a_failure(environ: dict[str, str], folder: str) -> None:
+    with pytest.raises(DaemonUnavailable):
+        start(environ, "raise SystemExit(3)")
+    with start(environ) as client:
+        client.call("Ping", timeout=20)
+    assert os.path.exists(start_lock_file(f"{folder}/state"))
+
+
+SLEEPER = """
+import os, signal
+with open(os.environ["FOVEAL_STATE_DIR"] + "/starts", "a") as starts:
+    starts.write(f"{os.getpid()}\\n")
+signal.pause()
+"""
+
+
+def test_a_daemon_that_never_answers_is_waited_for_until_the_timeout(
+    environ: dict[str, str], folder: str
+) -> None:
+    before = time.monotonic()
+    with pytest.raises(DaemonUnavailable, match=r"doesn't answer yet.*foveal\.log"):
+        start(environ, SLEEPER, timeout=0.3)
+    assert time.monotonic() - before >= 0.3
+    until_started(folder)
+
+
+def test_without_time_to_wait_a_daemon_is_only_started(environ: dict[str, str], folder: str) -> None:
+    with pytest.raises(DaemonUnavailable, match="try again"):
+        start(environ, timeout=0)
+    until_started(folder)
+
+
+def until_started(folder: str) -> None:
+    while not starts(folder):
+        os.sched_yield()
+
+
+def test_another_daemon_that_won_the_race_is_waited_for(environ: dict[str, str], folder: str) -> None:
+    """Ours ends because another one has the lock, whose socket isn't there yet: that is no failure."""
+    state = private_folder(state_folder(environ))
+    path = default_socket(environ)
+    write_daemon_info(state, DaemonInfo(os.getpid(), "now", path, path, "0", 1))
+    ended = f"{folder}/ended"
+    code = f"open({ended!r}, 'w').close(); raise SystemExit('another daemon runs')"
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(start, environ, code)
+        while not os.path.exists(ended):
+            os.sched_yield()
+        with bind(path) as listener:
+            listener.listen()
+            waiting.result(timeout=20).close()
+
+
+def test_an_explicit_socket_starts_no_daemon(environ: dict[str, str], folder: str) -> None:
+    named = f"{folder}/named.sock"
+    for explicit, variables in ((named, environ), (None, {**environ, "FOVEAL_SOCKET": named})):
+        with pytest.raises(DaemonUnavailable, match="foveal up --socket"):
+            ensure_daemon(explicit, variables, 20, [sys.executable, "-c", DAEMON])
+    assert starts(folder) == []
+    assert not os.path.exists(f"{folder}/state")
+
+
+def test_a_daemon_that_accepts_nothing_is_not_waited_for_for_ever(
+    environ: dict[str, str], folder: str
+) -> None:
+    path = default_socket(environ)
+    with bind(path) as listener, socket.socket(socket.AF_UNIX) as first:
+        listener.listen(0)
+        first.connect(path)
+        with pytest.raises(DaemonUnavailable, match=r"accepts no connections.*foveal restart"):
+            start(environ, timeout=0.05)
+
+
+def test_an_unsafe_state_folder_is_not_used(environ: dict[str, str], folder: str) -> None:
+    os.mkdir(f"{folder}/state", 0o700)
+    os.chmod(f"{folder}/state", 0o755)
+    with pytest.raises(PathError, match="chmod 700"):
+        start(environ)
+
+
+def test_the_environment_for_a_daemon() -> None:
+    kept = {"PATH": "/bin", "HOME": "/h", "XDG_RUNTIME_DIR": "/r", "LANG": "C", "GITHUB_TOKEN": "t"}
+    dropped = {
+        "PWD": "/p",
+        "OLDPWD": "/p",
+        "GIT_DIR": "g",
+        "GIT_INDEX_FILE": "i",
+        "VIRTUAL_ENV": "v",
+        "INIT_CWD": "/p",
+    }
+    assert daemon_environment({**kept, **dropped, "npm_config_x": "1", "DIRENV_DIR": "d"}) == kept

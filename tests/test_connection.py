@@ -1,0 +1,296 @@
+"""Back-pressure and events over real sockets, on both loops: a slow peer waits or loses events, alone."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+import pytest
+import uvloop
+from foveal.ipc.aclient import AsyncClient
+from foveal.ipc.connection import TURN_MESSAGES, Connection, Limits, encode_event
+from foveal.ipc.errors import RpcError
+from foveal.ipc.listener import bind
+from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode_notification, encode_request
+from foveal.ipc.server import Server
+
+LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+
+
+def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run an async test once on each loop."""
+
+    def run(loop: str, **fixtures: Any) -> None:
+        with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+            runner.run(test(**fixtures))
+
+    signature = inspect.signature(test)
+    parameter = inspect.Parameter("loop", inspect.Parameter.KEYWORD_ONLY)
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined] # pytest reads it
+    parametrized: Callable[..., None] = pytest.mark.parametrize("loop", LOOPS)(run)
+    return parametrized
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    """Choose a socket's path in a private folder."""
+    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
+    yield f"{folder}/foveal.sock"
+    shutil.rmtree(folder)
+
+
+class Methods:
+    """A handler that keeps its connections and counts what it does."""
+
+    def __init__(self) -> None:
+        self.connections: list[Connection] = []
+        self.calls = 0
+        self.running = 0
+        self.most_running = 0
+        self.gate = asyncio.Event()
+
+    def __call__(self, connection: Connection, method: str, params: dict[str, Any]) -> Any:
+        self.calls += 1
+        if method == "Subscribe":
+            self.connections.append(connection)
+        elif method == "Wait":
+            return self.wait(params)
+        elif method == "Large":
+            return "x" * params["size"]
+        return params
+
+    async def wait(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        await self.gate.wait()
+        self.running -= 1
+        return params
+
+
+@asynccontextmanager
+async def serving(path: str, limits: Limits | None = None) -> AsyncIterator[tuple[Server, Methods]]:
+    methods = Methods()
+    async with Server(methods, lambda error: None, lambda error, method: None, limits=limits) as server:
+        await server.start(bind(path))
+        yield server, methods
+
+
+class Raw:
+    """A client that reads only when it is told to; its buffers are the kernel's smallest."""
+
+    def __init__(self, path: str) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.connect(path)
+        self.socket.setblocking(False)
+        self.decoder = Decoder()
+
+    async def send(self, *frames: bytes) -> None:
+        await self.loop.sock_sendall(self.socket, b"".join(frames))
+
+    async def receive(self) -> Message:
+        async with asyncio.timeout(20):
+            while (message := self.decoder.next_message()) is None:
+                data = await self.loop.sock_recv(self.socket, 65536)
+                assert data, "the server closed"
+                self.decoder.feed(data)
+        return message
+
+    async def results(self, count: int) -> list[Any]:
+        messages = [await self.receive() for _ in range(count)]
+        assert all(isinstance(message, Response) and message.error is None for message in messages)
+        return [message.result for message in messages if isinstance(message, Response)]
+
+    async def topics(self, until: str) -> list[Any]:
+        """Read events up to the one with this topic; a `lost` one is given as its count."""
+        found: list[Any] = []
+        while True:
+            message = await self.receive()
+            assert isinstance(message, Notification)
+            assert message.method == "event"
+            topic = message.params["topic"]
+            if topic == until:
+                return found
+            found.append(message.params["data"]["count"] if topic == "lost" else topic)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.socket.close()
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Let the loop run until something becomes true."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - the condition is a property of kernel and loop, without an event
+            await asyncio.sleep(0)
+
+
+async def settled(number: Callable[[], int]) -> int:
+    """Let the loop run until a number has stayed the same for many turns of it."""
+    last, same = number(), 0
+    while same < 200:
+        await asyncio.sleep(0)
+        now = number()
+        last, same = now, same + 1 if now == last else 0
+    return last
+
+
+@on_both_loops
+async def test_pipelined_requests_are_answered_in_order(path: str) -> None:
+    count = 10 * TURN_MESSAGES + 7
+    async with serving(path):
+        with Raw(path) as raw:
+            sending = asyncio.create_task(
+                raw.send(*(encode_request(n, "Echo", {"n": n}) for n in range(count)))
+            )
+            assert await raw.results(count) == [{"n": n} for n in range(count)]
+            await sending
+
+
+@on_both_loops
+async def test_requests_in_flight_are_bounded_by_waiting_not_by_errors(path: str) -> None:
+    async with serving(path, Limits(requests_in_flight=8)) as (server, methods):
+        with Raw(path) as raw:
+            await raw.send(*(encode_request(n, "Wait", {"n": n}) for n in range(100)))
+            await eventually(lambda: methods.running == 8)
+            assert await settled(lambda: methods.calls) == 8
+            assert server.statistics().in_flight == 8
+            async with await AsyncClient.connect(path) as other:
+                assert await other.call("Echo") == {}
+            methods.gate.set()
+            assert sorted(result["n"] for result in await raw.results(100)) == list(range(100))
+            assert methods.most_running == 8
+
+
+@on_both_loops
+async def test_a_peer_that_does_not_read_is_not_read(path: str) -> None:
+    async with serving(path, Limits(write_buffer_bytes=65536)) as (server, methods):
+        with Raw(path) as raw:
+            requests = [encode_request(n, "Large", {"size": 100_000}) for n in range(500)]
+            sending = asyncio.create_task(raw.send(*requests))
+            await eventually(lambda: methods.calls > 0)
+            served = await settled(lambda: methods.calls)
+            assert served < 20  # of 100 KB each, and the kernel takes some 200 KB
+            async with await AsyncClient.connect(path) as other:
+                assert await other.call("Echo") == {}
+            assert [len(result) for result in await raw.results(500)] == [100_000] * 500
+            await sending
+            assert server.statistics().errors == 0
+
+
+@on_both_loops
+async def test_one_peer_does_not_keep_the_loop_for_itself(path: str) -> None:
+    async with serving(path) as (_, methods), await AsyncClient.connect(path) as other:
+        with Raw(path) as raw:
+            flood = b"".join(encode_notification("Note") for _ in range(20_000))
+            sending = asyncio.create_task(raw.send(flood))
+            await eventually(lambda: methods.calls > 0)
+            await other.call("Echo")
+            assert methods.calls < 20_000
+            await sending
+            await eventually(lambda: methods.calls == 20_001)
+
+
+async def subscribe(raw: Raw) -> None:
+    await raw.send(encode_request(1, "Subscribe"))
+    await raw.results(1)
+
+
+@on_both_loops
+async def test_events_arrive_in_order_and_packed_once(path: str) -> None:
+    async with serving(path) as (server, methods):
+        with Raw(path) as raw:
+            await subscribe(raw)
+            (connection,) = methods.connections
+            connection.publish({"topic": "first", "at": "t", "data": {}})
+            connection.publish_frame(encode_event({"topic": "second", "data": {}}))
+            connection.publish({"topic": "end", "data": {}})
+            assert await raw.topics("end") == ["first", "second"]
+            assert server.statistics().events_sent == 3
+            assert server.statistics().events_lost == 0
+
+
+@on_both_loops
+async def test_a_slow_subscriber_loses_its_oldest_events_and_is_told_how_many(path: str) -> None:
+    limits = Limits(events_queued=10, write_buffer_bytes=50_000)
+    async with serving(path, limits) as (server, methods):
+        with Raw(path) as raw, Raw(path) as quick:
+            await subscribe(raw)
+            await subscribe(quick)
+            slow, fast = methods.connections
+            filling = "x" * 20_000
+            for n in range(200):
+                slow.publish({"topic": str(n), "data": filling})
+                fast.publish({"topic": str(n), "data": {}})
+            fast.publish({"topic": "end", "data": {}})
+            lost = server.statistics().events_lost
+            assert lost > 100
+            assert await quick.topics("end") == [str(n) for n in range(200)]
+            reading = asyncio.create_task(raw.topics("199"))
+            found = await reading
+            sent = 200 - lost - 10
+            assert found == [*(str(n) for n in range(sent)), lost, *(str(n) for n in range(190, 199))]
+            slow.publish({"topic": "end", "data": {}})
+            assert await raw.topics("end") == []
+            assert server.statistics().events_lost == lost
+            assert server.statistics().events_sent == 402 - lost
+
+
+@on_both_loops
+async def test_replies_and_events_share_a_connection(path: str) -> None:
+    async with serving(path) as (_, methods), await AsyncClient.connect(path) as client:
+        await client.call("Subscribe")
+        methods.connections[0].publish({"topic": "a", "data": {}})
+        assert await client.call("Echo", {"n": 1}) == {"n": 1}
+        events = client.events()
+        assert (await anext(events))["topic"] == "a"
+        await events.aclose()
+
+
+@on_both_loops
+async def test_a_lost_connection_is_announced_and_takes_no_more_events(path: str) -> None:
+    async with serving(path) as (server, methods):
+        lost: list[Connection] = []
+        with Raw(path) as raw:
+            await subscribe(raw)
+            (connection,) = methods.connections
+            connection.when_lost(lost.append)
+            assert not connection.closed
+        await eventually(lambda: lost == [connection])
+        assert connection.closed
+        connection.publish({"topic": "late", "data": {}})
+        connection.when_lost(lost.append)
+        assert lost == [connection, connection]
+        assert server.statistics().events_sent == 0
+
+
+@on_both_loops
+async def test_an_event_that_cannot_be_packed_is_its_publishers_error(path: str) -> None:
+    async with serving(path) as (_, methods):
+        with Raw(path) as raw:
+            await subscribe(raw)
+            with pytest.raises(RpcError, match="no form on the wire"):
+                methods.connections[0].publish({"topic": object()})
+
+
+@on_both_loops
+async def test_bytes_are_counted(path: str) -> None:
+    async with serving(path) as (server, _):
+        with Raw(path) as raw:
+            request = encode_request(1, "Echo", {"a": os.urandom(100)})
+            await raw.send(request)
+            await raw.results(1)
+            statistics = server.statistics()
+            assert statistics.received_bytes == len(request)
+            assert statistics.sent_bytes > 100

@@ -1,0 +1,513 @@
+"""The server's life over real sockets, on both loops: requests, bad bytes, strangers, load, shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvloop
+from foveal.ipc.aclient import AsyncClient
+from foveal.ipc.client import Client
+from foveal.ipc.connection import Connection, Limits
+from foveal.ipc.errors import RpcError
+from foveal.ipc.listener import bind, raise_file_limit, remove_socket
+from foveal.ipc.protocol import Decoder, Message, Response, encode_notification, encode_request
+from foveal.ipc.server import Server
+
+LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+
+
+def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run an async test once on each loop."""
+
+    def run(loop: str, **fixtures: Any) -> None:
+        with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+            runner.run(test(**fixtures))
+
+    signature = inspect.signature(test)
+    parameter = inspect.Parameter("loop", inspect.Parameter.KEYWORD_ONLY)
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    run.__dict__.update(test.__dict__)  # the marks
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined] # pytest reads it
+    parametrized: Callable[..., None] = pytest.mark.parametrize("loop", LOOPS)(run)
+    return parametrized
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    """Choose a socket's path in a private folder."""
+    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
+    yield f"{folder}/foveal.sock"
+    shutil.rmtree(folder)
+
+
+class Methods:
+    """A handler with one method of each kind, and what it saw."""
+
+    def __init__(self) -> None:
+        self.notified: list[dict[str, Any]] = []
+        self.started = 0
+        self.cancelled = 0
+        self.changed = asyncio.Condition()
+        self.gate = asyncio.Event()
+        self.logged: list[tuple[str, str]] = []
+
+    def __call__(self, connection: Connection, method: str, params: dict[str, Any]) -> Any:
+        match method:
+            case "Echo":
+                return params
+            case "Note":
+                self.notified.append(params)
+                return None
+            case "Wait":
+                return self.wait(params)
+            case "Fail":
+                raise params_error(params["error"])
+            case "FailLater":
+                return self.fail_later(params["error"])
+            case "Unpackable":
+                return object()
+            case "Large":
+                return "x" * params["size"]
+        raise RpcError("unknown_method", f"there is no method {method}")
+
+    async def wait(self, params: dict[str, Any]) -> dict[str, Any]:
+        try:
+            await self.count("started")
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            await self.count("cancelled")
+            raise
+        return params
+
+    async def fail_later(self, error: str) -> None:
+        await asyncio.sleep(0)
+        raise params_error(error)
+
+    async def count(self, name: str) -> None:
+        async with self.changed:
+            setattr(self, name, getattr(self, name) + 1)
+            self.changed.notify_all()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20), self.changed:
+            await self.changed.wait_for(condition)
+
+    def log(self, error: BaseException, method: str) -> None:
+        self.logged.append((type(error).__name__, method))
+
+
+def params_error(name: str) -> BaseException:
+    return {
+        "known": LookupError("the known one"),
+        "rpc": RpcError("busy", "later", {"n": 1}),
+        "unforeseen": ZeroDivisionError("secret"),
+        "cancelled": asyncio.CancelledError(),
+    }[name]
+
+
+def to_error(error: Exception) -> RpcError | None:
+    return RpcError("not_found", str(error)) if type(error) is LookupError else None
+
+
+@asynccontextmanager
+async def serving(path: str, **options: Any) -> AsyncIterator[tuple[Server, Methods]]:
+    methods = Methods()
+    async with Server(methods, to_error, methods.log, **options) as server:
+        await server.start(bind(path))
+        yield server, methods
+
+
+async def read_to_end(reader: asyncio.StreamReader) -> list[Message]:
+    """Read until the server closes, however it does, and return the messages."""
+    decoder = Decoder()
+    with contextlib.suppress(ConnectionResetError):
+        while data := await reader.read(65536):
+            decoder.feed(data)
+    messages = []
+    while (message := decoder.next_message()) is not None:
+        messages.append(message)
+    return messages
+
+
+@asynccontextmanager
+async def raw(path: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    reader, writer = await asyncio.open_unix_connection(path)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Let the loop run until something becomes true."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - the condition is a property of kernel and loop, without an event
+            await asyncio.sleep(0)
+
+
+@on_both_loops
+async def test_replies_of_every_kind(path: str) -> None:
+    async with serving(path) as (server, methods), await AsyncClient.connect(path) as client:
+        methods.gate.set()
+        assert await client.call("Echo", {"a": [1, "é", None]}) == {"a": [1, "é", None]}
+        assert await client.call("Wait", {"b": 2}) == {"b": 2}
+        assert await client.call("Echo") == {}
+        assert server.statistics().requests == 3
+        assert server.statistics().errors == 0
+        assert server.statistics().connections == 1
+
+
+async def check_error(client: AsyncClient, method: str, error: str, code: str, text: str) -> None:
+    with pytest.raises(RpcError, match=text) as caught:
+        await client.call(method, {"error": error})
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("method", ["Fail", "FailLater"])
+@on_both_loops
+async def test_exceptions_become_errors_and_only_unforeseen_ones_are_logged(path: str, method: str) -> None:
+    async with serving(path) as (server, methods), await AsyncClient.connect(path) as client:
+        await check_error(client, method, "known", "not_found", "the known one")
+        await check_error(client, method, "rpc", "busy", "later")
+        assert methods.logged == []
+        await check_error(
+            client, method, "unforeseen", "internal", f"^{method} failed.*ZeroDivisionError.*foveal logs"
+        )
+        assert methods.logged == [("ZeroDivisionError", method)]
+        await check_error(client, "Nonsense", "known", "unknown_method", "Nonsense")
+        assert server.statistics().errors == 4
+        assert await client.call("Echo") == {}
+
+
+@on_both_loops
+async def test_a_cancellation_inside_a_handler_is_answered(path: str) -> None:
+    async with serving(path) as (_, methods), await AsyncClient.connect(path) as client:
+        await check_error(client, "FailLater", "cancelled", "internal", "FailLater failed")
+        assert methods.logged == [("RuntimeError", "FailLater")]
+
+
+@on_both_loops
+async def test_results_that_cannot_be_sent(path: str) -> None:
+    async with serving(path) as (_, methods), await AsyncClient.connect(path) as client:
+        with pytest.raises(RpcError, match="no form on the wire") as caught:
+            await client.call("Unpackable")
+        assert caught.value.code == "internal"
+        with pytest.raises(RpcError, match="ask for or send less") as caught:
+            await client.call("Large", {"size": 17 * 2**20})
+        assert caught.value.code == "too_large"
+        assert methods.logged == [("RpcError", "Unpackable")]
+        assert len(await client.call("Large", {"size": 15 * 2**20})) == 15 * 2**20
+
+
+@on_both_loops
+async def test_replies_overtake_each_other(path: str) -> None:
+    async with serving(path) as (_, methods), await AsyncClient.connect(path) as client:
+        slow = [asyncio.create_task(client.call("Wait", {"n": n})) for n in range(50)]
+        await methods.until(lambda: methods.started == 50)
+        assert await client.call("Echo", {"quick": 1}) == {"quick": 1}
+        assert not any(task.done() for task in slow)
+        methods.gate.set()
+        assert await asyncio.gather(*slow) == [{"n": n} for n in range(50)]
+
+
+@on_both_loops
+async def test_notifications_are_dispatched_without_reply(path: str) -> None:
+    async with serving(path) as (server, methods), raw(path) as (reader, writer):
+        writer.write(
+            encode_notification("Note", {"n": 1}) + encode_notification("Fail", {"error": "unforeseen"})
+        )
+        writer.write(encode_notification("Nonsense") + encode_notification("FailLater", {"error": "known"}))
+        writer.write(encode_request(7, "Echo", {}))
+        decoder = Decoder()
+        decoder.feed(await reader.read(65536))
+        assert decoder.next_message() == Response(7, None, {})
+        assert methods.notified == [{"n": 1}]
+        assert methods.logged == [("ZeroDivisionError", "Fail")]
+        await eventually(lambda: server.statistics().errors == 3)
+        assert server.statistics().notifications == 4
+        writer.write_eof()
+        assert await reader.read() == b""
+
+
+async def check_refused(path: str, sent: bytes, expected: list[tuple[int, str]]) -> None:
+    """Send bytes that end a connection; another one is open all the time and goes on."""
+    async with serving(path) as (server, _), await AsyncClient.connect(path) as other:
+        async with raw(path) as (reader, writer):
+            writer.write(sent)
+            messages = await read_to_end(reader)
+        found = [
+            (message.msgid, message.error["code"] if message.error else "ok")
+            for message in messages
+            if isinstance(message, Response)
+        ]
+        assert found == expected
+        assert await other.call("Echo", {"still": "here"}) == {"still": "here"}
+        assert server.statistics().protocol_errors == 1
+        assert server.statistics().connections == 1
+
+
+HEAD = b"\x94\x00\x05\xa4Echo\x91"
+GIGABYTE = struct.pack(">I", 2**30)
+REFUSED: list[tuple[bytes, list[tuple[int, str]]]] = [
+    (b"GET / HTTP/1.1\r\n\r\n", []),
+    (b"\xc1", []),
+    (b'{"jsonrpc": "2.0"}\n', []),
+    (b"\x93\x00\x05\xa4Echo", []),
+    (HEAD + b"\xdb" + GIGABYTE, [(5, "too_large")]),
+    (HEAD + b"\xdd" + GIGABYTE, [(5, "too_large")]),
+    (HEAD + b"\xdf" + GIGABYTE + b"x" * 100_000, [(5, "too_large")]),
+    (HEAD + b"\xc1", [(5, "invalid_params")]),
+    (
+        encode_request(1, "Echo") + HEAD + b"\xc1" + encode_request(2, "Echo"),
+        [(1, "ok"), (5, "invalid_params")],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", range(len(REFUSED)))
+@on_both_loops
+async def test_bytes_that_cannot_be_read_end_their_connection_only(path: str, case: int) -> None:
+    await check_refused(path, *REFUSED[case])
+
+
+@on_both_loops
+async def test_unusable_params_concern_only_their_request(path: str) -> None:
+    async with serving(path) as (server, _), raw(path) as (reader, writer):
+        writer.write(HEAD + b"\x05" + encode_request(6, "Echo"))
+        decoder = Decoder()
+        messages: list[Message] = []
+        while len(messages) < 2:
+            decoder.feed(await reader.read(65536))
+            while (message := decoder.next_message()) is not None:
+                messages.append(message)
+        first, second = messages
+        assert isinstance(first, Response)
+        assert first.error is not None
+        assert (first.msgid, first.error["code"], first.error["data"]) == (
+            5,
+            "invalid_params",
+            {"field": "params"},
+        )
+        assert second == Response(6, None, {})
+        assert server.statistics().protocol_errors == 0
+
+
+@on_both_loops
+async def test_half_a_frame_and_a_hang_up(path: str) -> None:
+    async with serving(path) as (server, _):
+        frame = encode_request(1, "Echo", {"a": "b" * 1000})
+        for cut in (1, 5, 500, len(frame) - 1):
+            async with raw(path) as (_, writer):
+                writer.write(frame[:cut])
+                await writer.drain()
+        await eventually(lambda: server.statistics().accepted == 4 and server.statistics().connections == 0)
+        assert server.statistics().protocol_errors == 0
+        assert server.statistics().requests == 0
+
+
+@on_both_loops
+async def test_a_lost_connection_cancels_its_requests_only(path: str) -> None:
+    async with serving(path) as (server, methods), await AsyncClient.connect(path) as other:
+        kept = asyncio.create_task(other.call("Wait", {"kept": 1}))
+        async with raw(path) as (_, writer):
+            writer.write(b"".join(encode_request(n, "Wait") for n in range(10)))
+            await methods.until(lambda: methods.started == 11)
+        await methods.until(lambda: methods.cancelled == 10)
+        await eventually(lambda: server.statistics().in_flight == 1)
+        methods.gate.set()
+        assert await kept == {"kept": 1}
+
+
+@on_both_loops
+async def test_another_user_is_closed_unread(path: str) -> None:
+    uids = iter([os.geteuid() + 1, os.geteuid()])
+    async with serving(path, peer_uid=lambda peer: next(uids)) as (server, _):
+        async with raw(path) as (reader, writer):
+            with contextlib.suppress(ConnectionError):
+                writer.write(encode_request(1, "Echo"))
+                assert await read_to_end(reader) == []
+        async with await AsyncClient.connect(path) as client:
+            assert await client.call("Echo") == {}
+        statistics = server.statistics()
+        assert (statistics.refused, statistics.accepted, statistics.requests) == (1, 1, 1)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@on_both_loops
+async def test_a_real_other_user_is_closed_unread(path: str) -> None:
+    async with serving(path) as (server, _):
+        os.chmod(os.path.dirname(path), 0o711)
+        os.chmod(path, 0o666)
+        script = (
+            "import os, socket, sys; os.setuid(65534)\n"
+            "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
+            "try: print(s.recv(1))\n"
+            "except ConnectionError: print(b'')"
+        )
+        child = await asyncio.create_subprocess_exec(
+            "/usr/bin/env", sys.executable, "-S", "-c", script, path, stdout=subprocess.PIPE
+        )
+        output, _ = await child.communicate()
+        assert output == b"b''\n"
+        assert server.statistics().refused == 1
+
+
+@on_both_loops
+async def test_a_peer_that_is_gone_before_it_could_be_asked_is_refused(path: str) -> None:
+    def gone(peer: socket.socket) -> int:
+        raise OSError("not connected")
+
+    async with serving(path, peer_uid=gone) as (server, _):
+        async with raw(path) as (reader, _writer):
+            assert await read_to_end(reader) == []
+        assert server.statistics().refused == 1
+
+
+@on_both_loops
+async def test_a_thousand_connections(path: str) -> None:
+    assert raise_file_limit() > 2500
+    async with serving(path) as (server, _):
+        clients = await asyncio.gather(*(AsyncClient.connect(path, timeout=60) for _ in range(1000)))
+        try:
+            replies = await asyncio.gather(
+                *(client.call("Echo", {"n": n}) for n, client in enumerate(clients))
+            )
+            assert replies == [{"n": n} for n in range(1000)]
+            assert server.statistics().connections == 1000
+        finally:
+            await asyncio.gather(*(client.close() for client in clients))
+        await eventually(lambda: server.statistics().connections == 0)
+
+
+@on_both_loops
+async def test_shutdown_waits_for_running_requests_then_closes(path: str) -> None:
+    async with serving(path) as (server, methods), await AsyncClient.connect(path) as client:
+        running = asyncio.create_task(client.call("Wait", {"n": 1}))
+        await methods.until(lambda: methods.started == 1)
+        stopping = asyncio.create_task(server.shutdown(30))
+        await eventually(lambda: not can_connect(path))
+        assert not stopping.done()
+        methods.gate.set()
+        assert await running == {"n": 1}
+        await stopping
+        assert server.statistics().connections == 0
+        with pytest.raises(ConnectionError):
+            await client.call("Echo")
+        await server.shutdown(30)
+
+
+def can_connect(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+        return True
+
+
+@on_both_loops
+async def test_shutdown_cancels_what_runs_past_the_deadline_and_says_so(path: str) -> None:
+    async with serving(path) as (server, methods), await AsyncClient.connect(path) as client:
+        running = [asyncio.create_task(client.call("Wait")) for _ in range(20)]
+        await methods.until(lambda: methods.started == 20)
+        await server.shutdown(0)
+        for error in await asyncio.gather(*running, return_exceptions=True):
+            assert isinstance(error, RpcError)
+            assert error.code == "busy"
+        assert methods.cancelled == 20
+
+
+@on_both_loops
+async def test_shutdown_under_load_answers_or_closes_and_leaves_nothing(path: str) -> None:
+    async def hammer(client: AsyncClient) -> int:
+        answered = 0
+        with contextlib.suppress(ConnectionError, RpcError):
+            while True:
+                await client.call("Echo", {"x": "y" * 100})
+                await client.call("Wait")
+                answered += 1
+        return answered
+
+    async with serving(path) as (server, methods):
+        methods.gate.set()
+        clients = [await AsyncClient.connect(path) for _ in range(20)]
+        hammers = [asyncio.create_task(hammer(client)) for client in clients]
+        await eventually(lambda: server.statistics().requests > 2000)
+        await server.shutdown(5)
+        assert min(await asyncio.gather(*hammers)) > 0
+        assert server.statistics().connections == server.statistics().in_flight == 0
+        await asyncio.gather(*(client.close() for client in clients))
+
+
+@on_both_loops
+async def test_shutdown_cuts_off_a_peer_that_does_not_read(path: str) -> None:
+    async with serving(path, limits=Limits(linger_s=0.05)) as (server, _), raw(path) as (reader, writer):
+        writer.write(b"".join(encode_request(n, "Large", {"size": 2**20}) for n in range(64)))
+        await eventually(lambda: server.statistics().requests > 0)
+        await server.shutdown(5)
+        assert server.statistics().connections == 0
+        assert server.statistics().requests < 64
+        await read_to_end(reader)
+
+
+@on_both_loops
+async def test_leaving_without_shutdown_cancels_and_closes(path: str) -> None:
+    async with serving(path) as (_, methods):
+        client = await AsyncClient.connect(path)
+        running = asyncio.create_task(client.call("Wait"))
+        await methods.until(lambda: methods.started == 1)
+    with pytest.raises(RpcError, match="stopped during Wait"):
+        await running
+    await client.close()
+
+
+@on_both_loops
+async def test_an_error_in_the_callers_block_is_not_hidden(path: str) -> None:
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012 - the block is what is tested
+        async with serving(path) as (_, methods), await AsyncClient.connect(path) as client:
+            running = asyncio.create_task(client.call("Wait"))
+            await methods.until(lambda: methods.started == 1)
+            raise ZeroDivisionError
+    with pytest.raises((RpcError, ConnectionError)):
+        await running
+
+
+@on_both_loops
+async def test_a_blocking_client_is_served_from_a_thread(path: str) -> None:
+    def work() -> list[Any]:
+        with Client.connect(path) as client:
+            return [client.call("Echo", {"n": n}, timeout=20) for n in range(100)]
+
+    async with serving(path):
+        assert await asyncio.to_thread(work) == [{"n": n} for n in range(100)]
+
+
+@on_both_loops
+async def test_a_bound_socket_of_a_service_manager_is_served_and_its_path_kept(path: str) -> None:
+    listener = bind(path)
+    listener.listen()
+    methods = Methods()
+    async with Server(methods, to_error, methods.log) as server:
+        await server.start(listener)
+        async with await AsyncClient.connect(path) as client:
+            assert await client.call("Echo") == {}
+        await server.shutdown(1)
+    with pytest.raises(FileExistsError):
+        os.mkdir(path)
+    remove_socket(path)
+    os.mkdir(path)
