@@ -1,0 +1,248 @@
+"""Owns the configuration: every key with its type, range and default; knows neither of its files' content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import Literal, TypeVar
+
+USER_FILE = "config.toml"
+PROJECT_FILE = "foveal.toml"
+
+ProjectRule = Literal["no", "set", "smaller", "add"]
+"""What a project's foveal.toml may do with a key: nothing, set it freely, only lower it, only add to it."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRule:
+    """What a key's value must satisfy; kept in the metadata of the dataclass field that is the key.
+
+    `minimum` and `maximum` are inclusive; `choices` lists the allowed strings, empty for any; `folder_names`
+    says that each string of a list is a single folder's name.
+    """
+
+    description: str
+    project: ProjectRule
+    unit: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    folder_names: bool = False
+
+
+def _key(
+    default: T,
+    description: str,
+    *,
+    project: ProjectRule = "no",
+    unit: str = "",
+    between: tuple[float, float] | None = None,
+    choices: tuple[str, ...] = (),
+    folder_names: bool = False,
+) -> T:
+    low, high = between or (None, None)
+    rule = KeyRule(description, project, unit, low, high, choices, folder_names)
+    return field(default=default, metadata={"rule": rule})
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonConfig:
+    """`[daemon]`: the life of the process and its log."""
+
+    idle_shutdown_minutes: int = _key(
+        120,
+        "The daemon ends itself after this time without a connected client and without work. 0 means never.",
+        unit="minutes",
+        between=(0, 525_600),
+    )
+    shutdown_deadline_ms: int = _key(
+        5_000,
+        "How long a shutdown waits for running requests before it cancels them.",
+        unit="ms",
+        between=(100, 600_000),
+    )
+    log_level: str = _key(
+        "info", "The least severe message that is logged.", choices=("debug", "info", "warning", "error")
+    )
+    log_max_bytes: int = _key(
+        5_000_000,
+        "The log file is rotated when it reaches this size.",
+        unit="bytes",
+        between=(10_000, 1_000_000_000),
+    )
+    log_backups: int = _key(3, "How many rotated log files are kept.", between=(0, 100))
+
+
+@dataclass(frozen=True, slots=True)
+class ScanConfig:
+    """`[scan]`: which files of a project are read, and how changes are found."""
+
+    max_file_bytes: int = _key(
+        1_048_576,
+        "A larger file is listed in the tree, but its content is not read.",
+        project="smaller",
+        unit="bytes",
+        between=(1, 67_108_864),
+    )
+    exclude: tuple[str, ...] = _key(
+        (),
+        "Patterns in the syntax of .gitignore, relative to a project's root, of files that are left out. "
+        "A project's patterns are added to the user's; one that starts with `!` is ignored there.",
+        project="add",
+    )
+    skip_folders_extra: tuple[str, ...] = _key(
+        (),
+        "Names of folders that are skipped wherever they lie, in addition to the built-in list of vendored "
+        "and generated ones. A project's names are added to the user's.",
+        project="add",
+        folder_names=True,
+    )
+    poll_interval_ms: int = _key(
+        2_000,
+        "The pause between two looks at the tree where the system can't report changes.",
+        unit="ms",
+        between=(100, 3_600_000),
+    )
+    sweep_interval_s: int = _key(
+        60,
+        "Every so often the whole tree is compared with the disk, in case that the system lost an event.",
+        unit="s",
+        between=(1, 86_400),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ScopesConfig:
+    """`[scopes]`: how many scopes are kept before the least recently used one is evicted."""
+
+    max_memory_bytes: int = _key(
+        268_435_456,
+        "The memory that all scopes together may use.",
+        unit="bytes",
+        between=(1_048_576, 68_719_476_736),
+    )
+    max_count: int = _key(5_000, "The number of scopes that are kept.", between=(1, 1_000_000))
+
+
+@dataclass(frozen=True, slots=True)
+class ContextConfig:
+    """`[context]`: the size of a context where the request doesn't say."""
+
+    max_tokens: int = _key(
+        8_000,
+        "The model's tokens that prompt, context and reply share.",
+        project="smaller",
+        unit="tokens",
+        between=(1, 10_000_000),
+    )
+    reserve_tokens: int = _key(
+        2_000,
+        "The part of `max_tokens` that is kept free for the reply. "
+        "Where it is not below `max_tokens`, a quarter of that is used.",
+        project="smaller",
+        unit="tokens",
+        between=(0, 10_000_000),
+    )
+    max_bytes: int = _key(
+        100_000,
+        "The size of a rendered context in UTF-8.",
+        project="smaller",
+        unit="bytes",
+        between=(1, 16_000_000),
+    )
+    deadline_ms: int = _key(
+        5_000,
+        "When this has passed, the best context so far is returned and marked as partial.",
+        project="smaller",
+        unit="ms",
+        between=(1, 600_000),
+    )
+    dependencies_max: int = _key(
+        50,
+        "How many files imported by the focus are loaded with it.",
+        project="smaller",
+        between=(0, 10_000),
+    )
+    experiences_max: int = _key(
+        5, "How many recent decisions a context shows.", project="smaller", between=(0, 1_000)
+    )
+
+
+def _weight(default: float, description: str, project: ProjectRule = "set") -> float:
+    return _key(default, description, project=project, between=(0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsConfig:
+    """`[weights]`: what is kept first when the token budget is short, from 0 (dropped first) to 1."""
+
+    # What the user and the caller ask for is not for a repository to weigh.
+    rule: float = _weight(1.0, "Rules of the project and of the user.", "no")
+    constraint: float = _weight(1.0, "Constraints of the caller and of the scopes above it.", "no")
+    focus: float = _weight(0.95, "The files and symbols in focus, and what was expanded.")
+    document: float = _weight(0.8, "Documents that were found for the prompt or chosen for the session.")
+    dependency: float = _weight(0.7, "Signatures of what the focus imports.")
+    agent_history: float = _weight(0.6, "Recent decisions of agents.")
+    hot: float = _weight(0.5, "Files that were recently edited, opened or asked for.")
+    skeleton: float = _weight(0.4, "The map of the project's folders and files.")
+
+
+@dataclass(frozen=True, slots=True)
+class UserConfig:
+    """The whole configuration as the user's own file gives it; `UserConfig()` is every default."""
+
+    daemon: DaemonConfig = field(default_factory=DaemonConfig)
+    scan: ScanConfig = field(default_factory=ScanConfig)
+    scopes: ScopesConfig = field(default_factory=ScopesConfig)
+    context: ContextConfig = field(default_factory=ContextConfig)
+    weights: WeightsConfig = field(default_factory=WeightsConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectConfig:
+    """What is in force for one project: the user's values, narrowed by the project's file."""
+
+    scan: ScanConfig = field(default_factory=ScanConfig)
+    context: ContextConfig = field(default_factory=ContextConfig)
+    weights: WeightsConfig = field(default_factory=WeightsConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The folders and the user that the process runs with, absolute; the composition root fills it."""
+
+    home: str
+    state_dir: str
+    config_dir: str
+    uid: int
+
+    @property
+    def config_path(self) -> str:
+        """The user's configuration file, whether it exists or not."""
+        return os.path.join(self.config_dir, USER_FILE)
+
+
+TABLES: Mapping[str, type] = {
+    "daemon": DaemonConfig,
+    "scan": ScanConfig,
+    "scopes": ScopesConfig,
+    "context": ContextConfig,
+    "weights": WeightsConfig,
+}
+"""The tables of the user's file, in their order in the documentation."""
+KEYS: Mapping[str, Mapping[str, Field[object]]] = {
+    table: {key.name: key for key in fields(owner)} for table, owner in TABLES.items()
+}
+"""Each table's keys by name; a key is a field of the dataclasses above."""
+TYPE_NAMES = {"int": "integer", "float": "number", "str": "string", "tuple[str, ...]": "list of strings"}
+"""What a person calls the type of a field, by its annotation."""
+
+
+def rule_of(key: Field[object]) -> KeyRule:
+    """Return what a key's value must satisfy."""
+    rule = key.metadata["rule"]
+    assert isinstance(rule, KeyRule)
+    return rule

@@ -1,0 +1,152 @@
+"""Owns the two configuration files: what each may set, and how a project's narrows the user's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from .config import (
+    KEYS,
+    PROJECT_FILE,
+    USER_FILE,
+    ContextConfig,
+    DaemonConfig,
+    ProjectConfig,
+    ScanConfig,
+    ScopesConfig,
+    UserConfig,
+    WeightsConfig,
+)
+from .config_source import Source, read_source
+from .config_values import Setting, checked, quoted, type_of, wrong
+from .config_warnings import Warnings
+from .system import Stamp, System
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Generic[C]):
+    """A configuration with what a person should know about its file.
+
+    `warnings` are whole sentences that begin with the file's path. `stamp` is that of the file that was
+    read, None where there is none: a different stamp later means that it must be read again.
+    """
+
+    config: C
+    warnings: tuple[str, ...] = ()
+    stamp: Stamp | None = None
+
+
+def load_user_config(path: str, system: System) -> Loaded[UserConfig]:
+    """Read the user's config.toml; a missing file gives the defaults.
+
+    Raises `ConfigError` for a file that can't be read or parsed and for a value of a wrong type or range.
+    """
+    source = read_source(path, system)
+    if source is None:
+        return Loaded(UserConfig())
+    warnings = Warnings(source)
+    changes: dict[str, dict[str, Any]] = {}
+    for setting in _settings(source, warnings):
+        changes.setdefault(setting.table, {})[setting.name] = checked(setting, source)
+    config = UserConfig(
+        DaemonConfig(**changes.get("daemon", {})),
+        ScanConfig(**changes.get("scan", {})),
+        ScopesConfig(**changes.get("scopes", {})),
+        _with_room(ContextConfig(**changes.get("context", {})), warnings),
+        WeightsConfig(**changes.get("weights", {})),
+    )
+    return Loaded(config, warnings.sentences(), source.stamp)
+
+
+def load_project_config(root: str, user: UserConfig, system: System) -> Loaded[ProjectConfig]:
+    """Read foveal.toml in a project's root and narrow the user's values by it; without one they stay.
+
+    The file is untrusted: a key that it may not set and a value that would widen the user's give a warning
+    and change nothing. Raises `ConfigError` as `load_user_config` does.
+    """
+    config = ProjectConfig(user.scan, user.context, user.weights)
+    source = read_source(os.path.join(root, PROJECT_FILE), system, within=root)
+    if source is None:
+        return Loaded(config)
+    warnings = Warnings(source)
+    changes: dict[str, dict[str, Any]] = {}
+    for setting in _settings(source, warnings):
+        if setting.rule.project == "no":
+            warnings.add(
+                setting.table,
+                setting.name,
+                f"{setting.full_name} belongs into the user's own {USER_FILE} and is ignored here: "
+                "a repository is not trusted, so its file may only narrow what the daemon reads and shows.",
+            )
+            continue
+        value = checked(setting, source)
+        own = getattr(getattr(user, setting.table), setting.name)
+        changes.setdefault(setting.table, {})[setting.name] = _narrowed(setting, value, own, warnings)
+    config = ProjectConfig(
+        replace(config.scan, **changes.get("scan", {})),
+        _with_room(replace(config.context, **changes.get("context", {})), warnings),
+        replace(config.weights, **changes.get("weights", {})),
+    )
+    return Loaded(config, warnings.sentences(), source.stamp)
+
+
+def _settings(source: Source, warnings: Warnings) -> Iterator[Setting]:
+    """Yield the known keys that a file sets; name the others in a warning."""
+    for table, content in source.tables.items():
+        keys = KEYS.get(table)
+        if keys is None:
+            warnings.add_unknown("", table, content)
+        elif not isinstance(content, dict):
+            raise wrong(source, table, "a table", type_of(content))
+        else:
+            for name, value in content.items():
+                if name in keys:
+                    yield Setting(table, name, keys[name], value)
+                else:
+                    warnings.add_unknown(table, name, value)
+
+
+def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) -> object:
+    """Return what a project's value makes of the user's own one."""
+    if isinstance(value, tuple) and isinstance(own, tuple):
+        return tuple(dict.fromkeys(own + _narrowing(setting, value, warnings)))
+    if setting.rule.project == "smaller" and isinstance(value, int) and isinstance(own, int) and value > own:
+        warnings.add(
+            setting.table,
+            setting.name,
+            f"{setting.full_name} is {value}, more than the {own} of the user's configuration, "
+            "which stays in force; a project's file may only lower it.",
+        )
+        return own
+    return value
+
+
+def _narrowing(setting: Setting, values: tuple[str, ...], warnings: Warnings) -> tuple[str, ...]:
+    """Return the patterns that leave files out, without those that would bring files back."""
+    widening = [value for value in values if value.lstrip().startswith("!") and not setting.rule.folder_names]
+    if widening:
+        warnings.add(
+            setting.table,
+            setting.name,
+            f"{setting.full_name}: {quoted(widening[0])} would bring files back and is ignored; "
+            "a project's file may only leave files out.",
+        )
+    return tuple(value for value in values if value not in widening)
+
+
+def _with_room(context: ContextConfig, warnings: Warnings) -> ContextConfig:
+    """Lower a reserve that would leave no token for the context to a quarter, the defaults' proportion."""
+    if context.reserve_tokens < context.max_tokens:
+        return context
+    reserve = context.max_tokens // 4
+    warnings.add(
+        "context",
+        "max_tokens",
+        f"context.reserve_tokens ({context.reserve_tokens}) is not below context.max_tokens "
+        f"({context.max_tokens}); {reserve} is used.",
+    )
+    return replace(context, reserve_tokens=reserve)

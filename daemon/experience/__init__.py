@@ -1,0 +1,1 @@
+"""The pool of decisions that finished agents leave behind."""

@@ -1,0 +1,75 @@
+"""Owns the experience: its record, its form as a map, and when two count as the same; knows no file.
+
+How one is made of what a caller gives is the draft's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+OutcomeKind = Literal["", "success", "failure", "reverted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where an experience came from: `client` for a caller's map; `reference` is the place in it, if any."""
+
+    source: str = "client"
+    reference: str = ""
+
+
+FROM_CLIENT = Provenance()
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """A decision that an agent took, why, on which files, with what outcome.
+
+    `timestamp` is ISO 8601 UTC with milliseconds and `Z`, so that its text sorts as time does.
+    `files_touched` are POSIX paths relative to the project's root. No text holds control characters other
+    than line breaks and tabs in `decision`, `rationale` and `error`. `error` goes with the outcome `failure`.
+    """
+
+    id: str
+    timestamp: str
+    agent_id: str
+    session_id: str
+    decision: str
+    rationale: str = ""
+    files_touched: tuple[str, ...] = ()
+    outcome: OutcomeKind = ""
+    error: str = ""
+    commit: str = ""
+    provenance: Provenance = FROM_CLIENT
+
+
+def fields_of(experience: Experience) -> dict[str, object]:
+    """Return an experience as the map that is stored; empty fields are left out."""
+    outcome = {"kind": experience.outcome, "error": experience.error}
+    fields = {
+        "id": experience.id,
+        "timestamp": experience.timestamp,
+        "agent_id": experience.agent_id,
+        "session_id": experience.session_id,
+        "decision": experience.decision,
+        "rationale": experience.rationale,
+        "files_touched": experience.files_touched,
+        "outcome": {name: value for name, value in outcome.items() if value},
+        "commit": experience.commit,
+        "provenance": {"source": experience.provenance.source, "reference": experience.provenance.reference},
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def identity_of(experience: Experience) -> bytes:
+    """Return 16 bytes that experiences have in common which count as the same: agent, session, decision."""
+    parts = (experience.agent_id, experience.session_id, " ".join(experience.decision.split()))
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest()
+
+
+def timestamp_of(moment: datetime) -> str:
+    """Return an aware time as an experience has it: ISO 8601 UTC with milliseconds and `Z`."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

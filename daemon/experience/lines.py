@@ -1,0 +1,164 @@
+"""Owns the lines of the pool's file: cutting it up, reading and writing a line, and telling damage apart.
+
+A line is a JSON object; one with a `type` other than `experience` belongs to a newer version and is left
+alone. Knows no lock and changes no file.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..system import Stamp
+from .draft import BadField, experience_in
+from .experience import Experience, fields_of
+
+MAX_LINE_BYTES = 1_048_576
+"""A longer line is not read as an experience. The largest one that is written has about 900 KB: three texts
+and the files, each byte escaped to two."""
+_TAIL_BYTES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file with its line break; of a very long one `data` has the first `MAX_LINE_BYTES` + 1."""
+
+    offset: int
+    size: int
+    data: bytes
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A line that can't be read as an experience; `number` counts from 1."""
+
+    number: int
+    line: Line
+    reason: str
+
+    @property
+    def digest(self) -> str:
+        """What tells that it has been copied before."""
+        return hashlib.blake2b(self.line.data, digest_size=16).hexdigest()
+
+
+@dataclass(slots=True)
+class Reading:
+    """How far the file has been read: `offset` is behind the last whole line, `tail` the bytes before it."""
+
+    stamp: Stamp | None = None
+    offset: int = 0
+    lines: int = 0
+    tail: bytes = b""
+    torn: bool = False
+    bad_lines: int = 0
+    unknown_lines: int = 0
+    repeated_lines: int = 0
+    damage: list[Damage] = field(default_factory=list)
+    """Bad lines that aren't in the quarantine file yet."""
+
+    def is_continued_by(self, descriptor: int, stamp: Stamp) -> bool:
+        """Tell whether a file is the one that was read, with nothing but additions.
+
+        An editor may keep the inode, so the last bytes that were read must still be there; one that kept the
+        size as well gives itself away by the time.
+        """
+        if self.stamp is None or stamp.inode != self.stamp.inode or stamp.size < self.offset:
+            return False
+        if stamp.size == self.stamp.size and stamp != self.stamp:
+            return False
+        start = self.offset - len(self.tail)
+        return os.pread(descriptor, len(self.tail), start) == self.tail
+
+    def remember_tail(self, descriptor: int) -> None:
+        """Take the last bytes that were read, for `is_continued_by`."""
+        start = max(self.offset - _TAIL_BYTES, 0)
+        self.tail = os.pread(descriptor, self.offset - start, start)
+
+
+def lines_from(descriptor: int, offset: int) -> Iterator[Line]:
+    """Yield a file's lines from an offset on, in bounded memory; the descriptor stays open."""
+    with open(descriptor, "rb", closefd=False) as file:
+        file.seek(offset)
+        while data := file.readline(MAX_LINE_BYTES + 1):
+            size, end = len(data), data
+            while not end.endswith(b"\n") and (end := file.readline(MAX_LINE_BYTES)):
+                size += len(end)
+            yield Line(offset, size, data, end.endswith(b"\n"))
+            offset += size
+
+
+def torn_line(descriptor: int, offset: int) -> Line:
+    """Return what follows the last whole line."""
+    size = os.fstat(descriptor).st_size - offset
+    return Line(offset, size, os.pread(descriptor, min(size, MAX_LINE_BYTES), offset), complete=False)
+
+
+def line_of(experience: Experience) -> bytes:
+    """Write an experience as a line of the file."""
+    return json.dumps(fields_of(experience), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def read_line(line: Line) -> Experience | None:
+    """Read a line; None for an empty one and for one of a newer version. Raises `BadField`."""
+    if line.size > MAX_LINE_BYTES:
+        raise BadField("", f"longer than {MAX_LINE_BYTES} bytes")
+    if not line.data.strip():
+        return None
+    try:
+        fields = json.loads(line.data.decode())
+    except RecursionError as error:
+        raise BadField("", "nested too deeply") from error
+    except ValueError as error:  # no UTF-8, no JSON, or a giant number
+        raise BadField("", f"not JSON: {error}") from error
+    if not isinstance(fields, dict):
+        raise BadField("", "not a JSON object")
+    if fields.get("type", "experience") != "experience":
+        return None
+    return experience_in(fields)
+
+
+def is_whole(line: Line) -> bool:
+    """Tell whether a line can be read, so that a torn one lacks only its end."""
+    try:
+        read_line(line)
+    except BadField:
+        return False
+    return True
+
+
+def record_of(damage: Damage, at: str) -> bytes:
+    """Write a line of the quarantine file: as text where it is UTF-8, else in base64."""
+    record: dict[str, object] = {
+        "digest": damage.digest,
+        "at": at,
+        "line": damage.number,
+        "offset": damage.line.offset,
+        "size": damage.line.size,
+        "reason": damage.reason,
+    }
+    try:
+        record["text"] = damage.line.data.decode()
+    except UnicodeDecodeError:
+        record["base64"] = base64.b64encode(damage.line.data).decode()
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def digests_in(descriptor: int) -> tuple[set[str], bool]:
+    """Return the digests of a quarantine file and whether its last line has an end."""
+    found: set[str] = set()
+    complete = True
+    for line in lines_from(descriptor, 0):
+        complete = line.complete
+        if match := _DIGEST.search(line.data):
+            found.add(match[1].decode())
+    return found, complete
+
+
+_DIGEST = re.compile(rb'^\{"digest":"(\w+)"')

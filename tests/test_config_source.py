@@ -1,0 +1,133 @@
+"""A configuration file as text: what can't be read is refused with its place, and nothing keeps it busy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from foveal.daemon.config_source import MAX_CONFIG_BYTES, Source, read_source
+from foveal.daemon.errors import ConfigError
+from foveal.daemon.system import System, stamp_of
+
+
+def read(folder: Path, content: bytes) -> Source:
+    path = folder / "config.toml"
+    path.write_bytes(content)
+    source = read_source(str(path), System())
+    assert source is not None
+    return source
+
+
+def test_a_file_is_read_with_its_stamp(tmp_path: Path) -> None:
+    source = read(tmp_path, b"\xef\xbb\xbfa = 1\n[t]\nb = ['x']\n")
+    assert source.tables == {"a": 1, "t": {"b": ["x"]}}
+    assert source.stamp == stamp_of((tmp_path / "config.toml").stat())
+    assert read_source(str(tmp_path / "none" / "config.toml"), System()) is None
+
+
+def test_a_key_has_a_place(tmp_path: Path) -> None:
+    content = "a = 1\n[table]  # one\n# b = 0\n'b' = 2\nb = 3\n[[list]]\nc.d = 4\n[ \"odd\" ]\n"
+    source = Source("/config.toml", content, {}, read(tmp_path, b"").stamp)
+
+    def check(name: str, line: int | None) -> None:
+        assert source.place(name) == "/config.toml" + (f", line {line}" if line else "")
+
+    check("a", 1)
+    check("table", 2)
+    check("table.b", 4)
+    check("list", 6)
+    check("list.c.d", 7)
+    check("odd", 8)
+    check("b", None)
+    check("none", None)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"[context\nmax_tokens = 5",
+            "is not valid TOML: Expected ']' at the end of a table declaration (at line 1",
+        ),
+        (b"[context]\n[context]\n", "is not valid TOML: Cannot declare"),
+        (b"a = 1\na = 2\n", "is not valid TOML: Cannot overwrite a value"),
+        (b"[scan]\nexclude = ['\xff']", "line 2: not UTF-8 (byte 0xff)"),
+        (b"\xff\xfea\x00", "line 1: not UTF-8"),
+        (b"a = \x00", "is not valid TOML"),
+        (b"a = " + b"[" * 5_000, "nested too deeply"),
+        (b"a = " + b"9" * 5_000, "is not valid TOML"),
+        (b"#" * (MAX_CONFIG_BYTES + 1), "is larger than 1048576 bytes"),
+        (b"\n" + b"a." * 20 + b"a = 1", "line 2: a key has more than eight parts"),
+        (b'[ "a\\"." . ' + b"b." * 20 + b"a]", "line 1: a key has more than eight parts"),
+    ],
+)
+def test_a_file_that_cannot_be_parsed_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(tmp_path, content)
+    assert str(caught.value).startswith(f"{tmp_path}/config.toml")
+    assert message in str(caught.value)
+
+
+def test_a_key_with_very_many_parts_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    """Each of these would keep tomllib, quadratic in a key's parts, busy for minutes to hours."""
+
+    def check(content: str, message: str) -> None:
+        with pytest.raises(ConfigError, match=message):
+            read(tmp_path, content[:MAX_CONFIG_BYTES].encode())
+
+    check("a." * 500_000 + "a=1", "line 1: a key has more than eight parts")
+    check("[" + "a." * 250_000 + "a]\n" + "a.b=1\n" * 80_000, "line 1: a key has more than eight parts")
+    check("\nx={" + "a." * 500_000 + "a=1}", "line 2: more than 1000 dots")
+
+
+def test_what_is_no_readable_file_is_refused(tmp_path: Path) -> None:
+    def check(name: str, message: str) -> None:
+        with pytest.raises(ConfigError) as caught:
+            read_source(str(tmp_path / name), System())
+        assert str(caught.value).startswith(str(tmp_path / name))
+        assert message in str(caught.value)
+
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").write_text("")
+    check("folder", "is a folder")
+    check("pipe", "not a regular file")
+    check("dangling", "No such file")
+    check("loop", "symbolic links")
+    check("file/config.toml", "Not a directory")
+
+
+def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
+    class Denying(System):
+        def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
+            raise PermissionError(13, "Permission denied", path)
+
+    (tmp_path / "config.toml").write_text("")
+    with pytest.raises(ConfigError, match=r"config\.toml can't be read: Permission denied"):
+        read_source(str(tmp_path / "config.toml"), Denying())
+
+
+def test_a_file_may_be_a_link_only_within_its_folder(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "real.toml").write_text("a = 1\n")
+    (tmp_path / "outside.toml").write_text("a = 2\n")
+    (tmp_path / "root2.toml").write_text("a = 3\n")
+    path = root / "foveal.toml"
+
+    def link(target: str) -> None:
+        path.unlink(missing_ok=True)
+        path.symlink_to(target)
+
+    link("real.toml")
+    source = read_source(str(path), System(), within=str(root))
+    assert source is not None
+    assert source.tables == {"a": 1}
+    for target in ("../outside.toml", "../root2.toml", str(tmp_path / "outside.toml")):
+        link(target)
+        with pytest.raises(ConfigError, match="leaves the project"):
+            read_source(str(path), System(), within=str(root))
+        assert read_source(str(path), System()) is not None
