@@ -1,0 +1,1 @@
+"""The daemon: it reads, decides and renders."""

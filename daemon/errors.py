@@ -1,0 +1,58 @@
+"""Owns the daemon's exceptions; knows nothing of the wire, whose codes the handlers choose by class."""
+
+from __future__ import annotations
+
+
+class FovealError(Exception):
+    """Base of every error the daemon raises on purpose; `str()` is fit for a person to read.
+
+    The message says what was wrong and what to do about it.
+    """
+
+
+class InvalidRequest(FovealError):
+    """The caller's fault: a parameter that can't be used. `field` names it."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NotFound(FovealError):
+    """The caller named something that doesn't exist (any more)."""
+
+
+class PermissionDenied(FovealError):
+    """A policy of the user or of the project forbids it."""
+
+
+class ProjectUnavailable(FovealError):
+    """The project can't be served now: its root is gone or its foveal.toml can't be read."""
+
+
+class TooLarge(FovealError):
+    """The input exceeds a documented limit."""
+
+
+class DeadlineExceeded(FovealError):
+    """The answer didn't come in time and there was nothing poorer to give."""
+
+
+class Busy(FovealError):
+    """A queue is full; the caller may try again."""
+
+
+class Unsupported(FovealError):
+    """A known request in a form that this version doesn't serve."""
+
+
+class ConfigError(FovealError):
+    """A configuration file that can't be used. The message names file, key and the expected type."""
+
+
+class StateError(FovealError):
+    """The state folder can't be used: unsafe owner or mode, a newer version, or another daemon's."""
+
+
+class IndexerDied(FovealError):
+    """The indexer process ended while a request was waiting for it."""

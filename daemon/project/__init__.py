@@ -1,0 +1,1 @@
+"""The watched project tree: files, symbols, imports, and how they change."""

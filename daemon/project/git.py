@@ -1,0 +1,444 @@
+"""Owns every run of git and each look into `.git`; never lets a repository's config run a program."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO, Self
+
+from ..errors import FovealError
+from ..system import System
+
+IDLE_TIMEOUT_S = 10.0
+"""A git that neither reads nor writes for so long hangs: on a pipe named .gitignore, on a dead drive."""
+
+LARGE_COMMIT_FILES = 200
+"""A commit of more files (a merge, a reformatting, an import of a library) says nothing of any single one."""
+
+_PIECE = 65_536
+"""Bytes moved at once, the capacity of a Linux pipe."""
+
+_SAFE_SETTINGS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.alternateRefsCommand=",
+    "core.untrackedCache=false",
+    "diff.external=",
+    "log.showSignature=false",
+    "log.follow=false",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+    "submodule.recurse=false",
+)
+"""Settings with which a repository could start a program or reach the network; a -c wins over its config."""
+
+
+class GitError(FovealError):
+    """Git is missing, rejected the repository, failed or hung; the message is git's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is checked out: a branch's short name, or "" when detached, and a commit id, or "" when unborn."""
+
+    branch: str
+    commit: str
+
+
+def is_repository(root: str) -> bool:
+    """Say whether git accepts `root` itself (not a parent of it) as a work tree; `problem` says why not."""
+    return not problem(root)
+
+
+def problem(root: str) -> str:
+    """Return why git can't be asked about `root`, or "" when it can."""
+    if not os.path.lexists(os.path.join(root, ".git")):
+        return "not a git repository"
+    try:
+        inside = b"".join(_output(root, ["rev-parse", "--is-inside-work-tree"]))
+    except GitError as error:
+        return str(error)
+    return "" if inside.strip() == b"true" else "a git folder without a work tree"
+
+
+def tracked_files(root: str) -> Iterator[str]:
+    """Yield the path of every file in the index, relative to `root`, as git sorts them.
+
+    A submodule is one path. A name that isn't UTF-8 comes as `os.fsdecode` has it. Raises `GitError`.
+    """
+    return _paths(root, ["ls-files", "-z", "--cached", "--deduplicate"])
+
+
+def tracked_ignored_files(root: str) -> Iterator[str]:
+    """Yield the path of every file in the index that git tracks though an ignore rule matches it."""
+    return _paths(root, ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--deduplicate"])
+
+
+def change_counts(root: str, commits: int = 500) -> dict[str, tuple[int, int]]:
+    """Return for each file how many of the latest commits changed it, and the Unix time of the last one.
+
+    Paths are relative to the root, and may no longer exist. Renames are not followed. Merges and commits of
+    more than `LARGE_COMMIT_FILES` files are left out. Raises `GitError`.
+    """
+    counts: dict[str, tuple[int, int]] = {}
+    for committed, paths in _commits(root, commits):
+        if len(paths) > LARGE_COMMIT_FILES:
+            continue
+        for path in paths:
+            count, last = counts.get(path, (0, committed))
+            counts[path] = (count + 1, max(last, committed))
+    return counts
+
+
+def head(root: str, system: System | None = None) -> Head | None:
+    """Return what is checked out at `root` by reading git's files, or None where there is nothing to read.
+
+    Runs nothing and takes microseconds, so it can be asked at every event. The commit is "" for an unborn
+    branch and for a repository that keeps its references in a reftable.
+    """
+    system = system or System()
+    folder = git_folder(root, system)
+    if folder is None:
+        return None
+    text = _read_line(os.path.join(folder, "HEAD"), system)
+    if _is_commit(text):
+        return Head("", text)
+    reference = text.removeprefix("ref: ")
+    if reference == text or not _is_reference(reference):
+        return None
+    return Head(reference.removeprefix("refs/heads/"), _resolve(reference, folder, system))
+
+
+def git_folder(root: str, system: System | None = None) -> str | None:
+    """Return the absolute folder that holds HEAD and index of the work tree `root`, or None.
+
+    That is `.git`, or where the file `.git` of a submodule or linked work tree points to.
+    """
+    marker = os.path.join(root, ".git")
+    if os.path.isdir(marker):
+        return marker
+    line = _read_line(marker, system or System())
+    target = line.removeprefix("gitdir: ")
+    return None if target == line else os.path.normpath(os.path.join(root, target))
+
+
+def is_linked_worktree(root: str, system: System | None = None) -> bool:
+    """Say whether `root` is one more work tree of a repository (`git worktree add`), a copy of its files."""
+    if os.path.isdir(os.path.join(root, ".git")):
+        return False
+    folder = git_folder(root, system)
+    return folder is not None and os.path.basename(os.path.dirname(folder)) == "worktrees"
+
+
+def control_files(root: str) -> list[str]:
+    """Return the absolute files, other than its `.gitignore`s, that decide what git lists at `root`.
+
+    They are the index, the repository's config and its `info/exclude`, the user's config files and the global
+    excludes file; each may be absent. Raises `GitError`.
+    """
+    folder = git_folder(root)
+    if folder is None:
+        raise GitError(f"{root} has no git folder")
+    common = _common_folder(folder, System())
+    settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    files = [
+        os.path.join(root, ".git"),
+        os.path.join(folder, "index"),
+        os.path.join(common, "config"),
+        os.path.join(common, "info", "exclude"),
+        os.path.expanduser("~/.gitconfig"),
+        os.path.join(settings, "git", "config"),
+    ]
+    arguments = ["config", "-z", "--path", "--default", os.path.join(settings, "git", "ignore")]
+    excludes = b"".join(_output(root, [*arguments, "--get", "core.excludesFile"])).rstrip(b"\0")
+    files.append(os.path.join(root, os.fsdecode(excludes)))
+    return files
+
+
+class IgnoreCheck:
+    """A running `git check-ignore` that judges one batch of paths after another by git's own rules.
+
+    It reads each rule file once, so it is for one pass over the disk, and then to be closed.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._child = _Child(root, ["check-ignore", "--no-index", "--stdin", "-z", "-v", "-n"], feed=True)
+        self._fields: deque[bytes] = deque()
+        self._rest = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def ignored(self, paths: list[str]) -> set[str]:
+        """Return those of `paths`, files or folders relative to the root, that rules ignore, tracked or not.
+
+        Everything below an ignored folder is ignored. Raises `GitError`, also for a path behind a symlink.
+        """
+        # "./" keeps a name that begins with a colon from being read as pathspec magic.
+        self._child.send(b"".join(b"./%s\0" % os.fsencode(path) for path in paths))
+        found: set[str] = set()
+        for _ in paths:
+            _source, _line, pattern, path = self._take_answer()
+            if pattern and not pattern.startswith(b"!"):
+                found.add(os.fsdecode(path[2:]))
+        return found
+
+    def close(self) -> None:
+        """End git; calling it twice is fine."""
+        self._child.close()
+
+    def _take_answer(self) -> list[bytes]:
+        """Return rule file, line number, pattern and path of the next answer."""
+        while len(self._fields) < 4:
+            piece = self._child.receive()
+            if not piece:
+                self._child.finish()
+                raise GitError("git check-ignore ended early")
+            *whole, self._rest = (self._rest + piece).split(b"\0")
+            self._fields.extend(whole)
+        return [self._fields.popleft() for _ in range(4)]
+
+
+def _paths(root: str, arguments: list[str]) -> Iterator[str]:
+    return (os.fsdecode(path) for path in _split(_output(root, arguments)) if path)
+
+
+def _commits(root: str, commits: int) -> Iterator[tuple[int, list[str]]]:
+    arguments = ["log", f"--max-count={commits}", "-z", "--name-only", "--no-renames", "--diff-merges=off"]
+    arguments += ["--no-ext-diff", "--no-textconv", "--no-relative", "--no-show-signature", "--no-notes"]
+    arguments += ["-O/dev/null", "--no-color", "--format=tformat:%x01%ct", "HEAD", "--"]
+    committed, paths = 0, list[str]()
+    try:
+        for token in _split(_output(root, arguments)):
+            if re.fullmatch(rb"\x01[0-9]+", token):
+                yield committed, paths
+                committed, paths = int(token[1:]), []
+                continue
+            name = token if paths else token.removeprefix(b"\n")
+            if name:
+                paths.append(name.decode(errors="backslashreplace"))
+    except GitError:
+        current = head(root)
+        if current is not None and not current.commit:
+            return  # nothing was committed yet
+        raise
+    yield committed, paths
+
+
+def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut a stream at its NULs."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\0")
+        yield from whole
+    if rest:
+        yield rest
+
+
+def _output(root: str, arguments: list[str]) -> Iterator[bytes]:
+    """Run git to its end and yield its output in pieces. Raises `GitError` when it fails or hangs."""
+    child = _Child(root, arguments, feed=False)
+    try:
+        while piece := child.receive():
+            yield piece
+        child.finish()
+    finally:
+        child.close()
+
+
+class _Child:
+    """One running git, served by select: neither a full pipe nor a silent git can block us for long."""
+
+    def __init__(self, root: str, arguments: list[str], *, feed: bool) -> None:
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  # the program is found on PATH, the arguments are ours
+                [_program(), "--no-pager", *_settings(), *arguments],
+                cwd=root,
+                env=_environment(root),
+                stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,  # so that whatever it starts can be ended with it
+            )
+        except (OSError, ValueError) as error:
+            raise GitError(f"git can't be run: {error}") from error
+        self._unsent = memoryview(b"")
+        self._errors = b""
+        self._closed = False
+        self._selector = selectors.DefaultSelector()
+        for stream in (self._process.stdout, self._process.stderr):
+            self._watch(stream, selectors.EVENT_READ)
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+
+    def send(self, data: bytes) -> None:
+        """Queue input; it is written while `receive` waits."""
+        self._unsent = memoryview(bytes(self._unsent) + data)
+        if self._unsent and self._process.stdin not in self._selector.get_map():
+            self._watch(self._process.stdin, selectors.EVENT_WRITE)
+
+    def receive(self) -> bytes:
+        """Wait for the next piece of output; b"" is the end. Raises `GitError` on a git that hangs."""
+        while self._process.stdout in self._selector.get_map():
+            ready = self._selector.select(IDLE_TIMEOUT_S)
+            if not ready:
+                self.close()
+                raise GitError(f"git did not answer for {IDLE_TIMEOUT_S:g} s")
+            for key, _ in ready:
+                piece = self._serve(key.fileobj)
+                if piece:
+                    return piece
+        return b""
+
+    def finish(self) -> None:
+        """Wait for the end after the last output. Raises `GitError` with git's message when it failed."""
+        deadline = time.monotonic() + IDLE_TIMEOUT_S
+        while self._process.stderr in self._selector.get_map():
+            ready = self._selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                break
+            for key, _ in ready:
+                self._serve(key.fileobj)
+        try:
+            status = self._process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired as error:
+            self.close()
+            raise GitError(f"git did not end within {IDLE_TIMEOUT_S:g} s") from error
+        if status:
+            message = self._errors.decode(errors="backslashreplace").strip()
+            raise GitError(message.removeprefix("fatal: ") or f"git ended with status {status}")
+
+    def close(self) -> None:
+        """End git and whatever it started, and free everything."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._selector.close()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _watch(self, stream: IO[bytes] | None, event: int) -> None:
+        assert stream is not None
+        self._selector.register(stream, event)
+
+    def _serve(self, stream: object) -> bytes:
+        """Move one piece on one stream; return what came on standard output."""
+        process = self._process
+        if stream is process.stdin:
+            self._feed()
+            return b""
+        output = stream is process.stdout
+        pipe = process.stdout if output else process.stderr
+        assert pipe is not None
+        piece = pipe.read(_PIECE)
+        if not piece:
+            self._selector.unregister(pipe)
+        elif not output:
+            self._errors = (self._errors + piece)[-4096:]
+            return b""
+        return piece
+
+    def _feed(self) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        try:
+            self._unsent = self._unsent[os.write(pipe.fileno(), self._unsent[:_PIECE]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._unsent = memoryview(b"")  # git ended: its message comes on standard error
+        if not self._unsent:
+            self._selector.unregister(pipe)
+
+
+def _program() -> str:
+    """Return the absolute path of git: a relative one would be looked up inside the repository."""
+    path = shutil.which("git")
+    if path is None:
+        raise GitError("git is not installed")
+    if not os.path.isabs(path):
+        raise GitError(f"git was found at the relative path {path}: remove it from PATH")
+    return path
+
+
+def _settings() -> list[str]:
+    return [argument for setting in _SAFE_SETTINGS for argument in ("-c", setting)]
+
+
+def _environment(root: str) -> dict[str, str]:
+    """Return the environment for a git at `root`: nothing inherited steers it, and it looks nowhere else.
+
+    The work tree is named, for the repository's core.worktree could point anywhere. The git folder isn't, as
+    that would switch off git's check of its owner.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return kept | {
+        "GIT_CEILING_DIRECTORIES": os.path.dirname(root),
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_WORK_TREE": root,
+        "LC_ALL": "C",
+    }
+
+
+def _common_folder(folder: str, system: System) -> str:
+    """Return the folder that linked work trees share, which is the git folder itself in the usual case."""
+    shared = _read_line(os.path.join(folder, "commondir"), system)
+    return os.path.normpath(os.path.join(folder, shared)) if shared else folder
+
+
+def _resolve(reference: str, folder: str, system: System) -> str:
+    """Return the commit of a reference, loose or packed, or ""."""
+    common = _common_folder(folder, system)
+    loose = _read_line(os.path.join(common, reference), system)
+    if loose:
+        return loose if _is_commit(loose) else ""
+    packed = _read(os.path.join(common, "packed-refs"), 16 << 20, system)
+    for line in packed.splitlines():
+        commit, _, name = line.partition(" ")
+        if name == reference and _is_commit(commit):
+            return commit
+    return ""
+
+
+def _is_commit(text: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None
+
+
+def _is_reference(text: str) -> bool:
+    return text.startswith("refs/") and ".." not in text and "\0" not in text
+
+
+def _read_line(path: str, system: System) -> str:
+    return _read(path, 4096, system).partition("\n")[0].rstrip()
+
+
+def _read(path: str, limit: int, system: System) -> str:
+    """Return the text of one of git's small files, or "" when it can't be read: then it tells nothing."""
+    try:
+        data, _ = system.read(path, limit)
+    except (OSError, ValueError):
+        return ""
+    return os.fsdecode(data)

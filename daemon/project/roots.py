@@ -1,0 +1,201 @@
+"""Owns a project's identity: the root a folder belongs to, and a path's name inside it; reads no content."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Iterator
+
+from ..errors import InvalidRequest
+
+MANIFESTS = frozenset(
+    {
+        "BUILD.bazel",
+        "CMakeLists.txt",
+        "Cargo.toml",
+        "Gemfile",
+        "MODULE.bazel",
+        "Makefile.PL",
+        "Package.swift",
+        "Pipfile",
+        "Project.toml",
+        "WORKSPACE",
+        "build.gradle",
+        "build.gradle.kts",
+        "build.sbt",
+        "build.zig",
+        "composer.json",
+        "configure.ac",
+        "deno.json",
+        "dune-project",
+        "go.mod",
+        "go.work",
+        "meson.build",
+        "mix.exs",
+        "package.json",
+        "pnpm-workspace.yaml",
+        "pom.xml",
+        "project.clj",
+        "pubspec.yaml",
+        "pyproject.toml",
+        "rebar.config",
+        "setup.py",
+        "stack.yaml",
+    }
+)
+"""File names that only a buildable project has in its root."""
+
+MANIFEST_ENDINGS = (".cabal", ".csproj", ".fsproj", ".gemspec", ".sln", ".slnx", ".xcodeproj")
+"""Manifests that are named for the project."""
+
+MAX_PATH_BYTES = 4096
+"""PATH_MAX of Linux: no system call takes a longer path."""
+
+MAX_MANIFEST_ENTRIES = 10_000
+"""Entries looked at in one folder for a `MANIFEST_ENDINGS` name; a project's root has a few dozen."""
+
+
+def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
+    """Return the root of the project that the folder or file `cwd` belongs to, absolute, symlinks resolved.
+
+    It is the nearest folder upwards with a `.foveal` folder, else the nearest with a `.git` file or folder
+    (whatever git thinks of it), else the topmost one strictly below `home` with a build manifest, else the
+    nearest of the `known` roots, else the folder itself. `known` are the roots that were opened before.
+    Raises `InvalidRequest` for a `cwd` that can't be used, and for a root at `/` or at `home` that is not
+    among the `known` ones.
+    """
+    folder = _existing_folder(cwd, "cwd")
+    home = os.path.realpath(home) if home else ""
+    root = _choose_root(folder, home, known)
+    if root in (os.path.sep, home) and root not in known:
+        what = "the whole file system" if root == os.path.sep else "your whole home folder"
+        raise InvalidRequest(
+            f"{cwd} would make {what} ({root}) one project. Run from inside a project, make a .foveal folder "
+            f"in the one you mean, or open this one by name: foveal open {root}",
+            "cwd",
+        )
+    return root
+
+
+def check_named_root(path: str) -> str:
+    """Return the resolved absolute path of a folder that the user named as a project; any folder will do."""
+    resolved = _resolve(path, "path")
+    if not _is_folder(resolved):
+        raise InvalidRequest(f"{path} is not a folder: name the project's root folder", "path")
+    return resolved
+
+
+def relative_path(root: str, given: str, field: str = "path") -> str:
+    """Return a caller's path as a POSIX path relative to `root`, symlinks resolved; the root itself is "".
+
+    `given` is relative to `root` or absolute. It need not exist. `..` is fine as long as the path stays
+    inside. Raises `InvalidRequest` with `field` for one that is empty, has a NUL, can't be a path, or lies
+    outside of the root, be it through a symlink.
+    """
+    _check_text(given, field)
+    try:
+        base = os.path.realpath(root)
+        resolved = os.path.realpath(os.path.join(base, given))
+    except (OSError, ValueError) as error:
+        raise InvalidRequest(f"{given!r} can't be a path: {error}", field) from error
+    if resolved == base:
+        return ""
+    inside = _with_separator(base)
+    if not resolved.startswith(inside):
+        raise InvalidRequest(f"{given} lies outside of the project {root}", field)
+    relative = resolved[len(inside) :]
+    _check_text(relative, field)
+    return relative
+
+
+def _choose_root(folder: str, home: str, known: Collection[str]) -> str:
+    ancestors = list(_upwards(folder))
+    for marked in (_has_foveal, _has_git):
+        for ancestor in ancestors:
+            if marked(ancestor):
+                return ancestor
+    if home:
+        below = _with_separator(home)
+        built = [ancestor for ancestor in ancestors if ancestor.startswith(below) and _has_manifest(ancestor)]
+        if built:
+            return built[-1]
+    return next((ancestor for ancestor in ancestors if ancestor in known), folder)
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    while True:
+        yield folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return
+        folder = parent
+
+
+def _has_foveal(folder: str) -> bool:
+    return _is_folder(os.path.join(folder, ".foveal"))
+
+
+def _has_git(folder: str) -> bool:
+    try:
+        mode = os.stat(os.path.join(folder, ".git")).st_mode
+    except OSError:
+        return False
+    return stat.S_ISDIR(mode) or stat.S_ISREG(mode)
+
+
+def _has_manifest(folder: str) -> bool:
+    """Say whether a build manifest lies in a folder; one that can't be listed has none that we may see."""
+    if any(os.path.isfile(os.path.join(folder, name)) for name in MANIFESTS):
+        return True
+    try:
+        with os.scandir(folder) as entries:
+            return any(
+                entry.name.endswith(MANIFEST_ENDINGS)
+                for entry, _ in zip(entries, range(MAX_MANIFEST_ENTRIES), strict=False)
+            )
+    except OSError:
+        return False
+
+
+def _existing_folder(path: str, field: str) -> str:
+    resolved = _resolve(path, field)
+    return resolved if _is_folder(resolved) else os.path.dirname(resolved)
+
+
+def _resolve(path: str, field: str) -> str:
+    _check_text(path, field)
+    if not os.path.isabs(path):
+        raise InvalidRequest(
+            f"{path!r} is relative: the daemon has another current folder, send it absolute", field
+        )
+    try:
+        return os.path.realpath(path, strict=True)
+    except FileNotFoundError as error:
+        raise InvalidRequest(f"{path} doesn't exist", field) from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InvalidRequest(f"{path!r} can't be used: {reason}", field) from error
+
+
+def _check_text(path: str, field: str) -> None:
+    if not path:
+        raise InvalidRequest(f"{field} is empty: send a path", field)
+    if "\0" in path:
+        raise InvalidRequest(f"{field} has a NUL character in it, which no path can have", field)
+    try:
+        size = len(path.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(f"{field} is not valid Unicode", field) from error
+    if size > MAX_PATH_BYTES:
+        raise InvalidRequest(f"{field} is {size} bytes long, a path has at most {MAX_PATH_BYTES}", field)
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _with_separator(folder: str) -> str:
+    return folder if folder.endswith(os.path.sep) else folder + os.path.sep

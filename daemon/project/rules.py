@@ -1,0 +1,226 @@
+"""Owns which ignore rules hold where in a tree, and whether they changed since; lists no folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from ..system import RACY_NS, Stamp, System, stamp_of
+from . import git
+from .ignore import IgnoreRules, IgnoreTree
+
+MARKS = frozenset({".git", ".gitignore", ".fovealignore"})
+"""Names that make rules for the folder in which they lie."""
+
+_RACY = Stamp(-1, 0, 0, 0)
+"""Stands for the stamp of a file that may change again without another stamp: unequal to all others."""
+
+Entry = tuple[str, str, bool]
+"""A folder's relative path, the name of an entry in it, and whether that is a folder."""
+
+
+class Rules:
+    """The rules of one pass over a tree, kept until one of the files that they come from changes.
+
+    A domain is a part of the tree with one set of rules, named by its top folder: a repository that git
+    accepts, asked through git, or the root where it is none, judged by .gitignore files alone. A folder is to
+    be `enter`ed before its entries are judged, its parent first. All paths are relative to the root.
+    """
+
+    def __init__(
+        self, root: str, system: System, exclude: Iterable[str], optional_names: frozenset[str]
+    ) -> None:
+        """`exclude` are patterns that nothing overrules; `optional_names` of folders with `holds_tracked`."""
+        self.rejected: dict[str, str] = {}
+        """The domains that git can't be asked about, with the reason."""
+        self._root = root
+        self._system = system
+        self._exclude = IgnoreRules(os.fsencode(pattern) for pattern in exclude)
+        self._optional_names = optional_names
+        self._plain = IgnoreTree(root, ".gitignore", system)
+        self._foveal = IgnoreTree(root, ".fovealignore", system)
+        self._domains: dict[str, _Domain] = {}
+        self._stamps: dict[str, Stamp | None] = {}
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """The ignore files that can't be used, with the reason."""
+        return self._plain.problems | self._foveal.problems
+
+    @property
+    def folders(self) -> set[str]:
+        """The absolute folders of all files that rules come from."""
+        return {os.path.dirname(path) for path in self._stamps}
+
+    def enter(self, folder: str, marks: Iterable[str], parent_domain: str) -> str:
+        """Take note of the rules that lie in a folder; return the domain that it belongs to."""
+        for name, tree in ((".gitignore", self._plain), (".fovealignore", self._foveal)):
+            if name in marks:
+                tree.declare(folder)
+                self.remember(os.path.join(self._root, folder, name))
+        if folder and ".git" not in marks:
+            return parent_domain
+        domain = _Domain(folder, os.path.join(self._root, folder) if folder else self._root)
+        reason = self._load(domain)
+        if reason:
+            self.rejected[folder] = reason
+            if folder:
+                return parent_domain
+            domain.by_git = False
+        self._domains[folder] = domain
+        return folder
+
+    def ignored(self, domain_name: str, entries: list[Entry]) -> set[str]:
+        """Return the paths of those entries that git's rules leave out. One question for many is fast."""
+        domain = self._domains[domain_name]
+        if domain.by_git:
+            paths = [f"{folder}/{name}" if folder else name for folder, name, _ in entries]
+            try:
+                return domain.ignored(paths)
+            except git.GitError as error:
+                # git hangs or fails on this repository: its ignore files are read by us from here on.
+                self.rejected[domain_name] = str(error)
+                domain.by_git = False
+        return {
+            f"{folder}/{name}" if folder else name
+            for folder, name, is_folder in entries
+            if self._plain.ignores(folder, name, is_folder)
+        }
+
+    def excluded(self, folder: str, name: str, is_folder: bool) -> bool:
+        """Say whether the settings or a .fovealignore leave an entry out, tracked or not."""
+        if self._exclude:
+            path = f"{folder}/{name}" if folder else name
+            if self._exclude.match(os.fsencode(path), os.fsencode(name), is_folder):
+                return True
+        return self._foveal.ignores(folder, name, is_folder)
+
+    def holds_tracked(self, domain: str, folder: str) -> bool:
+        """Say whether git tracks a file below a folder that has one of the `optional_names`."""
+        return folder in self._domains[domain].tracked_folders
+
+    def changed(self) -> bool:
+        """Say whether anything that rules come from is another than when it was read."""
+        changed = {path for path, stamp in self._stamps.items() if self._stamp(path) != stamp}
+        if not changed:
+            return False
+        indexes = {domain.index: domain for domain in self._domains.values() if domain.by_git}
+        if not indexes.keys() >= changed:
+            return True
+        # git rewrites its index at every turn, and few of these turns change what we took from it.
+        for path in changed:
+            del self._stamps[path]
+            self.remember(path)
+            try:
+                if indexes[path].load(self._optional_names):
+                    return True
+            except git.GitError:
+                return True
+        return False
+
+    def remember(self, path: str) -> None:
+        """Take the stamp of an absolute file that decides what is listed, before it is read."""
+        if path not in self._stamps:
+            now = self._system.time_ns()
+            stamp = self._stamp(path)
+            self._stamps[path] = _RACY if stamp is not None and stamp.mtime_ns > now - RACY_NS else stamp
+
+    def close(self) -> None:
+        """End every git that was asked: it keeps the rules as they were. The next question starts another."""
+        for domain in self._domains.values():
+            domain.close()
+
+    def _load(self, domain: _Domain) -> str:
+        """Read what git knows of a domain; return why that can't be done, or ""."""
+        self.remember(os.path.join(domain.root, ".git"))
+        try:
+            for path in domain.control_files():
+                self.remember(path)
+            reason = git.problem(domain.root)
+            if not reason:
+                domain.load(self._optional_names)
+        except git.GitError as error:
+            return str(error)
+        return reason
+
+    def _stamp(self, path: str) -> Stamp | None:
+        """Return a file's stamp, None when it is absent; of a folder only its identity."""
+        try:
+            status = self._system.stat(path)
+        except OSError:
+            return None
+        return Stamp(0, 0, 0, status.st_ino) if stat.S_ISDIR(status.st_mode) else stamp_of(status)
+
+
+class _Domain:
+    def __init__(self, folder: str, root: str) -> None:
+        self.root = root
+        self.by_git = True
+        self.index = ""
+        self.tracked_folders: frozenset[str] = frozenset()
+        self._tracked_ignored: frozenset[str] = frozenset()
+        self._prefix = f"{folder}/" if folder else ""
+        self._check: git.IgnoreCheck | None = None
+
+    def control_files(self) -> list[str]:
+        """Return the files that decide what git lists. Raises `GitError`."""
+        folder = git.git_folder(self.root)
+        if folder is None:
+            raise git.GitError("not a git repository")
+        self.index = os.path.join(folder, "index")
+        return git.control_files(self.root)
+
+    def load(self, names: frozenset[str]) -> bool:
+        """Read from the index what ignore rules can't tell; return whether it changed. Raises `GitError`.
+
+        That is which folders of those names hold tracked files, and which tracked files the rules would
+        ignore, with the folders that lead there.
+        """
+        before = (self.tracked_folders, self._tracked_ignored)
+        folders: set[str] = set()
+        for path in git.tracked_files(self.root):
+            parents = path.split("/")[:-1]
+            if not names.isdisjoint(parents):
+                folders.update(
+                    "/".join(parents[: at + 1]) for at, name in enumerate(parents) if name in names
+                )
+        kept: set[str] = set()
+        for path in git.tracked_ignored_files(self.root):
+            kept.add(self._prefix + path)
+            kept.update(self._prefix + parent for parent in _parents(path))
+        self.tracked_folders = frozenset(self._prefix + folder for folder in folders)
+        self._tracked_ignored = frozenset(kept)
+        return before != (self.tracked_folders, self._tracked_ignored)
+
+    def ignored(self, paths: list[str]) -> set[str]:
+        """Return those of the paths that git leaves out. Raises `GitError`."""
+        if not paths:
+            return set()
+        inner = [path[len(self._prefix) :] for path in paths]
+        try:
+            found = self._ask(inner)
+        except git.GitError:
+            # A folder that has just become a link ends git: ask again about what is really inside.
+            self.close()
+            found = self._ask([path for path in inner if self._is_inside(path)])
+        return {self._prefix + path for path in found} - self._tracked_ignored
+
+    def close(self) -> None:
+        if self._check is not None:
+            self._check.close()
+            self._check = None
+
+    def _ask(self, paths: list[str]) -> set[str]:
+        if self._check is None:
+            self._check = git.IgnoreCheck(self.root)
+        return self._check.ignored(paths)
+
+    def _is_inside(self, path: str) -> bool:
+        folder = os.path.dirname(os.path.join(self.root, path))
+        return os.path.realpath(folder) == folder
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path

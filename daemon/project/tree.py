@@ -1,0 +1,236 @@
+"""Owns the records of a project tree (file, symbol, import) and the frozen tree that readers see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from ..system import Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A definition in a source file, or a section of a document.
+
+    Lines are counted from 1 and inclusive. `name` is qualified within the file: `Session.login` for code,
+    `Tokens/Refresh` for a Markdown section; the node id is `path#name`. A second definition of the same
+    name in a file is `name~2`, so that ids stay unique. `signature` is the definition's head without its
+    body, as written but with its own indentation removed, at most 400 characters; for a section it is the
+    heading line. `doc` is the first line of its documentation, or empty.
+    """
+
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
+    signature: str
+    doc: str
+    depth: int
+    """0 for a top-level definition, 1 for a member of one, and so on; for a section its level less one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One import of a source file, as written and not yet resolved.
+
+    `module` is the specifier: `pkg.auth`, `.auth`, `./auth.js`, `github.com/x/auth`. `name` is the single
+    name taken from it where the language has one that could itself be a file (`from pkg import auth`),
+    else empty. `required` is false for such a name, which usually is no file: its absence is no error.
+    """
+
+    module: str
+    name: str
+    line: int
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """What was read out of one file: its definitions in source order, its imports, its count of lines."""
+
+    symbols: tuple[Symbol, ...]
+    imports: tuple[Import, ...]
+    lines: int
+    broken: bool = False
+    """The syntax tree had errors; what parsed is here all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One file of the tree. `path` is relative to the root, POSIX.
+
+    `skipped` is empty for a file whose content is indexed, else the reason why it isn't: `binary`,
+    `too_large`, `unreadable`, `special`, `not_utf8_name`. `digest` is BLAKE2b-128 of the content, empty as
+    long as it hasn't been read. `racy` says that it was modified within `RACY_NS` before it was read.
+    """
+
+    path: str
+    stamp: Stamp
+    digest: bytes = b""
+    language: str = ""
+    skipped: str = ""
+    lines: int = 0
+    symbols: int = 0
+    racy: bool = False
+
+    @property
+    def parsed(self) -> bool:
+        """Whether its content has been read, so that its definitions are known."""
+        return bool(self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedImport:
+    """An import with the file of the project that it leads to.
+
+    `target` is a relative path, or empty. `missing` says that it certainly meant a file of this project
+    that doesn't exist.
+    """
+
+    imported: Import
+    target: str
+    missing: bool
+
+
+ProjectState = Literal["scanning", "indexing", "ready", "degraded"]
+"""`scanning` until all names are known, `indexing` until all contents are read, then `ready`; `degraded`
+when the root is gone or can't be read."""
+
+WatchMode = Literal["native", "polling", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One folder of the layout: the names right below it, sorted, and how many files are below it in all."""
+
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+    total: int
+
+
+class Layout:
+    """The folders of a tree by relative path (`""` is the root), computed from file names alone."""
+
+    __slots__ = ("folders",)
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        children: dict[str, tuple[set[str], list[str]]] = {"": (set(), [])}
+        totals: dict[str, int] = {"": 0}
+        for path in paths:
+            parent, _, name = path.rpartition("/")
+            if parent not in children:
+                _add_folder(parent, children, totals)
+            children[parent][1].append(name)
+            totals[parent] += 1
+        # What lies in a folder sorts behind it, so each total is whole before the folder's parent takes it.
+        for path in sorted(children, reverse=True):
+            if path:
+                parent, _, name = path.rpartition("/")
+                children[parent][0].add(name)
+                totals[parent] += totals[path]
+        self.folders: Mapping[str, Folder] = MappingProxyType(
+            {
+                path: Folder(tuple(sorted(folders)), tuple(sorted(files)), totals[path])
+                for path, (folders, files) in children.items()
+            }
+        )
+
+
+class Tree:
+    """What is known of a project at one generation. Never changes: `with_changes` gives the next one.
+
+    `files` maps relative paths to records, skipped files included. `generation` counts the changes of the
+    store, `names_generation` only those that added or removed a name.
+    """
+
+    __slots__ = ("_layout", "_pending", "_symbols", "files", "generation", "names_generation", "root")
+
+    def __init__(self, root: str, generation: int = 0, files: Mapping[str, FileRecord] | None = None) -> None:
+        self.root = root
+        self.generation = generation
+        self.names_generation = 0
+        self.files: MappingProxyType[str, FileRecord] = MappingProxyType(dict(files or {}))
+        self._layout: Layout | None = None
+        self._pending = sum(map(_is_pending, self.files.values()))
+        self._symbols = sum(record.symbols for record in self.files.values())
+
+    def after(self, former: Tree) -> Tree:
+        """Return this tree, read anew from the disk, as the successor of what was known before."""
+        tree = self._next(self.generation, self.files)
+        tree.names_generation = former.names_generation + 1
+        return tree
+
+    @property
+    def layout(self) -> Layout:
+        """The folders, computed once for a set of names. 100,000 files take about 0.2 s: not on the loop."""
+        if self._layout is None:
+            self._layout = Layout(self.files)
+        return self._layout
+
+    @property
+    def pending(self) -> int:
+        """How many files wait to be read."""
+        return self._pending
+
+    @property
+    def symbols(self) -> int:
+        """How many definitions are known."""
+        return self._symbols
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """How many files are known by name only, by reason."""
+        counts: dict[str, int] = {}
+        for record in self.files.values():
+            if record.skipped:
+                counts[record.skipped] = counts.get(record.skipped, 0) + 1
+        return dict(sorted(counts.items()))
+
+    def with_changes(self, generation: int, upserted: Iterable[FileRecord], removed: Iterable[str]) -> Tree:
+        """Return the tree after a change. Copies one dictionary: 1 ms for 100,000 files."""
+        files = self.files.copy()  # the fast path of dict.copy, 40 times faster than dict(proxy)
+        names_changed = False
+        pending, symbols = self._pending, self._symbols
+        for path in removed:
+            old = files.pop(path, None)
+            if old is not None:
+                names_changed = True
+                pending -= _is_pending(old)
+                symbols -= old.symbols
+        for record in upserted:
+            old = files.get(record.path)
+            if old is None:
+                names_changed = True
+            else:
+                pending -= _is_pending(old)
+                symbols -= old.symbols
+            pending += _is_pending(record)
+            symbols += record.symbols
+            files[record.path] = record
+        tree = self._next(generation, MappingProxyType(files))
+        tree.names_generation = self.names_generation + names_changed
+        tree._layout = None if names_changed else self._layout
+        tree._pending, tree._symbols = pending, symbols
+        return tree
+
+    def _next(self, generation: int, files: MappingProxyType[str, FileRecord]) -> Tree:
+        """Return a tree of the same project without counting its files again."""
+        tree = Tree.__new__(Tree)
+        tree.root, tree.generation, tree.files = self.root, generation, files
+        tree.names_generation = self.names_generation
+        tree._layout, tree._pending, tree._symbols = self._layout, self._pending, self._symbols
+        return tree
+
+
+def _is_pending(record: FileRecord) -> bool:
+    return not record.digest and not record.skipped
+
+
+def _add_folder(path: str, children: dict[str, tuple[set[str], list[str]]], totals: dict[str, int]) -> None:
+    """Add a folder and those above it, as far as they are new."""
+    while path not in children:
+        children[path] = (set(), [])
+        totals[path] = 0
+        path = path.rpartition("/")[0]

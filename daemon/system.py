@@ -1,0 +1,126 @@
+"""Owns the seam to time and the file system, so that tests can stop the clock and make disks fail."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a stat says of a file's content: sizes in bytes, times in nanoseconds since the epoch.
+
+    Two equal stamps mean the same content, except within the granularity of the file system's clock
+    (about 4 ms on Linux): see `RACY_NS`.
+    """
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+RACY_NS = 10_000_000
+"""A file modified less than 10 ms before it was read may change again without a new mtime (kernel clock
+ticks are 1 to 10 ms), so such a file is compared by hash the next time, as git does for its index."""
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Return the stamp of a stat result."""
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+def is_stamp_of(stamp: Stamp, status: os.stat_result) -> bool:
+    """Whether a stat result has this stamp; cheaper than making another to compare."""
+    return (
+        status.st_mtime_ns == stamp.mtime_ns
+        and status.st_size == stamp.size
+        and status.st_ctime_ns == stamp.ctime_ns
+        and status.st_ino == stamp.inode
+    )
+
+
+class System:
+    """The real clock and the real file system. Tests subclass it to inject faults.
+
+    Paths are absolute `str`. Every method raises `OSError` as the system call does.
+    """
+
+    def now(self) -> datetime:
+        """Return the current time, aware, in UTC."""
+        return datetime.now(UTC)
+
+    def time_ns(self) -> int:
+        """Return the wall clock in nanoseconds, comparable to file times."""
+        return time.time_ns()
+
+    def monotonic(self) -> float:
+        """Return seconds of a clock that never jumps."""
+        return time.monotonic()
+
+    def stat(self, path: str) -> os.stat_result:
+        """Stat a path, following symlinks."""
+        return os.stat(path)
+
+    def lstat(self, path: str) -> os.stat_result:
+        """Stat a path itself."""
+        return os.lstat(path)
+
+    @contextmanager
+    def scandir(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+        """List a folder; the iterator is closed on leaving the context."""
+        with os.scandir(path) as entries:
+            yield entries
+
+    def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
+        """Read a regular file and the stat of the open file, taken before the read.
+
+        At most `limit` bytes are read. Never blocks on a pipe or a device: those raise `OSError`, a folder
+        `IsADirectoryError`.
+        """
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            # Before the file object is made, which on a folder raises without owning the descriptor.
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(f"{path} is not a regular file")
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(-1 if limit is None else limit), status
+        finally:
+            os.close(descriptor)
+
+    def write_atomic(self, path: str, data: bytes, *, mode: int = 0o600) -> None:
+        """Replace a file: written beside it, fsynced, renamed, and its folder fsynced."""
+        temporary = f"{path}.{os.getpid()}.tmp"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                self.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise
+        self.fsync_folder(os.path.dirname(path))
+
+    def fsync(self, descriptor: int) -> None:
+        """Force a file's bytes to the disk."""
+        os.fsync(descriptor)
+
+    def fsync_folder(self, path: str) -> None:
+        """Force a folder's entries to the disk."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,309 @@
+"""git answers about a repository, and a hostile repository gets nothing run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from foveal.daemon.project import git
+
+PROJECT_FOLDER = "project"
+
+
+@pytest.fixture(autouse=True)
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give git a user without settings."""
+    home = tmp_path.resolve() / "user"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return home
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / PROJECT_FOLDER
+    root.mkdir()
+    run(root, "init", "-q", "-b", "main")
+    return root
+
+
+def run(root: Path, *arguments: str, time: int = 1_700_000_000) -> str:
+    environment = os.environ | {"GIT_COMMITTER_DATE": f"@{time} +0000", "GIT_AUTHOR_DATE": f"@{time} +0000"}
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    done = subprocess.run(
+        ["git", *identity, *arguments], cwd=root, check=True, capture_output=True, text=True, env=environment
+    )
+    return done.stdout.strip()
+
+
+def commit(root: Path, time: int, **files: str) -> str:
+    for name, text in files.items():
+        (root / name).write_text(text)
+    run(root, "add", "-A")
+    run(root, "commit", "-qm", "change", time=time)
+    return run(root, "rev-parse", "HEAD")
+
+
+def test_is_repository(root: Path, tmp_path: Path) -> None:
+    assert git.is_repository(str(root))
+    (root / "sub").mkdir()
+    assert not git.is_repository(str(root / "sub"))
+    assert git.problem(str(root / "sub")) == "not a git repository"
+    assert not git.is_repository(str(tmp_path / "nowhere"))
+
+
+def test_a_broken_git_folder_never_leads_to_a_parent(root: Path) -> None:
+    for content in (None, "", "gitdir: /nowhere\n", "garbage"):
+        inner = root / f"inner{content and len(content)}"
+        inner.mkdir()
+        if content is None:
+            (inner / ".git").mkdir()
+        else:
+            (inner / ".git").write_text(content)
+        assert not git.is_repository(str(inner))
+        assert git.problem(str(inner))
+        with pytest.raises(git.GitError):
+            list(git.tracked_files(str(inner)))
+
+
+def test_a_folder_that_looks_like_a_bare_repository_is_not_believed(root: Path) -> None:
+    (root / ".git").rename(root / "moved")
+    for entry in (root / "moved").iterdir():
+        entry.rename(root / entry.name)
+    (root / ".git").mkdir()
+    assert not git.is_repository(str(root))
+
+
+def test_git_missing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert git.problem(str(root)) == "git is not installed"
+    with pytest.raises(git.GitError, match="not installed"):
+        list(git.tracked_files(str(root)))
+
+
+def test_git_is_not_looked_up_in_the_repository(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "git").write_text("#!/bin/sh\ntouch was-run\n")
+    (root / "git").chmod(0o755)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("PATH", ".")
+    assert "relative path" in git.problem(str(root))
+    assert not (root / "was-run").exists()
+
+
+def test_inherited_variables_steer_nothing(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").write_text("x")
+    run(root, "add", "a")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
+    assert list(git.tracked_files(str(root))) == ["a"]
+    assert not (tmp_path / "trace").exists()
+
+
+def test_tracked_files(root: Path) -> None:
+    names = ["a", "new\nline", ":(top)", "sub/日本", os.fsdecode(b"b\xff")]
+    for name in (*names, "untracked", "x.log"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text("x")
+    (root / ".gitignore").write_text("*.log\nsub/\n")
+    run(root, "--literal-pathspecs", "add", "-f", *names, "x.log")
+    (root / "a").unlink()
+    assert sorted(git.tracked_files(str(root))) == sorted([*names, "x.log"])
+    assert sorted(git.tracked_ignored_files(str(root))) == ["sub/日本", "x.log"]
+
+
+def test_ignore_check(root: Path) -> None:
+    (root / ".gitignore").write_text("*.log\n!keep.log\nfolder/\n")
+    (root / "folder").mkdir()
+    (root / "link").symlink_to("folder")
+    odd = os.fsdecode(b"\xff.log")
+    with git.IgnoreCheck(str(root)) as check:
+        assert check.ignored(["a.log", "keep.log", "a.py", "folder", ":x.log", odd]) == {
+            "a.log",
+            "folder",
+            ":x.log",
+            odd,
+        }
+        assert check.ignored([]) == set()
+        many = [f"d{number}/{'x' * 200}.{'log' if number % 2 else 'py'}" for number in range(5000)]
+        assert check.ignored(many) == set(many[1::2])
+        with pytest.raises(git.GitError, match="symbolic link"):
+            check.ignored(["link/x"])
+
+
+def test_a_git_that_hangs_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(root / ".gitignore")
+    monkeypatch.setattr(git, "IDLE_TIMEOUT_S", 0.2)
+    with git.IgnoreCheck(str(root)) as check, pytest.raises(git.GitError, match="did not answer"):
+        check.ignored(["a"])
+
+
+def test_change_counts(root: Path) -> None:
+    assert git.change_counts(str(root)) == {}
+    commit(root, 1_000, a="1", b="1")
+    commit(root, 2_000, a="2", **{"new\nline": "1"})
+    commit(root, 3_000, **{f"f{number}": "1" for number in range(git.LARGE_COMMIT_FILES + 1)})
+    commit(root, 4_000, b="2")
+    run(root, "mv", "a", "c")
+    commit(root, 5_000)
+    assert git.change_counts(str(root)) == {
+        "a": (3, 5_000),
+        "b": (2, 4_000),
+        "c": (1, 5_000),
+        "new\nline": (1, 2_000),
+    }
+    assert git.change_counts(str(root), commits=2) == {"a": (1, 5_000), "b": (1, 4_000), "c": (1, 5_000)}
+
+
+def test_change_counts_of_a_damaged_repository(root: Path) -> None:
+    commit(root, 1_000, a="1")
+    for path in (root / ".git/objects").glob("??/*"):
+        path.chmod(0o600)
+        path.write_bytes(b"")
+    with pytest.raises(git.GitError):
+        git.change_counts(str(root))
+
+
+def test_head(root: Path, tmp_path: Path) -> None:
+    assert git.head(str(root)) == git.Head("main", "")
+    first = commit(root, 1_000, a="1")
+    assert git.head(str(root)) == git.Head("main", first)
+    run(root, "checkout", "-q", "-b", "feature/x")
+    second = commit(root, 2_000, a="2")
+    assert git.head(str(root)) == git.Head("feature/x", second)
+    run(root, "pack-refs", "--all")
+    assert git.head(str(root)) == git.Head("feature/x", second)
+    run(root, "checkout", "-q", "--detach", first)
+    assert git.head(str(root)) == git.Head("", first)
+    run(root, "worktree", "add", "-q", str(tmp_path / "tree"), "main")
+    assert git.head(str(tmp_path / "tree")) == git.Head("main", first)
+    assert git.is_linked_worktree(str(tmp_path / "tree"))
+    assert not git.is_linked_worktree(str(root))
+    assert git.head(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "garbage", "ref: ../../secret", "ref: refs/../../../secret", "ref: /etc/passwd"]
+)
+def test_a_head_that_lies(root: Path, text: str) -> None:
+    (root / ".git/HEAD").write_text(text)
+    (root.parent / "secret").write_text("0" * 40)
+    assert git.head(str(root)) is None
+
+
+def test_a_reference_that_is_no_commit_is_not_passed_on(root: Path) -> None:
+    (root / ".git/refs/heads/main").write_text("something else\n")
+    assert git.head(str(root)) == git.Head("main", "")
+    (root / ".git/HEAD").unlink()
+    os.mkfifo(root / ".git/HEAD")
+    assert git.head(str(root)) is None
+
+
+def test_control_files(root: Path, user: Path) -> None:
+    files = git.control_files(str(root))
+    assert {str(root / ".git/index"), str(root / ".git/info/exclude"), str(root / ".git/config")} <= set(
+        files
+    )
+    assert files[-1] == str(user / ".config/git/ignore")
+    (user / ".gitconfig").write_text("[core]\nexcludesFile = ~/mine\n")
+    assert git.control_files(str(root))[-1] == str(user / "mine")
+
+
+def test_a_hostile_repository_runs_nothing(root: Path, tmp_path: Path) -> None:
+    """Each of these settings makes a careless git run a program or leave the folder."""
+    commit(root, 1_000, a="1", b="2")
+    marker, elsewhere = tmp_path / "was-run", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "secret").write_text("x")
+    program = tmp_path / "program"
+    program.write_text(f"#!{sys.executable}\nopen({str(marker)!r}, 'a').write('run')\n")
+    program.chmod(0o755)
+    for hook in ("post-index-change", "reference-transaction", "fsmonitor-watchman", "post-checkout"):
+        (root / ".git/hooks").mkdir(exist_ok=True)
+        (root / ".git/hooks" / hook).symlink_to(program)
+    signed = run(root, "cat-file", "commit", "HEAD").replace(
+        "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1
+    )
+    (tmp_path / "commit").write_text(signed + "\n")
+    run(root, "update-ref", "HEAD", run(root, "hash-object", "-t", "commit", "-w", str(tmp_path / "commit")))
+    settings = {
+        "core.fsmonitor": program,
+        "core.worktree": elsewhere,
+        "core.pager": program,
+        "pager.log": program,
+        "core.sshCommand": program,
+        "core.alternateRefsCommand": program,
+        "core.untrackedCache": "true",
+        "diff.external": program,
+        "diff.evil.textconv": program,
+        "diff.evil.command": program,
+        "filter.evil.clean": program,
+        "filter.evil.process": program,
+        "gpg.program": program,
+        "log.showSignature": "true",
+        "log.follow": "true",
+        "uploadpack.packObjectsHook": program,
+        "remote.origin.url": f"ext::{program}",
+        "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": program,
+        "protocol.ext.allow": "always",
+        "extensions.partialClone": "origin",
+        "alias.ls-files": f"!{program}",
+    }
+    run(root, "config", "core.repositoryFormatVersion", "1")
+    for name, value in settings.items():
+        run(root, "config", name, str(value))
+    (root / ".gitattributes").write_text("* diff=evil filter=evil\n")
+    (root / "a").write_text("changed")
+    careless = ["git", "-c", f"core.worktree={root}", "log", "-1"]
+    subprocess.run(careless, cwd=root, capture_output=True, check=False)
+    assert marker.exists(), "the trap itself must work"
+    marker.unlink()
+    assert git.is_repository(str(root))
+    assert set(git.tracked_files(str(root))) == {"a", "b"}
+    assert set(git.tracked_ignored_files(str(root))) == set()
+    with git.IgnoreCheck(str(root)) as check:
+        assert check.ignored(["a", "secret"]) == set()
+    assert git.change_counts(str(root)) == {"a": (1, 1_000), "b": (1, 1_000)}
+    assert git.head(str(root)) is not None
+    git.control_files(str(root))
+    assert not marker.exists()
+
+
+def test_nothing_is_fetched_for_missing_objects(root: Path, tmp_path: Path) -> None:
+    commit(root, 1_000, a="1")
+    commit(root, 2_000, a="2")
+    marker = tmp_path / "was-run"
+    run(root, "config", "core.repositoryFormatVersion", "1")
+    run(root, "config", "extensions.partialClone", "origin")
+    run(root, "config", "remote.origin.promisor", "true")
+    run(root, "config", "remote.origin.url", f"ext::touch {marker}")
+    run(root, "config", "protocol.ext.allow", "always")
+    tree = run(root, "rev-parse", "HEAD^{tree}")
+    (root / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    with pytest.raises(git.GitError):
+        git.change_counts(str(root))
+    assert not marker.exists()
+    subprocess.run(["git", "log", "--name-only"], cwd=root, capture_output=True, check=False)
+    assert marker.exists(), "the trap itself must work"
+
+
+def test_no_file_or_process_is_left_behind(root: Path) -> None:
+    commit(root, 1_000, a="1", b="1")
+    before = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else set()
+    next(iter(git.tracked_files(str(root))))
+    git.change_counts(str(root))
+    with git.IgnoreCheck(str(root)) as check:
+        check.ignored(["a"])
+    with pytest.raises(git.GitError):
+        list(git.tracked_files(str(root / ".git")))
+    after = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else set()
+    assert after == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)

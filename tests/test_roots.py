@@ -1,0 +1,202 @@
+"""A folder belongs to one project by fixed rules, and no caller's path leads out of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.project.roots import check_named_root, find_root, relative_path
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path.resolve() / "home"
+    home.mkdir()
+    return home
+
+
+def make(base: Path, *paths: str) -> None:
+    for path in paths:
+        target = base / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.endswith("/"):
+            target.mkdir(exist_ok=True)
+        else:
+            target.write_text("")
+
+
+@pytest.mark.parametrize(
+    ("paths", "cwd", "root"),
+    [
+        (["p/.git/", "p/a/b/"], "p/a/b", "p"),
+        (["p/.git", "p/a/"], "p/a", "p"),
+        (["p/.git/", "p/a/.git/", "p/a/b/"], "p/a/b", "p/a"),
+        (["p/.foveal/", "p/a/.git/", "p/a/b/"], "p/a/b", "p"),
+        (["p/.foveal/", "p/a/.foveal/", "p/a/b/"], "p/a/b", "p/a"),
+        (["p/.foveal", "p/a/.git/"], "p/a", "p/a"),
+        (["p/package.json", "p/pkg/x/package.json", "p/pkg/x/src/"], "p/pkg/x/src", "p"),
+        (["p/App.sln", "p/a/"], "p/a", "p"),
+        (["p/build.gradle.kts", "p/a/"], "p/a", "p"),
+        (["p/package.json", "p/a/.git/", "p/a/go.mod"], "p/a", "p/a"),
+        (["package.json", "p/a/"], "p/a", "p/a"),
+        (["package.json", "p/setup.py", "p/a/"], "p/a", "p"),
+        (["p/a/"], "p/a", "p/a"),
+        (["p/a/file.py"], "p/a/file.py", "p/a"),
+        (["p/.git/", "p/a/file.py"], "p/a/file.py", "p"),
+    ],
+)
+def test_root(home: Path, paths: list[str], cwd: str, root: str) -> None:
+    make(home, *paths)
+    assert find_root(str(home / cwd), str(home)) == str(home / root)
+
+
+def test_known_root_holds_what_has_no_mark(home: Path) -> None:
+    make(home, "p/a/b/", "q/")
+    known = {str(home / "p"), str(home / "p/a"), str(home / "q")}
+    assert find_root(str(home / "p/a/b"), str(home), known) == str(home / "p/a")
+
+
+def test_manifests_count_only_below_home(tmp_path: Path, home: Path) -> None:
+    make(tmp_path.resolve(), "srv/app/package.json", "srv/app/src/")
+    assert find_root(str(tmp_path / "srv/app/src"), str(home)) == str(tmp_path.resolve() / "srv/app/src")
+
+
+def test_symlinks_are_resolved(home: Path) -> None:
+    make(home, "p/.git/", "p/a/")
+    (home / "link").symlink_to(home / "p/a")
+    assert find_root(str(home / "link"), str(home)) == str(home / "p")
+
+
+def test_home_and_slash_are_refused_unless_opened(home: Path) -> None:
+    make(home, ".git/", "notes/")
+    for cwd in (str(home), str(home / "notes"), "/"):
+        with pytest.raises(InvalidRequest, match="foveal open") as caught:
+            find_root(cwd, str(home))
+        assert caught.value.field == "cwd"
+    assert find_root(str(home / "notes"), str(home), {str(home)}) == str(home)
+    assert find_root("/", str(home), {"/"}) == "/"
+
+
+@pytest.mark.parametrize(
+    ("cwd", "message"),
+    [
+        ("", "empty"),
+        ("src", "absolute"),
+        ("./", "absolute"),
+        ("/nowhere-at-all/x", "doesn't exist"),
+        ("/a\0b", "NUL"),
+        ("/" + "x" * 5000, "4096"),
+        ("/" + "x" * 300, "can't be used"),
+        ("/\ud800", "Unicode"),
+    ],
+)
+def test_bad_cwd(home: Path, cwd: str, message: str) -> None:
+    for call in (lambda: find_root(cwd, str(home)), lambda: check_named_root(cwd)):
+        with pytest.raises(InvalidRequest, match=message):
+            call()
+
+
+def test_symlink_loop_as_cwd(home: Path) -> None:
+    (home / "loop").symlink_to(home / "loop")
+    with pytest.raises(InvalidRequest, match="can't be used"):
+        find_root(str(home / "loop"), str(home))
+
+
+def test_parents_that_cant_be_looked_into_mark_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(home, "p/.git/", "p/a/")
+    real: Callable[..., os.stat_result] = os.stat
+
+    def refuse(path: str, **options: object) -> os.stat_result:
+        if str(path).startswith(f"{home}/p/."):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, **options)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    assert find_root(str(home / "p/a"), str(home)) == str(home / "p/a")
+
+
+def test_named_root(home: Path) -> None:
+    make(home, "p/a/", "file")
+    (home / "link").symlink_to(home / "p")
+    assert check_named_root(str(home / "link/a/..")) == str(home / "p")
+    assert check_named_root(str(home)) == str(home)
+    with pytest.raises(InvalidRequest, match="not a folder"):
+        check_named_root(str(home / "file"))
+
+
+@pytest.fixture
+def project(home: Path) -> Path:
+    make(home, "p/src/auth.py", "p/ünï/日本.py", "outside/secret")
+    (home / "p/out").symlink_to(home / "outside")
+    (home / "p/in").symlink_to(home / "p/src")
+    (home / "alias").symlink_to(home / "p")
+    return home / "p"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("src/auth.py", "src/auth.py"),
+        ("./src//auth.py", "src/auth.py"),
+        ("src/../src/auth.py", "src/auth.py"),
+        ("src/", "src"),
+        (".", ""),
+        ("src/..", ""),
+        ("ünï/日本.py", "ünï/日本.py"),
+        ("not/there.py", "not/there.py"),
+        ("not/../there.py", "there.py"),
+        ("in/auth.py", "src/auth.py"),
+        ("..p", "..p"),
+        ("a\\b", "a\\b"),
+        ("{project}/src/auth.py", "src/auth.py"),
+        ("{project}", ""),
+        ("{project}/../alias/src", "src"),
+    ],
+)
+def test_relative_path(project: Path, path: str, expected: str) -> None:
+    assert relative_path(str(project), path.format(project=project)) == expected
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "\0",
+        "../outside/secret",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "out/secret",
+        "out",
+        "..",
+        "x\0y",
+        "\udcff",
+        "../p2",
+        "src/../../outside",
+        "x/" * 3000,
+    ],
+)
+def test_path_that_is_refused(project: Path, path: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        relative_path(str(project), path, "focus_paths")
+    assert caught.value.field == "focus_paths"
+
+
+@given(st.lists(st.sampled_from(["..", ".", "a", "b", "", "out", "in"]), max_size=8).map("/".join))
+def test_no_path_leads_out(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:
+    root = tmp_path_factory.getbasetemp() / "held"
+    if not root.exists():
+        make(root, "a/b/", "b/")
+        (root / "out").symlink_to("/")
+        (root / "in").symlink_to(root / "a")
+    try:
+        relative = relative_path(str(root), path)
+    except InvalidRequest:
+        return
+    inside = str(root.resolve())
+    assert os.path.commonpath([inside, os.path.realpath(os.path.join(inside, relative))]) == inside
+    assert ".." not in relative.split("/")

@@ -1,0 +1,767 @@
+"""The tree is what git lists, less what is no source; after any change a sweep knows what a scan would."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from foveal.daemon.project.scan import Changes, RootGone, Scanner, ScanSettings, classify_content
+from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.system import System
+
+Known = dict[str, FileRecord]
+
+
+@pytest.fixture(autouse=True)
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give git a user without settings."""
+    home = tmp_path / "user"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return home
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / "project"
+    root.mkdir()
+    return root
+
+
+def git(root: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always"]
+    done = subprocess.run(
+        ["git", *identity, *arguments], cwd=root, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def make(root: Path, *paths: str, text: str = "x\n") -> None:
+    for path in paths:
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.endswith("/"):
+            target.mkdir(exist_ok=True)
+        else:
+            target.write_text(text)
+
+
+def scanner_of(root: Path, settings: ScanSettings | None = None, system: System | None = None) -> Scanner:
+    return Scanner(str(root), system or System(), settings)
+
+
+def full(scanner: Scanner) -> Known:
+    return {record.path: record for batch in scanner.full() for record in batch}
+
+
+def listed(root: Path, settings: ScanSettings | None = None) -> set[str]:
+    return set(full(scanner_of(root, settings)))
+
+
+def applied(known: Known, changes: Changes) -> Known:
+    assert not {record.path for record in changes.upserted} & set(changes.removed)
+    assert set(changes.removed) <= known.keys()
+    kept = {path: record for path, record in known.items() if path not in changes.removed}
+    return kept | {record.path: record for record in changes.upserted}
+
+
+# -- what belongs to the tree
+
+
+def test_outside_of_git(root: Path) -> None:
+    make(root, "a.py", "pkg/b.py", "pkg/skip.log", "pkg/keep.log", "pkg/deep/c.log", "gen/x.py", "docs/y.md")
+    make(root, "vendor/lib.c", "node_modules/m/index.js", "build/out.js", "src/dist/z.js")
+    (root / ".gitignore").write_text("*.log\n/gen/\n")
+    (root / "pkg/.gitignore").write_text("!keep.log\n")
+    (root / ".fovealignore").write_text("docs\n")
+    assert listed(root) == {
+        ".gitignore",
+        ".fovealignore",
+        "a.py",
+        "pkg/.gitignore",
+        "pkg/b.py",
+        "pkg/keep.log",
+    }
+    scanner = scanner_of(root)
+    full(scanner)
+    assert scanner.skipped_folders == {
+        "gen": "ignored",
+        "docs": "excluded",
+        "vendor": "vendored",
+        "node_modules": "vendored",
+        "build": "vendored",
+        "src/dist": "vendored",
+    }
+    assert scanner.statistics().skipped_folders == {"ignored": 1, "excluded": 1, "vendored": 4}
+    assert scanner.statistics().ignored_files == 2
+    assert scanner.statistics().git_problem
+
+
+def test_in_git(root: Path, user: Path) -> None:
+    git(root, "init", "-q")
+    make(root, "a.py", "ignored.log", "tracked.log", "sub/b.py", "sub/c.tmp", "secret.txt", "cache/kept.py")
+    make(root, "vendor/tracked.c", "dist/untracked.js", "cache/new.py", "globally.bak", "open.py", "empty/")
+    (root / ".gitignore").write_text("*.log\n/cache/\n")
+    (root / "sub/.gitignore").write_text("*.tmp\n")
+    (root / ".git/info/exclude").write_text("secret.txt\n")
+    (user / ".config/git").mkdir(parents=True)
+    (user / ".config/git/ignore").write_text("*.bak\n")
+    git(root, "add", "-f", "a.py", "tracked.log", "sub/b.py", "vendor/tracked.c", "cache/kept.py")
+    expected = {".gitignore", "a.py", "tracked.log", "sub/.gitignore", "sub/b.py", "vendor/tracked.c"}
+    assert listed(root) == expected | {"cache/kept.py", "open.py"}
+
+
+def test_agrees_with_git_on_names(root: Path) -> None:
+    git(root, "init", "-q")
+    make(
+        root,
+        ":(top)x",
+        ":/y",
+        "*.py",
+        "[a]",
+        "!b",
+        "#c",
+        " d",
+        "e ",
+        "new\nline",
+        "日本",
+        "-f",
+        "'q'\"",
+        "sub/:z",
+    )
+    (root / ".gitignore").write_text("[a]\n\\!b\n日*\n")
+    expected = git(root, "ls-files", "-z", "-co", "--exclude-standard").split("\0")
+    assert listed(root) == set(filter(None, expected))
+
+
+def test_fovealignore_counts_for_tracked_files_too(root: Path) -> None:
+    git(root, "init", "-q")
+    make(root, "a.py", "fixtures/big.json", "sub/x.snap")
+    (root / ".fovealignore").write_text("/fixtures/\n")
+    (root / "sub/.fovealignore").write_text("*.snap\n")
+    git(root, "add", ".")
+    assert listed(root) == {".fovealignore", "a.py", "sub/.fovealignore"}
+    assert "a.py" not in listed(root, ScanSettings(exclude=("a.*",)))
+
+
+def test_settings(root: Path) -> None:
+    make(root, "small", "docs/x.md", "mine/y", "vendor/z")
+    make(root, "large", text="x" * 101)
+    settings = ScanSettings(100, ("docs/",), frozenset({"mine"}), frozenset())
+    records = full(scanner_of(root, settings))
+    assert {path: record.skipped for path, record in records.items()} == {
+        "small": "",
+        "large": "too_large",
+        "vendor/z": "",
+    }
+
+
+def test_a_skipped_name_above_the_root_does_not_count(tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "vendor/node_modules/app"
+    make(root, "a.js")
+    assert listed(root) == {"a.js"}
+
+
+def test_repositories_inside_have_their_own_rules(root: Path, tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    make(library, "lib.py", "x.log")
+    (library / ".gitignore").write_text("*.o\n")
+    git(library, "init", "-q")
+    git(library, "add", ".")
+    git(library, "commit", "-qm", "first")
+    git(root, "init", "-q")
+    (root / ".gitignore").write_text("*.log\n")
+    git(root, "submodule", "--quiet", "add", str(library), "submodule")
+    shutil.copytree(library, root / "embedded")
+    make(root, "broken/.git", "broken/y.py", "broken/y.log", "submodule/new.o", "submodule/new.py", "top.log")
+    assert listed(root) == {
+        ".gitignore",
+        ".gitmodules",
+        *(f"submodule/{name}" for name in (".gitignore", "lib.py", "x.log", "new.py")),
+        *(f"embedded/{name}" for name in (".gitignore", "lib.py", "x.log")),
+        "broken/y.py",
+    }
+
+
+def test_repositories_in_a_plain_folder(root: Path) -> None:
+    make(root, "one/a.py", "one/a.log", "notes.log")
+    (root / ".gitignore").write_text("*.log\n")
+    (root / "one/.gitignore").write_text("")
+    git(root / "one", "init", "-q")
+    assert listed(root) == {".gitignore", "one/.gitignore", "one/a.py", "one/a.log"}
+
+
+def test_other_work_trees_are_copies(root: Path) -> None:
+    git(root, "init", "-q")
+    make(root, "a.py")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    git(root, "worktree", "add", "-q", "trees/fix")
+    scanner = scanner_of(root)
+    known = full(scanner)
+    assert set(known) == {"a.py"}
+    assert scanner.skipped_folders == {"trees/fix": "worktree"}
+    git(root, "worktree", "remove", "trees/fix")
+    make(root, "trees/fix/b.py")
+    assert set(applied(known, scanner.sweep(known))) == {"a.py", "trees/fix/b.py"}
+
+
+def test_a_parent_repository_is_not_asked(tmp_path: Path, root: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".gitignore").write_text("*.py\n")
+    make(root, "a.py", ".git/HEAD")
+    scanner = scanner_of(root)
+    assert set(full(scanner)) == {"a.py"}
+    assert "not a git repository" in scanner.statistics().git_problem
+
+
+def test_without_git_installed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(root, "init", "-q")
+    make(root, "a.py", "a.log")
+    (root / ".gitignore").write_text("*.log\n")
+    monkeypatch.setenv("PATH", str(root))
+    scanner = scanner_of(root)
+    assert set(full(scanner)) == {".gitignore", "a.py"}
+    assert "not installed" in scanner.statistics().git_problem
+
+
+def test_a_git_that_hangs_is_given_up(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(root, "init", "-q")
+    make(root, "a.py", "sub/b.py", "sub/b.log")
+    (root / ".gitignore").write_text("*.log\n")
+    os.mkfifo(root / "sub/.gitignore")
+    monkeypatch.setattr("foveal.daemon.project.git.IDLE_TIMEOUT_S", 0.2)
+    scanner = scanner_of(root)
+    assert set(full(scanner)) == {".gitignore", "a.py", "sub/.gitignore", "sub/b.py"}
+    assert "did not answer" in scanner.statistics().git_problem
+    assert scanner.statistics().problems == {"sub/.gitignore": "unreadable"}
+
+
+def test_files_that_are_no_source(root: Path) -> None:
+    make(root, "real/a.py", "empty", text="")
+    (root / "to_file").symlink_to("real/a.py")
+    (root / "to_folder").symlink_to("real")
+    (root / "real/loop").symlink_to("..")
+    (root / "broken").symlink_to("nowhere")
+    (root / "outside").symlink_to("/etc/passwd")
+    os.mkfifo(root / "pipe")
+    (root / os.fsdecode(b"b\xff.py")).write_text("x")
+    (root / os.fsdecode(b"folder\xfe")).mkdir()
+    (root / os.fsdecode(b"folder\xfe") / "x").write_text("x")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(root / "socket"))
+    scanner = scanner_of(root)
+    known = full(scanner)
+    assert {path: record.skipped for path, record in known.items()} == {
+        "real/a.py": "",
+        "empty": "",
+        "to_file": "symlink",
+        "to_folder": "symlink",
+        "real/loop": "symlink",
+        "broken": "symlink",
+        "outside": "symlink",
+        "pipe": "special",
+        "socket": "special",
+        "b\\xff.py": "not_utf8_name",
+    }
+    assert scanner.skipped_folders == {"folder\\xfe": "not_utf8_name"}
+    assert not scanner.sweep(known)
+    os.unlink(root / os.fsdecode(b"b\xff.py"))
+    assert scanner.sweep(known).removed == ("b\\xff.py",)
+
+
+def test_names_that_print_alike(root: Path) -> None:
+    odd, plain = root / os.fsdecode(b"a\xff"), root / "a\\xff"
+    odd.write_text("odd")
+    scanner = scanner_of(root)
+    known = full(scanner)
+    assert known["a\\xff"].skipped == "not_utf8_name"
+    plain.write_text("plain text")
+    known = applied(known, scanner.sweep(known))
+    assert (known["a\\xff"].skipped, known["a\\xff"].stamp.size) == ("", 10)
+    plain.unlink()
+    known = applied(known, scanner.sweep(known))
+    assert (known["a\\xff"].skipped, known["a\\xff"].stamp.size) == ("not_utf8_name", 3)
+
+
+def test_records(root: Path) -> None:
+    make(root, "a.py", "b.unknown")
+    records = full(scanner_of(root))
+    status = os.stat(root / "a.py")
+    stamp = records["a.py"].stamp
+    assert (stamp.size, stamp.mtime_ns, stamp.inode) == (2, status.st_mtime_ns, status.st_ino)
+    assert (records["a.py"].language, records["b.unknown"].language) == ("python", "")
+    assert not records["a.py"].parsed
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", ""),
+        (b"text \xff\xfe caf\xe9", ""),
+        ("text".encode("utf-16"), ""),
+        ("text".encode("utf-32"), ""),
+        (b"\x7fELF\0", "binary"),
+        (b"a" * 8191 + b"\0", "binary"),
+        (b"a" * 8192 + b"\0", ""),
+    ],
+)
+def test_classify_content(data: bytes, reason: str) -> None:
+    assert classify_content(data) == reason
+
+
+def test_large_trees_come_in_batches(root: Path) -> None:
+    make(root, *(f"d{number}/f{file}.py" for number in range(40) for file in range(60)))
+    batches = list(scanner_of(root).full())
+    assert sum(map(len, batches)) == 2400
+    assert max(map(len, batches)) <= 1000
+
+
+# -- trouble on the disk
+
+
+class Faulty(System):
+    """Refuses or hides paths, and runs something at a chosen moment."""
+
+    def __init__(self) -> None:
+        self.refused: set[str] = set()
+        self.before_lstat: dict[str, Callable[[], object]] = {}
+
+    def lstat(self, path: str) -> os.stat_result:
+        action = self.before_lstat.pop(path, None)
+        if action is not None:
+            action()
+        if any(path.startswith(f"{folder}/") for folder in self.refused):
+            raise PermissionError(13, "Permission denied", path)
+        return super().lstat(path)
+
+    @contextmanager
+    def scandir(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+        if any(f"{path}/".startswith(f"{folder}/") for folder in self.refused):
+            raise PermissionError(13, "Permission denied", path)
+        with super().scandir(path) as entries:
+            yield entries
+
+
+def test_unreadable_folders(root: Path) -> None:
+    make(root, "a.py", "locked/b.py", "locked/deep/c.py")
+    system = Faulty()
+    system.refused.add(f"{root}/locked")
+    scanner = scanner_of(root, system=system)
+    known = full(scanner)
+    assert set(known) == {"a.py"}
+    assert scanner.skipped_folders == {"locked": "unreadable"}
+    system.refused.clear()
+    (root / "locked").chmod(0o700)
+    known = applied(known, scanner.sweep(known))
+    assert set(known) == {"a.py", "locked/b.py", "locked/deep/c.py"}
+    system.refused.add(f"{root}/locked")
+    (root / "locked").chmod(0o755)
+    known = applied(known, scanner.sweep(known))
+    assert set(known) == {"a.py"}
+    assert scanner.skipped_folders == {"locked": "unreadable"}
+
+
+def test_a_root_that_cant_be_listed_is_gone(root: Path) -> None:
+    system = Faulty()
+    system.refused.add(str(root))
+    with pytest.raises(RootGone, match="permissions"):
+        full(scanner_of(root, system=system))
+
+
+def test_files_that_vanish_during_the_scan(root: Path) -> None:
+    make(root, "a.py", "b.py", "sub/c.py", "other/d.py")
+    system = Faulty()
+    system.before_lstat[f"{root}/a.py"] = (root / "a.py").unlink
+    system.before_lstat[f"{root}/sub"] = lambda: shutil.rmtree(root / "sub")
+    system.before_lstat[f"{root}/other"] = lambda: (
+        shutil.rmtree(root / "other"),
+        (root / "other").symlink_to("/"),
+    )
+    scanner = scanner_of(root, system=system)
+    known = full(scanner)
+    assert set(known) == {"b.py"}
+    assert set(applied(known, scanner.sweep(known))) == {"b.py", "other"}
+
+
+def test_the_root_goes_and_comes_back(root: Path) -> None:
+    make(root, "a.py", "sub/b.py")
+    scanner = scanner_of(root)
+    known = full(scanner)
+    shutil.rmtree(root)
+    for call in (
+        lambda: scanner.sweep(known),
+        lambda: scanner.examine([str(root)], known),
+        lambda: full(scanner),
+    ):
+        with pytest.raises(RootGone, match="is gone"):
+            call()
+    root.write_text("a file now")
+    with pytest.raises(RootGone):
+        scanner.sweep(known)
+    root.unlink()
+    make(root, "c.py")
+    known = applied(known, scanner.sweep(known))
+    assert set(known) == {"c.py"}
+
+
+def test_a_root_that_goes_during_the_scan(root: Path) -> None:
+    make(root, "a.py", "sub/b.py")
+    system = Faulty()
+    system.before_lstat[f"{root}/sub"] = lambda: shutil.rmtree(root)
+    with pytest.raises(RootGone):
+        full(scanner_of(root, system=system))
+
+
+def test_case_only_rename_on_a_file_system_without_case(root: Path) -> None:
+    class Caseless(System):
+        def lstat(self, path: str) -> os.stat_result:
+            folder, name = os.path.split(path)
+            names = {entry.lower(): entry for entry in os.listdir(folder)}
+            return super().lstat(os.path.join(folder, names.get(name.lower(), name)))
+
+    make(root, "Readme.md", "b.py")
+    scanner = scanner_of(root, system=Caseless())
+    for call in (
+        scanner.sweep,
+        lambda known: scanner.examine([f"{root}/Readme.md", f"{root}/README.md"], known),
+    ):
+        (root / "README.md").rename(root / "Readme.md") if (root / "README.md").exists() else None
+        known = full(scanner)
+        (root / "Readme.md").rename(root / "README.md")
+        assert set(applied(known, call(known))) == {"README.md", "b.py"}
+
+
+# -- changes
+
+
+class Later(System):
+    """A clock one minute ahead, so that no time stamp counts as too recent to be trusted."""
+
+    def time_ns(self) -> int:
+        return super().time_ns() + 60 * 10**9
+
+
+def tick(probe: Path) -> None:
+    """Return when the file system's clock has moved on, so that what changes now gets another time stamp."""
+    probe.touch()
+    before = probe.stat().st_mtime_ns
+    while probe.stat().st_mtime_ns == before:
+        probe.write_text("")
+
+
+@pytest.mark.parametrize("mode", ["sweep", "examine"])
+@pytest.mark.parametrize("in_git", [False, True])
+@pytest.mark.parametrize("system", [System(), Later()])
+def test_every_kind_of_change(root: Path, mode: str, in_git: bool, system: System) -> None:
+    make(
+        root,
+        "a.py",
+        "b.py",
+        "c.py",
+        "sub/d.py",
+        "sub/deep/e.py",
+        "moved/f.py",
+        "Case.py",
+        "node",
+        "tree/g.py",
+    )
+    (root / ".gitignore").write_text("*.log\n")
+    if in_git:
+        git(root, "init", "-q")
+        git(root, "add", ".")
+    scanner = scanner_of(root, system=system)
+    known = full(scanner)
+
+    def check(change: Callable[[], object], named: list[str], upserted: set[str], removed: set[str]) -> None:
+        nonlocal known
+        tick(root.parent / "probe")
+        change()
+        paths = [str(root / name) for name in named]
+        changes = scanner.sweep(known) if mode == "sweep" else scanner.examine(paths, known)
+        assert ({record.path for record in changes.upserted}, set(changes.removed)) == (upserted, removed)
+        known = applied(known, changes)
+        fresh = scanner_of(root)
+        assert known == full(fresh)
+        assert set(scanner.folders) == set(fresh.folders)
+
+    check(lambda: (root / "a.py").write_text("new\n"), ["a.py"], {"a.py"}, set())
+    check((root / "b.py").unlink, ["b.py"], set(), {"b.py"})
+    check(lambda: make(root, "new.py", "new.log"), ["new.py", "new.log"], {"new.py"}, set())
+    check(lambda: (root / "c.py").rename(root / "h.py"), ["c.py", "h.py"], {"h.py"}, {"c.py"})
+    check(
+        lambda: (root / "Case.py").rename(root / "case.py"), ["Case.py", "case.py"], {"case.py"}, {"Case.py"}
+    )
+    check(lambda: make(root, "top/x/y.py", "top/x/z.log", "top/w/"), ["top"], {"top/x/y.py"}, set())
+    check(lambda: make(root, "top/w/v.py"), ["top/w/v.py"], {"top/w/v.py"}, set())
+    check(lambda: shutil.rmtree(root / "sub"), ["sub"], set(), {"sub/d.py", "sub/deep/e.py"})
+    check(lambda: (root / "moved").rename(root / "away"), ["moved", "away"], {"away/f.py"}, {"moved/f.py"})
+    check(lambda: ((root / "node").unlink(), make(root, "node/i.py")), ["node"], {"node/i.py"}, {"node"})
+    check(lambda: (shutil.rmtree(root / "node"), make(root, "node")), ["node"], {"node"}, {"node/i.py"})
+    check(
+        lambda: (shutil.rmtree(root / "tree"), (root / "top").rename(root / "tree")),
+        ["tree", "top"],
+        {"tree/x/y.py", "tree/w/v.py"},
+        {"tree/g.py", "top/x/y.py", "top/w/v.py"},
+    )
+    check(lambda: ((root / "h.py").unlink(), (root / "h.py").symlink_to("a.py")), ["h.py"], {"h.py"}, set())
+    check(lambda: None, ["a.py", "tree", "nowhere/at/all", "../outside", ".git/HEAD"], set(), set())
+
+
+def test_a_folder_that_was_named_too_early_is_examined_again(root: Path) -> None:
+    make(root, "a.py")
+    scanner = scanner_of(root)
+    known = full(scanner)
+    make(root, "new/")
+    changes = scanner.examine([f"{root}/new"], known)
+    assert (changes.upserted, changes.folders_added) == ((), ("new",))
+    make(root, "new/b.py", "new/gone.py", "new/deep/c.py")
+    changes = scanner.examine([f"{root}/new"], known)
+    assert {record.path for record in changes.upserted} == {"new/b.py", "new/gone.py", "new/deep/c.py"}
+    assert changes.folders_added == ("new/deep",)
+    known = applied(known, changes)
+    (root / "new/b.py").write_text("written before the folder was watched\n")
+    (root / "new/gone.py").unlink()
+    changes = scanner.examine([f"{root}/new"], known)
+    assert ([record.path for record in changes.upserted], changes.removed) == (["new/b.py"], ("new/gone.py",))
+
+
+def test_a_folder_that_changes_twice_within_a_tick_of_the_clock(root: Path) -> None:
+    class Ticking(System):
+        """A file system whose clock stands still until `now` is set."""
+
+        now = 10**18
+
+        def time_ns(self) -> int:
+            return self.now
+
+        def lstat(self, path: str) -> os.stat_result:
+            status = super().lstat(path)
+            times = {"st_mtime_ns": self.now, "st_ctime_ns": self.now}
+            fields = {name: getattr(status, name) for name in dir(status) if name.startswith("st_")}
+            return cast("os.stat_result", SimpleNamespace(**(fields | times)))
+
+    make(root, "a.py")
+    scanner = scanner_of(root, system=Ticking())
+    known = full(scanner)
+    make(root, "b.py")
+    assert [record.path for record in scanner.sweep(known).upserted] == ["b.py"]
+
+
+def test_racy_files_are_given_until_they_were_read_again(root: Path) -> None:
+    make(root, "a.py")
+    scanner = scanner_of(root)
+    known = full(scanner)
+    stamp = known["a.py"].stamp
+    racy = {"a.py": FileRecord("a.py", stamp, b"digest", "python", racy=True)}
+    assert scanner.sweep(racy).upserted == (FileRecord("a.py", stamp, language="python"),)
+    read = {"a.py": FileRecord("a.py", stamp, b"digest", "python", lines=1)}
+    assert not scanner.sweep(read)
+
+
+def test_what_the_reader_found_stands_while_the_file_does(root: Path) -> None:
+    make(root, "a.bin", "b.py")
+    scanner = scanner_of(root)
+    known = full(scanner)
+    known["a.bin"] = FileRecord("a.bin", known["a.bin"].stamp, b"digest", skipped="binary")
+    assert not scanner.sweep(known)
+    assert not scanner_of(root).sweep(known)
+    (root / "a.bin").write_text("longer text\n")
+    assert [record.skipped for record in scanner.sweep(known).upserted] == [""]
+
+
+def test_a_first_sweep_starts_from_what_was_stored(root: Path) -> None:
+    make(root, "same.py", "changed.py", "gone.py")
+    known = full(scanner_of(root))
+    (root / "changed.py").write_text("other\n")
+    (root / "gone.py").unlink()
+    make(root, "new.py")
+    changes = scanner_of(root).sweep(known)
+    assert {record.path for record in changes.upserted} == {"changed.py", "new.py"}
+    assert changes.removed == ("gone.py",)
+    assert changes.folders_added == ("",)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("{root}/.gitignore", "*.log\n"),
+        ("{root}/sub/.gitignore", "b.log\n"),
+        ("{root}/.fovealignore", "*.log\n"),
+        ("{root}/.git/info/exclude", "*.log\n"),
+        ("{user}/.config/git/ignore", "*.log\n"),
+        ("{user}/excludes", "*.log\n"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["sweep", "examine"])
+def test_a_change_of_rules_lists_everything_again(
+    root: Path, user: Path, file: str, text: str, mode: str
+) -> None:
+    git(root, "init", "-q")
+    make(root, "a.py", "sub/b.log")
+    (user / ".gitconfig").write_text("[core]\nexcludesFile = ~/excludes\n" if "excludes" in file[7:] else "")
+    path = Path(file.format(root=root, user=user))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scanner = scanner_of(root)
+    known = full(scanner)
+    for content in (text, "", text, None):
+        path.unlink() if content is None else path.write_text(content)
+        changes = scanner.sweep(known) if mode == "sweep" else scanner.examine([str(path)], known)
+        assert changes.ignored_changed
+        known = applied(known, changes)
+        assert ("sub/b.log" in known) is (content != text)
+        assert known == full(scanner_of(root))
+
+
+def test_the_index_decides_on_folders_people_use_too(root: Path) -> None:
+    git(root, "init", "-q")
+    make(root, "a.py", "vendor/b.py", "c.log", "x/d.log")
+    (root / ".gitignore").write_text("*.log\n/x/\n")
+    git(root, "add", "a.py")
+    scanner = scanner_of(root)
+    known = full(scanner)
+    assert set(known) == {".gitignore", "a.py"}
+    git(root, "add", "-f", "vendor/b.py", "c.log", "x/d.log")
+    known = applied(known, scanner.sweep(known))
+    assert set(known) == {".gitignore", "a.py", "vendor/b.py", "c.log", "x/d.log"}
+    git(root, "rm", "-q", "--cached", "-r", "vendor", "c.log")
+    known = applied(known, scanner.sweep(known))
+    assert set(known) == {".gitignore", "a.py", "x/d.log"}
+    git(root, "add", ".gitignore")
+    assert not scanner.sweep(known).ignored_changed
+
+
+def test_a_repository_that_comes_and_goes(root: Path) -> None:
+    make(root, "sub/a.log", "sub/b.py")
+    (root / ".gitignore").write_text("*.log\n")
+    scanner = scanner_of(root)
+    known = full(scanner)
+    for change in (
+        lambda: git(root / "sub", "init", "-q"),
+        lambda: git(root, "init", "-q"),
+        lambda: shutil.rmtree(root / "sub/.git"),
+        lambda: shutil.rmtree(root / ".git"),
+    ):
+        change()
+        known = applied(known, scanner.sweep(known))
+        assert known == full(scanner_of(root))
+    assert set(known) == {".gitignore", "sub/b.py"}
+
+
+def test_a_branch_switch(root: Path) -> None:
+    git(root, "init", "-q", "-b", "main")
+    make(root, *(f"old{number % 9}/f{number}.py" for number in range(90)), "same.py")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    git(root, "checkout", "-q", "-b", "other")
+    git(root, "mv", *(f"old{number}" for number in range(5)), "same.py", "old8/")
+    git(root, "commit", "-qm", "second")
+    scanner = scanner_of(root)
+    known = full(scanner)
+    for branch in ("main", "other"):
+        git(root, "checkout", "-q", branch)
+        known = applied(known, scanner.sweep(known))
+        assert known == full(scanner_of(root))
+
+
+# -- after any operations a sweep knows what a new scan finds
+
+
+class Chaos:
+    """Does random things to a tree."""
+
+    NAMES = ("a", "b.py", "c.log", "A", "build", "vendor", "node_modules", "é")
+    RULES = ("*.log\n", "a/\n", "/b.py\n", "!c.log\n", "b*\n!b.py\n", "", "A\n/a/b.py\n")
+
+    def __init__(self, root: Path, seed: int) -> None:
+        self.root = root
+        self.random = random.Random(seed)
+        self.touched: list[str] = []
+
+    def folder(self) -> str:
+        folders = [folder for folder, _, _ in os.walk(self.root) if "/.git" not in folder]
+        return self.random.choice(folders)
+
+    def path(self) -> str:
+        return os.path.join(self.folder(), self.random.choice(self.NAMES))
+
+    def remove(self, path: str) -> None:
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        elif os.path.lexists(path):
+            os.unlink(path)
+
+    def step(self) -> None:
+        path = self.path()
+        action = self.random.randrange(30)
+        self.touched.append(path)
+        if action < 10 and not os.path.isdir(path) and not os.path.islink(path):
+            Path(path).write_text("x" * self.random.randrange(200))
+        elif action < 16 and not os.path.lexists(path):
+            os.makedirs(os.path.join(path, self.random.choice(self.NAMES)))
+        elif action < 20:
+            self.remove(path)
+        elif action < 25:
+            target = self.path()
+            nested = f"{target}/".startswith(f"{path}/") or f"{path}/".startswith(f"{target}/")
+            if not nested and os.path.lexists(path):
+                self.remove(target)
+                os.rename(path, target)
+                self.touched.append(target)
+        elif action == 25:
+            self.remove(path)
+            os.symlink(self.random.choice(["a", "..", "nowhere"]), path)
+        elif action == 26:
+            file = os.path.join(self.folder(), self.random.choice([".gitignore", ".fovealignore"]))
+            Path(file).write_text(self.random.choice(self.RULES))
+            self.touched.append(file)
+        elif action == 27:
+            file = os.path.join(self.folder(), self.random.choice([".gitignore", ".fovealignore"]))
+            self.remove(file)
+            self.touched.append(file)
+        elif (self.root / ".git").exists():
+            self.git_step()
+
+    def git_step(self) -> None:
+        arguments = self.random.choice(
+            [["add", "-A"], ["add", "-f", "."], ["rm", "-rq", "--cached", "."], ["reset", "-q"]]
+        )
+        subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, check=False)
+        self.touched.append(str(self.root / ".git/index"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("in_git", [False, True])
+@pytest.mark.parametrize("mode", ["sweep", "examine"])
+def test_any_operations(root: Path, seed: int, in_git: bool, mode: str) -> None:
+    if in_git:
+        git(root, "init", "-q")
+    chaos = Chaos(root, seed)
+    settings = ScanSettings(max_file_bytes=150)
+    scanner = scanner_of(root, settings, Later() if seed % 2 else System())
+    known = full(scanner)
+    for _ in range(20):
+        chaos.touched.clear()
+        if seed % 2:
+            tick(root.parent / "probe")
+        for _ in range(chaos.random.randrange(1, 8)):
+            chaos.step()
+        changes = scanner.sweep(known) if mode == "sweep" else scanner.examine(chaos.touched, known)
+        known = applied(known, changes)
+        fresh = scanner_of(root, settings)
+        assert known == full(fresh)
+        assert set(scanner.folders) == set(fresh.folders)
+        assert scanner.skipped_folders == fresh.skipped_folders
+        if in_git:
+            lines = git(root, "ls-files", "-z", "-co", "--exclude-standard", "--deduplicate").split("\0")
+            assert {path for path in known if not path.startswith("vendor")} <= set(lines)

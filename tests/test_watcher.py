@@ -1,0 +1,441 @@
+"""Every change in a watched folder is delivered or announced as lost, and closing leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from foveal.daemon.project import watcher as watcher_module
+from foveal.daemon.project.scan import Scanner
+from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
+from foveal.daemon.system import System
+
+GENEROUS_S = 20.0
+"""Reached only by a test that fails."""
+
+
+class Collector:
+    """Takes batches and waits for what they are to hold."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.batches: list[Batch] = []
+
+    def __call__(self, batch: Batch) -> None:
+        with self.changed:
+            self.batches.append(batch)
+            self.changed.notify_all()
+
+    @property
+    def paths(self) -> set[str]:
+        return {path for batch in self.batches for path in batch.paths}
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(condition, GENEROUS_S)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for something outside of the process's own locks."""
+    deadline = time.monotonic() + GENEROUS_S
+    while not condition():
+        assert time.monotonic() < deadline
+        os.sched_yield()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / "project"
+    for folder in ("", "a", "b", "cookies"):
+        (root.parent / "cookies" if folder == "cookies" else root / folder).mkdir(exist_ok=True)
+    return root
+
+
+@pytest.fixture
+def collector() -> Collector:
+    return Collector()
+
+
+@pytest.fixture
+def start(root: Path, collector: Collector) -> Iterator[Callable[..., Watcher]]:
+    watchers = []
+
+    def start(*folders: str, **settings: object) -> Watcher:
+        watcher = Watcher(
+            [str(root / folder) if folder else str(root) for folder in folders],
+            collector,
+            cookie_folder=str(root.parent / "cookies"),
+            settings=WatchSettings(**settings),  # type: ignore[arg-type]  # each test names fields that exist
+        )
+        watchers.append(watcher)
+        return watcher
+
+    yield start
+    for watcher in watchers:
+        watcher.close()
+
+
+def settle(watcher: Watcher) -> None:
+    """Return when everything until now was delivered."""
+    assert watcher.wait_cookie(watcher.write_cookie(), GENEROUS_S)
+
+
+def test_changes_arrive(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
+    watcher = start("", "a")
+    assert (watcher.mode, watcher.reason) == ("native", "")
+    (root / "new").write_text("1")
+    (root / "a/new").write_text("1")
+    settle(watcher)
+    (root / "new").write_text("2")
+    (root / "a/new").rename(root / "a/moved")
+    (root / "b/unwatched").write_text("1")
+    settle(watcher)
+    assert collector.paths == {f"{root}/{name}" for name in ("new", "a/new", "a/moved")}
+    assert not any(batch.overflow for batch in collector.batches)
+
+
+def test_a_cookie_proves_that_all_before_it_was_delivered(
+    root: Path, collector: Collector, start: Callable[..., Watcher]
+) -> None:
+    """With three streams at once, a hundred times, while another thread keeps writing."""
+    watcher = start("")
+    watcher.add([f"{root}/a"])
+    watcher.add([f"{root}/b"])
+    assert watcher.statistics().streams == 3
+    done = threading.Event()
+
+    def write() -> None:
+        while not done.is_set():
+            (root / "b/noise").write_text("x")
+
+    noise = threading.Thread(target=write)
+    noise.start()
+    try:
+        for number in range(100):
+            path = root / ("", "a", "b")[number % 3] / f"f{number}"
+            path.write_text("x")
+            settle(watcher)
+            assert str(path) in collector.paths
+    finally:
+        done.set()
+        noise.join()
+    assert os.listdir(root.parent / "cookies") == []
+
+
+def test_new_folders_are_added_and_streams_merged(
+    root: Path, collector: Collector, start: Callable[..., Watcher]
+) -> None:
+    watcher = start("", max_streams=3)
+    for number in range(12):
+        folder = root / f"n{number}"
+        folder.mkdir()
+        watcher.add([str(folder), str(root)])
+        (folder / "file").write_text("x")
+    settle(watcher)
+    assert {f"{root}/n{number}/file" for number in range(12)} <= collector.paths
+    wait_until(lambda: watcher.statistics().streams <= 3)
+    assert not any(batch.overflow for batch in collector.batches)
+    assert watcher.mode == "native"
+
+
+def test_nothing_is_lost_while_streams_are_replaced(
+    root: Path, collector: Collector, start: Callable[..., Watcher]
+) -> None:
+    watcher = start("", "a", "b")
+    done = threading.Event()
+    written = []
+
+    def write() -> None:
+        for number in range(3_000):
+            path = root / "a" / f"f{number}"
+            path.write_text("x")
+            written.append(str(path))
+            if done.is_set():
+                return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(8):
+        watcher.replace([str(root), f"{root}/a"])
+    done.set()
+    writer.join()
+    settle(watcher)
+    assert set(written) <= collector.paths
+    assert watcher.folders == {str(root), f"{root}/a"}
+    (root / "b/unwatched").write_text("x")
+    settle(watcher)
+    wait_until(lambda: watcher.statistics().streams == 1)
+    assert f"{root}/b/unwatched" not in collector.paths
+
+
+def test_with_a_scanner_nothing_is_missed_in_folders_just_made(
+    root: Path, collector: Collector, start: Callable[..., Watcher]
+) -> None:
+    """The way to use both: examine, watch the new folders, examine those again until none is new."""
+    scanner = Scanner(str(root), System())
+    known = {record.path: record for batch in scanner.full() for record in batch}
+    watcher = start("", "a", "b")
+
+    def follow() -> None:
+        while collector.batches:
+            batch = collector.batches.pop(0)
+            paths = set(batch.paths)
+            watcher.add(batch.lost_folders & set(scanner.watch_folders))
+            while paths:
+                changes = scanner.examine(paths, known)
+                for path in changes.removed:
+                    del known[path]
+                known.update((record.path, record) for record in changes.upserted)
+                paths = {f"{root}/{folder}" for folder in changes.folders_added}
+                watcher.add(paths)
+
+    def write() -> None:
+        for number in range(300):
+            folder = root / f"a/n{number % 20}/m{number % 7}"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"f{number}").write_text("x")
+            if number % 50 == 49:
+                (root / f"a/n{number % 20}").rename(root / f"b/n{number}")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while writer.is_alive():
+        follow()
+    writer.join()
+    settle(watcher)
+    follow()
+    assert known == {record.path: record for batch in Scanner(str(root), System()).full() for record in batch}
+    assert len(known) == 300
+
+
+def test_replaced_folders_are_named(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
+    (root / "a/deep").mkdir()
+    watcher = start("", "a", "a/deep", "b")
+    (root / "a").rename(root / "c")
+    (root / "a").mkdir()
+    settle(watcher)
+    lost = {folder for batch in collector.batches for folder in batch.lost_folders}
+    assert lost == {f"{root}/a", f"{root}/a/deep"}
+    assert watcher.folders == {str(root), f"{root}/b"}
+    watcher.add([f"{root}/a"])
+    (root / "a/new").write_text("x")
+    settle(watcher)
+    assert f"{root}/a/new" in collector.paths
+
+
+def test_many_paths_are_an_overflow(
+    root: Path, collector: Collector, start: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watcher_module, "OVERFLOW_PATHS", 50)
+    watcher = start("a", debounce_ms=5_000, step_ms=200)
+    for number in range(60):
+        (root / f"a/f{number}").write_text("x")
+    settle(watcher)
+    assert [batch.overflow for batch in collector.batches] == [True]
+    assert watcher.statistics().overflows == 1
+
+
+def test_a_name_that_cant_be_passed_on_is_an_overflow(
+    root: Path, collector: Collector, start: Callable[..., Watcher]
+) -> None:
+    watcher = start("", max_failures=2)
+    for failures in (1, 2):
+        (root / os.fsdecode(b"odd\xff%d" % failures)).write_text("x")
+        collector.wait_for(
+            lambda failures=failures: sum(batch.overflow for batch in collector.batches) == failures
+        )
+        assert watcher.mode == "native"
+        (root / f"after{failures}").write_text("x")
+        collector.wait_for(lambda failures=failures: f"{root}/after{failures}" in collector.paths)
+    (root / os.fsdecode(b"odd\xff")).write_text("x")
+    collector.wait_for(lambda: collector.batches[-1].overflow and watcher.mode == "polling")
+    assert "failed 3 times" in watcher.reason
+    watcher.replace([str(root)])
+    assert watcher.mode == "native"
+
+
+def test_an_on_batch_that_fails_is_an_overflow(root: Path) -> None:
+    caught = []
+    collector = Collector()
+
+    def refuse_once(batch: Batch) -> None:
+        if not caught:
+            raise ValueError("no room")
+        collector(batch)
+
+    hook = threading.excepthook
+    threading.excepthook = caught.append
+    watcher = Watcher([str(root)], refuse_once, cookie_folder=str(root.parent / "cookies"))
+    try:
+        (root / "new").write_text("x")
+        wait_until(lambda: bool(caught))
+        (root / "next").write_text("x")
+        collector.wait_for(lambda: f"{root}/next" in collector.paths)
+    finally:
+        watcher.close()
+        threading.excepthook = hook
+
+
+def test_the_root_goes_and_comes_back(
+    root: Path, collector: Collector, start: Callable[..., Watcher]
+) -> None:
+    watcher = start("", "a")
+    shutil.rmtree(root)
+    collector.wait_for(lambda: watcher.mode == "off" and bool(collector.batches))
+    assert watcher.folders == frozenset()
+    assert not watcher.wait_cookie(watcher.write_cookie(), GENEROUS_S)
+    watcher.add([str(root)])
+    assert watcher.mode == "off"
+    root.mkdir()
+    watcher.add([str(root)])
+    assert watcher.mode == "native"
+    (root / "new").write_text("x")
+    settle(watcher)
+    assert f"{root}/new" in collector.paths
+
+
+def test_folders_that_are_missing_are_left_out(root: Path, start: Callable[..., Watcher]) -> None:
+    assert start("nowhere").mode == "off"
+    watcher = start("nowhere", "a")
+    assert watcher.folders == {f"{root}/a"}
+
+
+def test_links_are_not_followed(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (root / "link").symlink_to(outside)
+    watcher = start("", "a")
+    (outside / "file").write_text("x")
+    (root / "file").write_text("x")
+    settle(watcher)
+    assert collector.paths == {f"{root}/file"}
+
+
+def test_native_events_can_be_switched_off(
+    root: Path, collector: Collector, start: Callable[..., Watcher]
+) -> None:
+    watcher = start("", native=False, poll_interval_s=3.0)
+    assert (watcher.mode, watcher.poll_interval_s) == ("polling", 3.0)
+    watcher.add([f"{root}/a"])
+    assert not watcher.wait_cookie(watcher.write_cookie(), 0)
+    assert watcher.statistics().streams == 0
+
+
+SCARCE = """
+import os, resource, sys
+from foveal.daemon.project.watcher import Watcher
+kind, root, cookies = sys.argv[1:]
+if kind == "watches":
+    open("/proc/sys/user/max_inotify_watches", "w").write("4")
+else:
+    highest = max(map(int, os.listdir("/proc/self/fd")))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest, highest))
+watcher = Watcher([root], print, cookie_folder=cookies)
+first = watcher.mode
+watcher.add([f"{root}/{number}" for number in range(9)])
+second = watcher.mode
+reason = watcher.reason
+if kind == "watches":
+    watcher.replace([root])
+print(first, second, watcher.mode, reason, sep="|")
+watcher.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "modes", "reason"),
+    [("watches", "native|polling|native|", "limit"), ("files", "polling|polling|polling|", "open files")],
+)
+def test_running_out_leads_to_polling(root: Path, kind: str, modes: str, reason: str) -> None:
+    for number in range(9):
+        (root / str(number)).mkdir()
+    command = [sys.executable, "-c", SCARCE, kind, str(root), str(root.parent / "cookies")]
+    if kind == "watches":
+        # A user namespace has limits of its own, so that nobody else runs out.
+        probe = ["unshare", "-Ur", "sh", "-c", "echo 4 > /proc/sys/user/max_inotify_watches"]
+        if (
+            shutil.which("unshare") is None
+            or subprocess.run(probe, capture_output=True, check=False).returncode
+        ):
+            pytest.skip("user namespaces aren't allowed here")
+        command = ["unshare", "-Ur", *command]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.startswith(modes)
+    assert reason in done.stdout
+
+
+def descriptors() -> set[str]:
+    """Return what this process has open, apart from the folder that is being listed here."""
+    links = set()
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            links.add(f"{number} {os.readlink(f'/proc/self/fd/{number}')}")
+        except FileNotFoundError:
+            continue
+    return links
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors in /proc")
+def test_close_leaves_nothing_behind(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
+    threads, files = set(os.listdir("/proc/self/task")), descriptors()
+    watcher = start("")
+    watcher.add([f"{root}/a"])
+    watcher.add([f"{root}/b"])
+    (root / "a/x").write_text("x")
+    started = time.monotonic()
+    watcher.close()
+    assert time.monotonic() - started < GENEROUS_S
+    assert not [thread for thread in threading.enumerate() if thread.name == "foveal-watch"]
+    assert (watcher.mode, watcher.reason) == ("off", "closed")
+    # The threads inside watchfiles end on their own a moment later.
+    wait_until(lambda: set(os.listdir("/proc/self/task")) <= threads)
+    assert descriptors() <= files
+    watcher.add([str(root)])
+    watcher.replace([str(root)])
+    watcher.close()
+    assert watcher.statistics().streams == 0
+
+
+def test_no_callback_after_close(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
+    witness = start("a")
+    for _ in range(5):
+        closed = Collector()
+        watcher = Watcher([f"{root}/a"], closed, cookie_folder=str(root.parent / "cookies"))
+        for number in range(50):
+            (root / f"a/f{number}").write_text("x")
+        watcher.close()
+        count = len(closed.batches)
+        (root / "a/late").write_text("x")
+        settle(witness)
+        assert len(closed.batches) == count
+    assert f"{root}/a/late" in collector.paths
+
+
+def test_a_close_while_waiting_for_a_cookie(root: Path, start: Callable[..., Watcher]) -> None:
+    watcher = start("")
+    cookie = watcher.write_cookie()
+    cookie.waiting.add(object())  # type: ignore[arg-type]  # stands for a stream that never answers
+    answers: list[bool] = []
+    waiting = threading.Thread(target=lambda: answers.append(watcher.wait_cookie(cookie, GENEROUS_S)))
+    waiting.start()
+    watcher.close()
+    waiting.join(GENEROUS_S)
+    assert answers == [False]
+
+
+def test_the_cookie_folder_is_needed(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
+    with pytest.raises(NotADirectoryError):
+        Watcher([str(root)], collector, cookie_folder=str(root / "nowhere"))
+    watcher = start("")
+    (root.parent / "cookies").rmdir()
+    with pytest.raises(FileNotFoundError):
+        watcher.write_cookie()
+    watcher.add([f"{root}/a"])
+    assert watcher.mode == "polling"
