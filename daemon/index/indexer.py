@@ -1,0 +1,486 @@
+"""Owns the indexing of one project: scan, watch, read, parse, resolve, commit, announce.
+
+Runs in the indexer process, on its one working thread. What a commit changed is announced after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from ..project import git
+from ..project.imports import ImportResolver, keys_of_path
+from ..project.languages import language_of
+from ..project.parse import PARSER_VERSION, parse_source
+from ..project.scan import (
+    ALWAYS_SKIPPED_FOLDERS,
+    Changes,
+    RootGone,
+    Scanner,
+    ScanSettings,
+    classify_content,
+)
+from ..project.tree import FileRecord, Import, ProjectState
+from ..project.watcher import Batch, Watcher
+from ..system import RACY_NS, System, stamp_of
+from .messages import Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
+from .store import FileContent, ImportRow, Store
+
+log = logging.getLogger(__name__)
+
+STEP_S = 0.04
+"""How long one step of bulk work may take before requests and edits are looked at: 40 ms is under half of
+what save-to-visible may take at the median (100 ms)."""
+
+STEP_FILES = 256
+READ_NOW = 64
+"""So many changed files are read in one go; more become bulk work, so that names are known first."""
+
+SYNC_FILES = 512
+"""The same for `sync`, whose caller waits for the contents."""
+
+SYNC_SWEEPS = 4
+"""A tree that still changed in the last of so many sweeps in a row is said to keep changing."""
+
+COOKIE_FILES = 10_000
+"""Above so many files a sync trusts the watcher and its cookie; below, a sweep is as fast (30 ms for
+6,809 files)."""
+
+COOKIE_S = 2.0
+TOUCHED_MAX = 1_000
+EDITS_MAX = 50
+"""A batch of more paths is a checkout or a build, not somebody's editing."""
+
+RETRY_MAX = 2_000
+"""When more names than this come or go, all imports are resolved again at once."""
+
+HISTORY_COMMITS = 500
+
+
+class ProjectIndexer:
+    """One project in the indexer process. `announce` sends an event, `enqueue` adds work from any thread."""
+
+    def __init__(
+        self,
+        command: OpenProject,
+        system: System,
+        announce: Callable[[Event], None],
+        enqueue: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self._command = command
+        self._root = command.root
+        self._system = system
+        self._announce = announce
+        self._enqueue = enqueue
+        self._store = Store(command.folder, system)
+        self._scanner = Scanner(command.root, system, _settings(command))
+        self._known: dict[str, FileRecord] = self._store.load_files()
+        self._resolver = ImportResolver(self._known.keys(), self._read_config)
+        self._pending: dict[str, FileRecord | None] = {}
+        """Paths to read, in order, each with what was known of its content before, if anything."""
+        self._watcher: Watcher | None = None
+        self._batches: deque[Batch] = deque()
+        self._cookie_folder = os.path.join(command.folder, "cookies")
+        os.makedirs(self._cookie_folder, mode=0o700, exist_ok=True)
+        self._state: ProjectState = "scanning"
+        self._reasons: dict[str, str] = {}
+        self._bulk: Iterator[None] | None = self._open()
+        self._next_sweep = 0.0
+        self._closed = False
+        if self._store.replaced:
+            self._reasons["index"] = self._store.replaced
+
+    @property
+    def generation(self) -> int:
+        """The generation of the last commit."""
+        return self._store.generation
+
+    def close(self) -> None:
+        """Stop watching and close the index."""
+        self._closed = True
+        if self._watcher is not None:
+            self._watcher.close()
+        self._store.close()
+
+    def patience(self) -> float | None:
+        """Return in how many seconds `step` has something to do; 0 while there is bulk work."""
+        if self._bulk is not None:
+            return 0.0
+        return max(0.0, self._next_sweep - self._system.monotonic())
+
+    def step(self) -> None:
+        """Do one step of bulk work, or the periodic sweep when its time has come."""
+        if self._bulk is None:
+            if self._system.monotonic() >= self._next_sweep:
+                self._bulk = self._periodic_sweep()
+            return
+        try:
+            next(self._bulk)
+        except StopIteration:
+            self._bulk = None
+        except RootGone as error:
+            self._lose_root(error)
+
+    def refresh(self, paths: Sequence[str]) -> Refreshed:
+        """Examine a few files on the disk and read them now, ahead of everything else."""
+        self._examine([os.path.join(self._root, path) for path in paths])
+        self._read([path for path in paths if path in self._pending])
+        return Refreshed(self.generation, complete=True)
+
+    def sync(self) -> Refreshed:
+        """Bring in every change that is on the disk now."""
+        if self._state in {"scanning", "degraded"}:
+            return Refreshed(self.generation, complete=False)
+        watcher = self._watcher
+        trusted = len(self._known) > COOKIE_FILES and watcher is not None and watcher.mode == "native"
+        if trusted and watcher is not None and self._caught_up(watcher):
+            self._take_batches()  # the cookie came after them
+            changed, settled = list(self._pending), True
+        else:
+            changed, settled = self._sweep_until_quiet()
+        self._read([path for path in changed if path in self._pending][:SYNC_FILES])
+        self._report()
+        return Refreshed(self.generation, complete=settled and len(changed) <= SYNC_FILES)
+
+    def reindex(self, *, full: bool) -> None:
+        """Scan all names again; with `full` read all contents again too."""
+        if full:
+            self._read_all_again()
+        self._bulk = self._open()
+        self._set_state("scanning")
+
+    # Bulk work: generators that yield between steps, so that requests and edits come first.
+
+    def _open(self) -> Iterator[None]:
+        """Bring the index up to date with the disk, begin to watch, read what is new."""
+        self._set_state("scanning")
+        if not self._known:
+            self._store.set_meta("parser", str(PARSER_VERSION))
+        elif self._store.get_meta("parser") != str(PARSER_VERSION):
+            self._read_all_again()
+        if self._known:
+            self._sweep()
+        else:
+            for batch in self._scanner.full():
+                self._apply(Changes(upserted=tuple(batch)))
+                yield
+        for path, record in self._known.items():
+            if not record.digest and not record.skipped:
+                self._pending.setdefault(path, None)
+        yield
+        self._watch()
+        # What changed between the listing of a folder and the start of its watch.
+        self._sweep()
+        self._set_state("indexing")
+        yield from self._read_pending()
+        # Only now: a process that was killed before reads the rest with the next one.
+        self._store.set_meta("parser", str(PARSER_VERSION))
+        self._take_history()
+        self._schedule_sweep()
+
+    def _read_pending(self) -> Iterator[None]:
+        while self._pending:
+            self._read(list(islice(self._pending, STEP_FILES)), STEP_S)
+            self._report()
+            yield
+        self._set_state("ready")
+
+    def _periodic_sweep(self) -> Iterator[None]:
+        self._schedule_sweep()
+        if self._state == "degraded":
+            if not os.path.isdir(self._root):
+                return
+            self._reasons.pop("root", None)
+            yield from self._open()
+            return
+        self._sweep()
+        yield
+        yield from self._read_pending()
+
+    def _schedule_sweep(self) -> None:
+        native = self._watcher is not None and self._watcher.mode == "native" and self._state != "degraded"
+        seconds = self._command.sweep_interval_s if native else self._command.poll_interval_ms / 1000
+        self._next_sweep = self._system.monotonic() + seconds
+
+    # Watching
+
+    def _watch(self) -> None:
+        if self._watcher is not None:
+            self._watcher.close()
+        self._watcher = Watcher(
+            self._scanner.watch_folders, self._on_batch, cookie_folder=self._cookie_folder
+        )
+
+    def _caught_up(self, watcher: Watcher) -> bool:
+        """Whether every event from before now has been delivered to us."""
+        try:
+            return watcher.wait_cookie(watcher.write_cookie(), COOKIE_S)
+        except OSError as error:
+            log.warning("the cookie folder can't be written to, the tree is swept instead: %s", error)
+            return False
+
+    def _on_batch(self, batch: Batch) -> None:
+        """Take a batch from the watcher's thread to ours."""
+        self._batches.append(batch)
+        self._enqueue(self._take_batches)
+
+    def _take_batches(self) -> None:
+        while self._batches and not self._closed:
+            try:
+                self._take_batch(self._batches.popleft())
+            except RootGone as error:
+                self._lose_root(error)
+
+    def _take_batch(self, batch: Batch) -> None:
+        prefix = self._root.rstrip("/") + "/"
+        if batch.lost_folders and self._watcher is not None:
+            self._watcher.add([folder for folder in batch.lost_folders if os.path.isdir(folder)])
+        touched = sorted(path[len(prefix) :] for path in batch.paths if path.startswith(prefix))
+        if batch.overflow or len(touched) > TOUCHED_MAX:
+            self._announce(TreeDelta(self._root, self.generation, resync=True))
+            self._sweep()
+        else:
+            if touched:
+                self._announce(TreeDelta(self._root, self.generation, touched=tuple(touched)))
+            changes = self._examine([*(prefix + path for path in touched), *batch.lost_folders])
+            edited = [record.path for record in changes.upserted]
+            if 0 < len(edited) <= EDITS_MAX and self._state == "ready":
+                with self._store.transaction():
+                    self._store.add_edits(edited, self._system.time_ns())
+        if len(self._pending) <= READ_NOW:
+            self._read(list(self._pending))
+        elif self._bulk is None:
+            self._set_state("indexing")
+            self._bulk = self._read_pending()
+        self._report()
+
+    # Changes
+
+    def _sweep_until_quiet(self) -> tuple[list[str], bool]:
+        """Sweep until nothing changed meanwhile; returns the changed files, and whether it came to that.
+
+        A name that is moved while its folder is listed can be missed under both names; a sweep that finds
+        nothing proves that everything known was there while it ran.
+        """
+        changed: dict[str, None] = {}
+        for _ in range(SYNC_SWEEPS):
+            changes = self._sweep()
+            if not changes:
+                return list(changed), True
+            changed.update((record.path, None) for record in changes.upserted)
+        return list(changed), False
+
+    def _sweep(self) -> Changes:
+        changes = self._scanner.sweep(self._known)
+        self._apply(changes)
+        return changes
+
+    def _examine(self, paths: Sequence[str]) -> Changes:
+        changes = self._scanner.examine(paths, self._known)
+        self._apply(changes)
+        return changes
+
+    def _apply(self, changes: Changes) -> None:
+        """Commit which files there are and announce it; their contents become pending."""
+        if changes:
+            removed = [path for path in changes.removed if path in self._known]
+            added = [record.path for record in changes.upserted if record.path not in self._known]
+            for path in removed:
+                del self._known[path]
+                self._resolver.removed(path)
+                self._pending.pop(path, None)
+            for record in changes.upserted:
+                old = self._known.get(record.path)
+                if not record.skipped:
+                    former = self._pending.get(record.path) or (
+                        old if old is not None and old.digest else None
+                    )
+                    self._pending[record.path] = former
+                else:
+                    self._pending.pop(record.path, None)
+                self._known[record.path] = record
+            for path in added:
+                self._resolver.added(path)
+            with self._store.transaction() as generation:
+                self._store.remove_files(removed)
+                self._store.put_records(changes.upserted)
+                relinked = self._relink(added, removed, [record.path for record in changes.upserted])
+            self._announce(
+                TreeDelta(self._root, generation, changes.upserted, tuple(removed), links_changed=relinked)
+            )
+        if self._watcher is not None and (changes.folders_added or changes.ignored_changed):
+            self._watch_more(changes)
+
+    def _watch_more(self, changes: Changes) -> None:
+        watcher = self._watcher
+        if watcher is None:
+            return
+        if changes.ignored_changed:
+            watcher.replace(self._scanner.watch_folders)
+            self._apply(self._scanner.sweep(self._known))
+            return
+        folders = [os.path.join(self._root, folder) for folder in changes.folders_added]
+        watcher.add(folders)
+        # A folder is watched only from now on: what came into it before is found by looking.
+        self._examine(folders)
+
+    def _relink(self, added: Sequence[str], removed: Sequence[str], upserted: Iterable[str]) -> bool:
+        """Resolve imports again that may lead elsewhere now; whether any does."""
+        if any(map(self._resolver.is_config, (*upserted, *removed))):
+            self._resolver.invalidate_config()
+            candidates = self._store.all_imports()
+        elif len(added) + len(removed) > RETRY_MAX:
+            candidates = self._store.all_imports()
+        else:
+            keys = {key for path in (*added, *removed) for key in keys_of_path(path)}
+            candidates = self._store.imports_to_retry(sorted(keys), removed)
+        updates = []
+        for one in candidates:
+            target, missing = self._resolve(one.importer, one.language, one.imported)
+            if (target, missing) != (one.target, one.missing):
+                updates.append((one.row, target, missing))
+        self._store.update_imports(updates)
+        return bool(updates)
+
+    # Contents
+
+    def _read(self, paths: Sequence[str], seconds: float | None = None) -> None:
+        """Read files, write what they hold, announce it; with `seconds` as many as that allows."""
+        deadline = None if seconds is None else self._system.monotonic() + seconds
+        contents: list[FileContent] = []
+        records: list[FileRecord] = []
+        for path in paths:
+            former = self._pending.pop(path)
+            found = self._read_file(self._known[path], former)
+            if isinstance(found, FileContent):
+                contents.append(found)
+            else:
+                records.append(found)
+            if deadline is not None and self._system.monotonic() > deadline:
+                break
+        if not contents and not records:
+            return
+        records = [record for record in records if record.path]
+        with self._store.transaction() as generation:
+            self._store.put_records(records)
+            self._store.put_contents(contents)
+        upserted = (*records, *(content.record for content in contents))
+        self._known.update((record.path, record) for record in upserted)
+        self._announce(TreeDelta(self._root, generation, upserted))
+
+    def _read_file(self, record: FileRecord, former: FileRecord | None) -> FileContent | FileRecord:
+        """Return a file's new record, with its definitions unless it holds what it held before."""
+        try:
+            data, status = self._system.read(
+                os.path.join(self._root, record.path), self._command.max_file_bytes + 1
+            )
+        except FileNotFoundError:
+            return record  # the watcher or the next sweep takes it out
+        except OSError as error:
+            log.info("%s can't be read: %s", record.path, error)
+            return replace(record, skipped="unreadable")
+        stamp = stamp_of(status)
+        record = replace(
+            record, skipped="", stamp=stamp, racy=abs(self._system.time_ns() - stamp.mtime_ns) < RACY_NS
+        )
+        if len(data) > self._command.max_file_bytes:
+            return replace(record, skipped="too_large")
+        skipped = classify_content(data)
+        if skipped:
+            return replace(record, skipped=skipped)
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        if former is not None and former.digest == digest and former.language == record.language:
+            return replace(
+                record, digest=digest, lines=former.lines, symbols=former.symbols, language=former.language
+            )
+        language = record.language or language_of(record.path, data[:256])
+        parsed = parse_source(data, language)
+        record = replace(
+            record, digest=digest, language=language, lines=parsed.lines, symbols=len(parsed.symbols)
+        )
+        imports = [self._import_row(record, imported) for imported in parsed.imports]
+        return FileContent(record, parsed.symbols, imports)
+
+    def _import_row(self, record: FileRecord, imported: Import) -> ImportRow:
+        target, missing = self._resolve(record.path, record.language, imported)
+        keys = self._resolver.retry_keys(record.path, record.language, imported)
+        return ImportRow(imported, target, missing, keys)
+
+    def _resolve(self, importer: str, language: str, imported: Import) -> tuple[str, bool]:
+        target = self._resolver.resolve(importer, language, imported)
+        if target is not None:
+            return ("" if target == importer else target), False  # a package that imports a name of its own
+        return "", imported.required and self._resolver.is_internal(importer, language, imported)
+
+    def _read_all_again(self) -> None:
+        """Have all contents read again, as if they had changed; what is known answers meanwhile."""
+        for path, record in self._known.items():
+            if record.digest or record.skipped == "binary":
+                self._pending[path] = None
+
+    def _read_config(self, path: str) -> bytes | None:
+        try:
+            return self._system.read(os.path.join(self._root, path), self._command.max_file_bytes)[0]
+        except OSError:
+            return None
+
+    def _take_history(self) -> None:
+        """Count how often git's latest commits changed each file; outside git nothing is counted."""
+        if not git.is_repository(self._root):
+            return
+        try:
+            counts = git.change_counts(self._root, HISTORY_COMMITS)
+        except git.GitError as error:
+            log.info("the history of %s can't be read: %s", self._root, error)
+            return
+        with self._store.transaction():
+            self._store.put_commits({path: count for path, count in counts.items() if path in self._known})
+        self._report()
+
+    # State
+
+    def _lose_root(self, error: RootGone) -> None:
+        """Keep what is known and wait for the root to come back."""
+        self._reasons["root"] = str(error)
+        self._bulk = None
+        if self._watcher is not None:
+            self._watcher.close()
+            self._watcher = None
+        self._set_state("degraded")
+        self._schedule_sweep()
+
+    def _set_state(self, state: ProjectState) -> None:
+        self._state = state
+        self._report()
+
+    def _report(self) -> None:
+        statistics = self._scanner.statistics()
+        watcher = self._watcher
+        reasons = list(self._reasons.values())
+        if watcher is not None and watcher.mode != "native" and watcher.reason:
+            reasons.append(watcher.reason)
+        reasons.extend(f"{path}: {problem}" for path, problem in sorted(statistics.problems.items()))
+        self._announce(
+            ProjectProgress(
+                root=self._root,
+                state=self._state,
+                watch=watcher.mode if watcher is not None else "off",
+                degraded=tuple(reasons),
+                total=len(self._known),
+                pending=len(self._pending),
+                skipped=tuple(sorted(statistics.skipped_folders.items())),
+            )
+        )
+
+
+def _settings(command: OpenProject) -> ScanSettings:
+    return ScanSettings(
+        max_file_bytes=command.max_file_bytes,
+        exclude=command.exclude,
+        skip_folders=ALWAYS_SKIPPED_FOLDERS | frozenset(command.skip_folders_extra),
+    )

@@ -1,0 +1,127 @@
+"""Owns what crosses between the daemon and the indexer process: commands down, events and replies up.
+
+They are pickled: both ends are this program, in one version, started by the same user.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from ..project.tree import FileRecord, ProjectState, WatchMode
+
+LENGTH = struct.Struct("<Q")
+"""Each message on the pipe is its length in bytes, then its pickle."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenProject:
+    """Begin to index and watch a project. `folder` is its own one in the state folder; replied at once.
+
+    `exclude` and `skip_folders_extra` are as in the configuration.
+    """
+
+    root: str
+    folder: str
+    max_file_bytes: int
+    exclude: tuple[str, ...]
+    skip_folders_extra: tuple[str, ...]
+    poll_interval_ms: int
+    sweep_interval_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class CloseProject:
+    """Stop watching a project and close its index."""
+
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshFiles:
+    """Bring a few files up to date before anything else; replied with a `Refreshed`."""
+
+    root: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncTree:
+    """Bring in every change that is on the disk now; replied with a `Refreshed`."""
+
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reindex:
+    """Scan all names again, and with `full` read all contents again; replied when the scan has begun."""
+
+    root: str
+    full: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Close all projects and end the process; replied just before."""
+
+
+Command = OpenProject | CloseProject | RefreshFiles | SyncTree | Reindex | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """The generation that the request led to; `complete` is false where some contents are still unread."""
+
+    generation: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDelta:
+    """A change of a project's index, sent after it was committed.
+
+    `touched` are the paths that the watcher named, ignored ones included, relative to the root; `resync`
+    says that events were lost and that everything may have changed. `links_changed` says that imports of
+    files other than the upserted ones lead elsewhere now.
+    """
+
+    root: str
+    generation: int
+    upserted: tuple[FileRecord, ...] = ()
+    removed: tuple[str, ...] = ()
+    touched: tuple[str, ...] = ()
+    links_changed: bool = False
+    resync: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectProgress:
+    """How far the indexing of a project is. `skipped` counts folders that were left out, by reason."""
+
+    root: str
+    state: ProjectState
+    watch: WatchMode
+    degraded: tuple[str, ...]
+    total: int
+    pending: int
+    skipped: tuple[tuple[str, int], ...]
+
+
+Event = TreeDelta | ProjectProgress
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A command with the number under which its reply is awaited."""
+
+    number: int
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to the command of that number: a value, or the message of the error it ended with."""
+
+    number: int
+    value: Refreshed | None
+    error: str = ""

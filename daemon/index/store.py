@@ -1,0 +1,374 @@
+"""Owns a project's index on disk, one SQLite file that is its truth; never reads the project's own files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
+from ..storage import Database, open_database, open_reader, transaction
+from ..system import Stamp, System
+
+SCHEMA_VERSION = 1
+"""Raised when the tables change; an index of another version is set aside and built anew, since all of it
+can be derived from the project's files."""
+
+FILE_NAME = "index.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What is written for a file whose content was read: its record, its definitions, its imports."""
+
+    record: FileRecord
+    symbols: Sequence[Symbol]
+    imports: Sequence[ImportRow]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRow:
+    """An import as it is stored: where it leads (empty if nowhere), and the keys under which a file that
+    appears later is matched to it (see `ImportResolver.retry_keys`)."""
+
+    imported: Import
+    target: str
+    missing: bool
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredImport:
+    """An import with its row id, importer and that file's language, for resolving it again."""
+
+    row: int
+    importer: str
+    language: str
+    imported: Import
+    target: str
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """How much a file is worked on: commits among the latest ones, edits seen while watching, and the wall
+    clock of the last of these in nanoseconds."""
+
+    path: str
+    commits: int
+    edits: int
+    edited_ns: int
+
+
+class Store:
+    """The writing side. One per project, in the indexer process only; not safe across threads.
+
+    `replaced` says why an earlier file had to be set aside, or is empty.
+    """
+
+    def __init__(self, folder: str, system: System) -> None:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self.path = os.path.join(folder, FILE_NAME)
+        opened = open_database(self.path, _SCHEMA, SCHEMA_VERSION, system)
+        self._db = opened.database
+        self.replaced = opened.replaced
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log is folded in."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[int]:
+        """Run the writes inside as one; yields the new generation, which is stored with them."""
+        with transaction(self._db):
+            generation = self.generation + 1
+            self._db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
+            yield generation
+
+    @property
+    def generation(self) -> int:
+        """How many transactions this index has seen."""
+        return int(self._db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+
+    def get_meta(self, key: str) -> str | None:
+        """Return a stored setting."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Store a setting of the index, in a transaction or alone."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def load_files(self) -> dict[str, FileRecord]:
+        """Return all records by path."""
+        return _load_files(self._db)
+
+    def put_records(self, records: Iterable[FileRecord]) -> None:
+        """Write records; their definitions and imports stay as they are, those of a skipped file go."""
+        for record in records:
+            self._db.execute(_PUT_FILE, _file_row(record))
+            if record.skipped:
+                self._clear_content(self._file_id(record.path))
+
+    def put_contents(self, contents: Iterable[FileContent]) -> None:
+        """Write files that were read, in place of what was known of them."""
+        for content in contents:
+            self._db.execute(_PUT_FILE, _file_row(content.record))
+            file_id = self._file_id(content.record.path)
+            self._clear_content(file_id)
+            self._db.executemany(
+                "INSERT INTO definitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (file_id, ordinal, s.name, base_name(s.name, s.kind), s.kind, s.start_line, s.end_line,
+                     s.signature, s.doc, s.depth)
+                    for ordinal, s in enumerate(content.symbols)
+                ],
+            )  # fmt: skip
+            for row in content.imports:
+                cursor = self._db.execute(
+                    "INSERT INTO imports (file_id, module, name, line, required, target, missing)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (file_id, row.imported.module, row.imported.name, row.imported.line,
+                     row.imported.required, row.target, row.missing),
+                )  # fmt: skip
+                self._db.executemany(
+                    "INSERT OR IGNORE INTO import_keys VALUES (?, ?)",
+                    [(key, cursor.lastrowid) for key in row.keys],
+                )
+
+    def remove_files(self, paths: Iterable[str]) -> None:
+        """Forget files with their definitions and imports."""
+        for path in paths:
+            row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+            if row is not None:
+                self._clear_content(row[0])
+                self._db.execute("DELETE FROM files WHERE id = ?", row)
+
+    def imports_to_retry(self, keys: Iterable[str], targets: Iterable[str]) -> list[StoredImport]:
+        """Return the imports that may lead elsewhere: stored under one of `keys`, or leading to a target."""
+        found: dict[int, StoredImport] = {}
+        for clause, values in (
+            ("i.id IN (SELECT import_id FROM import_keys WHERE key = ?)", keys),
+            ("i.target = ?", targets),
+        ):
+            for value in values:
+                for row in self._db.execute(f"{_STORED_IMPORTS} WHERE {clause}", (value,)):
+                    found[row[0]] = _stored_import(row)
+        return [found[row] for row in sorted(found)]
+
+    def all_imports(self) -> list[StoredImport]:
+        """Return every import of the project, for when the rules of resolution changed."""
+        return [_stored_import(row) for row in self._db.execute(f"{_STORED_IMPORTS} ORDER BY i.id")]
+
+    def update_imports(self, updates: Iterable[tuple[int, str, bool]]) -> None:
+        """Write where imports lead now: (row id, target, missing)."""
+        self._db.executemany(
+            "UPDATE imports SET target = ?, missing = ? WHERE id = ?",
+            [(target, missing, row) for row, target, missing in updates],
+        )
+
+    def add_edits(self, paths: Iterable[str], now_ns: int) -> None:
+        """Count one edit for each path."""
+        self._db.executemany(
+            "INSERT INTO activity VALUES (?, 0, 1, ?) ON CONFLICT (path) DO UPDATE"
+            " SET edits = edits + 1, edited_ns = excluded.edited_ns",
+            [(path, now_ns) for path in paths],
+        )
+
+    def put_commits(self, counts: Mapping[str, tuple[int, int]]) -> None:
+        """Replace what git's history says: path to (commits, time of the latest in seconds)."""
+        self._db.execute("UPDATE activity SET commits = 0")
+        self._db.executemany(
+            "INSERT INTO activity VALUES (?, ?, 0, 0) ON CONFLICT (path) DO UPDATE"
+            " SET commits = excluded.commits",
+            [(path, commits) for path, (commits, _) in counts.items()],
+        )
+
+    def _file_id(self, path: str) -> int:
+        return int(self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()[0])
+
+    def _clear_content(self, file_id: int) -> None:
+        self._db.execute(
+            "DELETE FROM import_keys WHERE import_id IN (SELECT id FROM imports WHERE file_id = ?)",
+            (file_id,),
+        )
+        self._db.execute("DELETE FROM imports WHERE file_id = ?", (file_id,))
+        self._db.execute("DELETE FROM definitions WHERE file_id = ?", (file_id,))
+
+
+class Reader:
+    """The reading side: a connection of its own for one thread, which sees whole transactions only."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = os.path.join(folder, FILE_NAME)
+        self._db = open_reader(self.path, SCHEMA_VERSION)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[int]:
+        """Make all reads inside see one state; yields its generation."""
+        self._db.execute("BEGIN")
+        try:
+            yield int(self._db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+        finally:
+            if self._db.in_transaction:  # a failed read may have ended it
+                self._db.execute("COMMIT")
+
+    def load_files(self) -> dict[str, FileRecord]:
+        """Return all records by path."""
+        return _load_files(self._db)
+
+    def record(self, path: str) -> FileRecord | None:
+        """Return one file's record, whose digest is that of the content its definitions were read from."""
+        return next(iter(_records(self._db.execute(f"{_FILES} WHERE path = ?", (path,)))), None)
+
+    def symbols(self, path: str) -> tuple[Symbol, ...]:
+        """Return a file's definitions in source order."""
+        rows = self._db.execute(
+            f"SELECT {_SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
+            " WHERE f.path = ? ORDER BY d.ordinal",
+            (path,),
+        )
+        return tuple(Symbol(*row) for row in rows)
+
+    def imports(self, path: str) -> tuple[ResolvedImport, ...]:
+        """Return a file's imports in source order, with where they lead."""
+        rows = self._db.execute(
+            "SELECT i.module, i.name, i.line, i.required, i.target, i.missing FROM imports i"
+            " JOIN files f ON f.id = i.file_id WHERE f.path = ? ORDER BY i.id",
+            (path,),
+        )
+        return tuple(
+            ResolvedImport(Import(module, name, line, bool(required)), target, bool(missing))
+            for module, name, line, required, target, missing in rows
+        )
+
+    def importers(self, path: str) -> tuple[tuple[str, int], ...]:
+        """Return who imports a file: (path, line), by path; a file that does so twice comes once."""
+        rows = self._db.execute(
+            "SELECT f.path, MIN(i.line) FROM imports i JOIN files f ON f.id = i.file_id"
+            " WHERE i.target = ? GROUP BY f.path ORDER BY f.path",
+            (path,),
+        )
+        return tuple((importer, line) for importer, line in rows)
+
+    def definitions_named(self, name: str, limit: int = 50) -> tuple[tuple[str, Symbol], ...]:
+        """Return definitions by their whole name or the end of it: (path, symbol), at most `limit`.
+
+        `login` and `Session.login` both find `auth.Session.login` and a second one, `Session.login~2`.
+        """
+        bases = {name, base_name(name), base_name(name, "section")}
+        rows = self._db.execute(
+            f"SELECT f.path, {_SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
+            f" WHERE d.base IN ({', '.join('?' * len(bases))}) AND (d.base = ? OR d.name = ?"
+            " OR instr('.' || d.name || '~', '.' || ? || '~')) ORDER BY d.depth, f.path, d.ordinal LIMIT ?",
+            (*sorted(bases), name, name, name, limit),
+        )
+        return tuple((path, Symbol(*row)) for path, *row in rows)
+
+    def activity(self, limit: int) -> tuple[Activity, ...]:
+        """Return the files most worked on, of each measure the first `limit`, by path."""
+        found = {
+            row[0]: Activity(*row)
+            for column in ("commits", "edits", "edited_ns")
+            for row in self._db.execute(
+                f"SELECT path, commits, edits, edited_ns FROM activity WHERE {column} > 0"  # noqa: S608 - fixed text
+                f" ORDER BY {column} DESC, path LIMIT ?",
+                (limit,),
+            )
+        }
+        return tuple(found[path] for path in sorted(found))
+
+
+def base_name(name: str, kind: str = "") -> str:
+    """Return the last part of a qualified name: `login` of `Session.login`, `Refresh` of `Tokens/Refresh`."""
+    name = _SECOND.sub("", name)
+    if kind == "section":
+        return name.rpartition("/")[2] or name
+    return name.rpartition(".")[2] or name
+
+
+_SECOND = re.compile(r"~\d+\Z")
+
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO meta VALUES ('generation', 0);
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, digest BLOB NOT NULL, language TEXT NOT NULL,
+    skipped TEXT NOT NULL, lines INTEGER NOT NULL, symbols INTEGER NOT NULL, racy INTEGER NOT NULL);
+CREATE TABLE definitions (
+    file_id INTEGER NOT NULL, ordinal INTEGER NOT NULL, name TEXT NOT NULL, base TEXT NOT NULL,
+    kind TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, signature TEXT NOT NULL,
+    doc TEXT NOT NULL, depth INTEGER NOT NULL, PRIMARY KEY (file_id, ordinal)) WITHOUT ROWID;
+CREATE INDEX definitions_by_base ON definitions (base);
+CREATE TABLE imports (
+    id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL, module TEXT NOT NULL, name TEXT NOT NULL,
+    line INTEGER NOT NULL, required INTEGER NOT NULL, target TEXT NOT NULL, missing INTEGER NOT NULL);
+CREATE INDEX imports_by_file ON imports (file_id);
+CREATE INDEX imports_by_target ON imports (target) WHERE target != '';
+CREATE TABLE import_keys (
+    key TEXT NOT NULL, import_id INTEGER NOT NULL, PRIMARY KEY (key, import_id)) WITHOUT ROWID;
+CREATE INDEX import_keys_by_import ON import_keys (import_id);
+CREATE TABLE activity (
+    path TEXT PRIMARY KEY, commits INTEGER NOT NULL, edits INTEGER NOT NULL, edited_ns INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+
+_PUT_FILE = """
+INSERT INTO files (path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET size = excluded.size,
+mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode, digest = excluded.digest,
+language = excluded.language, skipped = excluded.skipped, lines = excluded.lines, symbols = excluded.symbols,
+racy = excluded.racy
+"""
+
+_FILES = (
+    "SELECT path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy FROM files"
+)
+
+_STORED_IMPORTS = (
+    "SELECT i.id, f.path, f.language, i.module, i.name, i.line, i.required, i.target, i.missing"
+    " FROM imports i JOIN files f ON f.id = i.file_id"
+)
+
+_SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
+
+
+def _file_row(record: FileRecord) -> tuple[object, ...]:
+    # Inodes are unsigned 64-bit numbers on some file systems, SQLite's are signed.
+    stamp = record.stamp
+    return (record.path, stamp.size, stamp.mtime_ns, stamp.ctime_ns, _signed(stamp.inode), record.digest,
+            record.language, record.skipped, record.lines, record.symbols, record.racy)  # fmt: skip
+
+
+def _load_files(database: Database) -> dict[str, FileRecord]:
+    return {record.path: record for record in _records(database.execute(f"{_FILES} ORDER BY path"))}
+
+
+def _records(
+    rows: Iterable[tuple[str, int, int, int, int, bytes, str, str, int, int, int]],
+) -> Iterator[FileRecord]:
+    for path, size, mtime, ctime, inode, digest, language, skipped, lines, symbols, racy in rows:
+        stamp = Stamp(size, mtime, ctime, inode & _UNSIGNED)
+        yield FileRecord(path, stamp, bytes(digest), language, skipped, lines, symbols, bool(racy))
+
+
+def _stored_import(row: tuple[int, str, str, str, str, int, int, str, int]) -> StoredImport:
+    number, importer, language, module, name, line, required, target, missing = row
+    return StoredImport(
+        number, importer, language, Import(module, name, line, bool(required)), target, bool(missing)
+    )
+
+
+_UNSIGNED = (1 << 64) - 1
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >= 1 << 63 else number

@@ -1,0 +1,179 @@
+"""Owns the indexer process: its queue with a lane for edits ahead of bulk work, and the pipe to the daemon.
+
+One process for all projects of a daemon. It ends when the pipe ends, so it never outlives its daemon.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import os
+import pickle
+import signal
+import socket
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from ..errors import FovealError
+from ..system import System
+from .indexer import ProjectIndexer
+from .messages import (
+    LENGTH,
+    CloseProject,
+    Command,
+    Envelope,
+    Event,
+    OpenProject,
+    Refreshed,
+    RefreshFiles,
+    Reindex,
+    Reply,
+    Stop,
+    SyncTree,
+)
+
+log = logging.getLogger(__name__)
+
+NICE = 5
+"""Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
+
+
+class WorkQueue:
+    """Thunks in lanes: requests first, then what the watcher saw, and bulk work when both are empty."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._lanes: tuple[deque[Callable[[], None]], ...] = (deque(), deque())
+
+    def put(self, lane: int, work: Callable[[], None]) -> None:
+        """Add work: lane 0 for requests, 1 for events. From any thread."""
+        with self._condition:
+            self._lanes[lane].append(work)
+            self._condition.notify()
+
+    def take(self, timeout: float | None) -> Callable[[], None] | None:
+        """Return the next thunk, or None after `timeout` seconds (0: at once, None: wait for good)."""
+        with self._condition:
+            self._condition.wait_for(lambda: any(self._lanes), timeout)
+            return next((lane.popleft() for lane in self._lanes if lane), None)
+
+
+class Worker:
+    """The loop of the indexer process. `send` takes a reply or an event to the daemon."""
+
+    def __init__(self, system: System, queue: WorkQueue, send: Callable[[Reply | Event], None]) -> None:
+        self.projects: dict[str, ProjectIndexer] = {}
+        self._system = system
+        self._queue = queue
+        self._send = send
+        self._stopping = False
+
+    def run(self) -> None:
+        """Serve until a `Stop` command; then every index is closed."""
+        try:
+            while not self._stopping:
+                work = self._queue.take(self._patience())
+                if work is not None:
+                    work()
+                else:
+                    self._bulk_step()
+        finally:
+            for project in self.projects.values():
+                project.close()
+
+    def submit(self, envelope: Envelope) -> None:
+        """Queue a command. From any thread."""
+        self._queue.put(0, lambda: self._answer(envelope))
+
+    def _patience(self) -> float | None:
+        """Return how long to wait for work: not at all while there is bulk work, else until a timer."""
+        waits = [project.patience() for project in self.projects.values()]
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    def _bulk_step(self) -> None:
+        for project in tuple(self.projects.values()):
+            project.step()
+            # Fair among projects: each gets one step, then the lanes are looked at again.
+
+    def _answer(self, envelope: Envelope) -> None:
+        try:
+            value = self._execute(envelope.command)
+        except (FovealError, OSError) as error:
+            self._send(Reply(envelope.number, None, str(error)))
+        else:
+            self._send(Reply(envelope.number, value))
+
+    def _execute(self, command: Command) -> Refreshed | None:
+        match command:
+            case OpenProject():
+                return self._open(command)
+            case CloseProject(root):
+                project = self.projects.pop(root, None)
+                if project is not None:
+                    project.close()
+            case RefreshFiles(root, paths):
+                return self._project(root).refresh(paths)
+            case SyncTree(root):
+                return self._project(root).sync()
+            case Reindex(root, full):
+                self._project(root).reindex(full=full)
+            case Stop():
+                self._stopping = True
+        return None
+
+    def _open(self, command: OpenProject) -> Refreshed:
+        old = self.projects.pop(command.root, None)
+        if old is not None:
+            old.close()
+        project = ProjectIndexer(command, self._system, self._send, lambda work: self._queue.put(1, work))
+        self.projects[command.root] = project
+        return Refreshed(project.generation, complete=False)
+
+    def _project(self, root: str) -> ProjectIndexer:
+        project = self.projects.get(root)
+        if project is None:
+            raise FovealError(f"{root} is not open in the indexer")
+        return project
+
+
+def main() -> None:
+    """Serve on the socket whose descriptor is the one argument."""
+    # Ctrl-C on a terminal reaches the whole process group; the daemon decides when this process ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
+    pipe = socket.socket(fileno=int(sys.argv[1]))
+    sending = threading.Lock()
+
+    def send(message: Reply | Event) -> None:
+        data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+        with sending:
+            pipe.sendall(LENGTH.pack(len(data)) + data)
+
+    queue = WorkQueue()
+    worker = Worker(System(), queue, send)
+    threading.Thread(target=_receive, args=(pipe, worker.submit), name="commands", daemon=True).start()
+    gc.freeze()  # modules and tables are never garbage: collections of parse results stay short
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        worker.run()
+    with contextlib.suppress(OSError):
+        pipe.shutdown(socket.SHUT_RDWR)
+    pipe.close()
+
+
+def _receive(pipe: socket.socket, submit: Callable[[Envelope], None]) -> None:
+    """Read commands until the daemon is gone, then end the process at once.
+
+    SQLite's log makes that safe at any point, and nothing else here is worth finishing for nobody.
+    """
+    with contextlib.suppress(OSError), pipe.makefile("rb") as stream:
+        while header := stream.read(LENGTH.size):
+            submit(pickle.loads(stream.read(*LENGTH.unpack(header))))  # noqa: S301 - from our own parent
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Owns SQLite: the only file that imports sqlite3. It opens databases, and sets damaged ones aside."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from .system import System
+
+Database = sqlite3.Connection
+DatabaseError = sqlite3.DatabaseError
+OperationalError = sqlite3.OperationalError
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A database open for writing; `replaced` says why an earlier file was set aside, or is empty."""
+
+    database: Database
+    replaced: str = ""
+
+
+def open_database(path: str, schema: str, version: int, system: System, *, check: bool = True) -> Opened:
+    """Open a database for writing and create it by `schema` where there is none.
+
+    The file is private (0600) and in WAL mode. A file that is damaged, or of another schema version, is
+    renamed aside, never deleted, and an empty one takes its place. Raises `OperationalError` or `OSError`
+    when the file is locked or can't be opened, which a new file would not mend.
+    """
+    try:
+        return Opened(_open(path, schema, version, check=check))
+    except OperationalError:
+        raise
+    except DatabaseError as error:
+        aside = f"{path}.damaged-{system.time_ns()}"
+        for suffix in ("", "-wal", "-shm"):
+            if os.path.exists(path + suffix):
+                os.replace(path + suffix, aside + suffix)
+        reason = f"{os.path.basename(path)} could not be used ({error}); kept as {os.path.basename(aside)}"
+        return Opened(_open(path, schema, version, check=check), reason)
+
+
+def open_reader(path: str, version: int) -> Database:
+    """Open a database for reading. Raises `DatabaseError` if it can't be used."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    # Threads hand a reader on, one at a time, so SQLite's own check of the thread is off.
+    database = sqlite3.connect(
+        f"file:{quoted}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+    )
+    try:
+        database.executescript(f"PRAGMA mmap_size = {MMAP_BYTES}; PRAGMA query_only = ON;")
+        found = database.execute("PRAGMA user_version").fetchone()[0]
+        if found != version:
+            raise DatabaseError(f"its schema version is {found}, this program's {version}")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+@contextmanager
+def transaction(database: Database) -> Iterator[None]:
+    """Run the statements inside as one transaction; an error undoes all of them and goes on its way."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        # A full disk or a failed write may have ended the transaction already.
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+def database_bytes(path: str) -> int:
+    """Return the size of a database and its log in bytes, 0 where there is none."""
+    total = 0
+    for suffix in ("", "-wal"):
+        with suppress(FileNotFoundError):
+            total += os.path.getsize(path + suffix)
+    return total
+
+
+MMAP_BYTES = 256 * 1024 * 1024
+WAL_BYTES = 16 * 1024 * 1024
+"""The log is cut back to this after a checkpoint, so that one burst of writes doesn't hold disk for ever."""
+
+
+def _open(path: str, schema: str, version: int, *, check: bool) -> Database:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.close(descriptor)
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        found = database.execute("PRAGMA user_version").fetchone()[0]
+        if found not in {0, version}:
+            raise DatabaseError(f"its schema version is {found}, this program's {version}")
+        if found and check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise DatabaseError("it fails SQLite's own check")
+        # NORMAL may lose the last transactions in a power cut, but not in a crash of the process, and never
+        # the file itself.
+        database.executescript(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+            f"PRAGMA journal_size_limit = {WAL_BYTES}; PRAGMA mmap_size = {MMAP_BYTES};"
+        )
+        if not found and database.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+            raise DatabaseError("it has tables but no schema version")
+        if not found:
+            database.executescript(f"BEGIN; {schema} PRAGMA user_version = {version}; COMMIT;")
+    except BaseException:
+        database.close()
+        raise
+    return database
