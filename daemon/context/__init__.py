@@ -1,0 +1,1 @@
+"""Scopes and the sandwich: rules, constraints, decisions, focus and horizon."""

@@ -1,0 +1,134 @@
+"""Owns reading a project's files for a context: what was read, its stamp, and whether it still holds."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..project.scan import classify_content
+from ..system import RACY_NS, Stamp, System, is_stamp_of, stamp_of
+
+DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A file whose content a context shows, as it was when it was read. `path` is absolute.
+
+    With `racy` the stamp alone doesn't prove that the content is the same (see `RACY_NS`). `digest` is that
+    of the first `length` bytes, as many as were read.
+    """
+
+    path: str
+    stamp: Stamp
+    digest: bytes
+    length: int
+    racy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file's text, decoded, and what proves it. `problem` says why there is no text: in words."""
+
+    text: str
+    shown: Shown | None
+    problem: str = ""
+    cut: bool = False
+    """The file is larger than the limit; `text` is its beginning."""
+
+
+class ContentReader:
+    """Reads files below one root, each once; from a thread, since it blocks.
+
+    `overlays` are unsaved buffers of editors by relative path: they stand in for the file.
+    """
+
+    def __init__(self, root: str, system: System, max_bytes: int, overlays: Mapping[str, str]) -> None:
+        self._root = root
+        self._system = system
+        self._max_bytes = max_bytes
+        self._overlays = overlays
+        self._read: dict[str, Content] = {}
+
+    def read(self, path: str) -> Content:
+        """Return the content of a file by its relative path."""
+        content = self._read.get(path)
+        if content is None:
+            content = self._read[path] = self._load(path)
+        return content
+
+    def unsaved(self, path: str) -> bool:
+        """Whether an editor's unsaved buffer stands in for the file."""
+        return path in self._overlays
+
+    def _load(self, path: str) -> Content:
+        full = os.path.join(self._root, path)
+        # A checkout may have put a symlink out of the project in the place of a file that was scanned.
+        try:
+            real = os.path.realpath(full)
+        except ValueError:
+            return Content("", None, "its name holds a NUL")
+        if real != self._root and not real.startswith(self._root.rstrip("/") + "/"):
+            return Content("", None, "it leads out of the project through a symlink")
+        # Taken before the read: a write while it lasts may leave the time of the last one unchanged.
+        now = self._system.time_ns()
+        try:
+            data, status = self._system.read(real, self._max_bytes + 1)
+        except OSError as error:
+            if path in self._overlays:
+                return self._unsaved_content(path, None)
+            return Content("", None, f"it can't be read ({error.strerror or error})")
+        racy = abs(now - status.st_mtime_ns) < RACY_NS
+        shown = Shown(full, stamp_of(status), digest_of(data), len(data), racy)
+        if path in self._overlays:
+            return self._unsaved_content(path, shown)
+        if classify_content(data):
+            return Content("", shown, "it is binary")
+        cut = len(data) > self._max_bytes
+        return Content(decode(data[: self._max_bytes], cut=cut), shown, cut=cut)
+
+    def _unsaved_content(self, path: str, shown: Shown | None) -> Content:
+        text = self._overlays[path]
+        return Content(text[: self._max_bytes], shown, cut=len(text) > self._max_bytes)
+
+
+def still_holds(shown: Shown, system: System) -> bool:
+    """Whether a file still has the content that was shown: a stat, and a read only where that isn't proof."""
+    try:
+        if not is_stamp_of(shown.stamp, system.stat(shown.path)):
+            return False
+        return not shown.racy or digest_of(system.read(shown.path, shown.length)[0]) == shown.digest
+    except OSError:
+        return False
+
+
+def digest_of(data: bytes) -> bytes:
+    """Return the BLAKE2b-128 digest by which contents are compared."""
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+
+
+def decode(data: bytes, *, cut: bool = False) -> str:
+    """Decode a text file: UTF-8, UTF-16 and UTF-32 by their marks, else Latin-1, which never fails.
+
+    With `cut` the data are the beginning of a file and may end within a character, which is left out.
+    """
+    for mark, encoding in _ENCODINGS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if cut and error.end == len(data) and error.reason == "unexpected end of data":
+            return data[: error.start].decode("utf-8-sig")
+        return data.decode("latin-1")
+
+
+_ENCODINGS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)

@@ -1,0 +1,54 @@
+"""Owns the context request: what belongs to one call and not to its scope."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+Format = Literal["markdown", "prompts", "messages", "json"]
+Freshness = Literal["shown", "tree", "no"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of the conversation so far."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class ContextRequest:
+    """The parameters of GetContext that don't belong to the scope. Limits are in tokens and bytes."""
+
+    prompt: str = ""
+    history: tuple[Message, ...] = ()
+    task_type: str = ""
+    max_tokens: int = 8000
+    reserve_tokens: int = 2000
+    max_bytes: int = 100_000
+    format: Format = "markdown"
+
+    @property
+    def context_tokens(self) -> int:
+        """What is left for the context when the reserve for the answer is taken off."""
+        return max(self.max_tokens - self.reserve_tokens, 0)
+
+    @cached_property
+    def key(self) -> bytes:
+        """A digest by which equal requests meet the same rendered context."""
+        numbers = f"{self.max_tokens} {self.reserve_tokens} {self.max_bytes}"
+        digest = hashlib.blake2b(digest_size=16)
+        for text in (self.prompt, self.task_type, numbers, self.format, *self._history_texts()):
+            data = text.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(8, "big"))  # so that no two lists of texts run together
+            digest.update(data)
+        return digest.digest()
+
+    def _history_texts(self) -> Iterator[str]:
+        for message in self.history:
+            yield message.role
+            yield message.content

@@ -1,0 +1,271 @@
+"""Owns the scopes: what each agent sees, who is evicted, and their record on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from ..errors import NotFound
+from ..storage import Database, open_database, transaction
+from ..system import System
+
+SCHEMA_VERSION = 1
+
+ANCESTORS_MAX = 64
+"""A chain of parents is followed so far; longer ones don't come from agents that start agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class HotNode:
+    """A file that is worked on, and why it counts as that."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one agent sees of a project. Never changes: the table replaces it by its next revision.
+
+    `focus_paths` are as the caller gave them, cleaned; `expanded` are node ids that were asked for later.
+    `constraints` are the scope's own, `inherited` those of its ancestors when it was made, nearest last.
+    `hot` is frozen until the focus changes, so that the same state gives the same bytes.
+    """
+
+    id: str
+    root: str
+    identity: str
+    session_id: str = ""
+    agent_id: str = ""
+    agent_name: str = ""
+    task_type: str = ""
+    focus_paths: tuple[str, ...] = ()
+    expanded: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    inherited: tuple[str, ...] = ()
+    parent_id: str = ""
+    hot: tuple[HotNode, ...] = ()
+    created_at: str = ""
+    revision: int = 0
+
+    @property
+    def memory_bytes(self) -> int:
+        """Estimate what the record takes: its strings, each with Python's overhead of about 60 bytes."""
+        texts = (*self.focus_paths, *self.expanded, *self.constraints, *self.inherited, self.identity)
+        return 800 + sum(60 + len(text) for text in texts) + 200 * len(self.hot)
+
+
+def identity_of(
+    root: str,
+    *,
+    session_id: str = "",
+    agent_id: str = "",
+    agent_name: str = "",
+    focus_paths: Sequence[str] = (),
+    constraints: Sequence[str] = (),
+    parent_id: str = "",
+) -> str:
+    """Return what makes two requests mean the same scope.
+
+    With a session that is (project, session, agent), else (project, focus, constraints, parent, name).
+    """
+    parts: list[object] = (
+        ["session", root, session_id, agent_id]
+        if session_id
+        else ["focus", root, sorted(focus_paths), list(constraints), parent_id, agent_name]
+    )
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
+
+
+class ScopeTable:
+    """All scopes by id and by identity, the least recently used first. On the event loop only.
+
+    Their records are counted here, what is kept beside them is told by `charge`; above `max_bytes` or
+    `max_count` the least recently used are evicted. Changes are collected in `take_changes` for the
+    `ScopeStore` to write.
+    """
+
+    def __init__(self, max_bytes: int, max_count: int) -> None:
+        self._max_bytes = max_bytes
+        self._max_count = max_count
+        self._scopes: OrderedDict[str, Scope] = OrderedDict()
+        self._by_identity: dict[str, str] = {}
+        self._charges: dict[str, int] = {}
+        self._total = 0
+        self._changed: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._scopes)
+
+    def __contains__(self, scope_id: str) -> bool:
+        return scope_id in self._scopes
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the scopes and their rendered contexts are counted with."""
+        return self._total
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to write."""
+        return bool(self._changed)
+
+    def load(self, scopes: Iterable[Scope]) -> None:
+        """Take over scopes from the disk, the least recently used first."""
+        for scope in scopes:
+            self._insert(scope)
+        self._changed.clear()
+
+    def get(self, scope_id: str) -> Scope:
+        """Return a scope and mark it as used. Raises `NotFound` with a hint."""
+        scope = self._scopes.get(scope_id)
+        if scope is None:
+            raise NotFound(
+                f"no scope {scope_id!r}: it was released, evicted as least recently used, or never existed. "
+                "Call GetContext with cwd (and focus_paths or session_id) to make a new one."
+            )
+        self._scopes.move_to_end(scope_id)
+        return scope
+
+    def find(self, identity: str) -> Scope | None:
+        """Return the scope of an identity and mark it as used, or None."""
+        scope_id = self._by_identity.get(identity)
+        return None if scope_id is None else self.get(scope_id)
+
+    def add(self, scope: Scope) -> Scope:
+        """Add a scope under a new id and return it."""
+        scope = replace(scope, id=f"s_{secrets.token_hex(8)}")
+        self._insert(scope)
+        self._changed[scope.id] = None
+        return scope
+
+    def update(self, scope: Scope) -> Scope:
+        """Put a changed scope in place of its former revision and return it with the next number."""
+        former = self.get(scope.id)
+        scope = replace(scope, revision=former.revision + 1)
+        self._insert(scope)
+        self._changed[scope.id] = None
+        return scope
+
+    def remove(self, scope_id: str) -> Scope:
+        """Remove a scope. Raises `NotFound`."""
+        scope = self.get(scope_id)
+        del self._scopes[scope_id]
+        self._forget_identity(scope)
+        self._total -= scope.memory_bytes + self._charges.pop(scope_id, 0)
+        self._changed[scope_id] = None
+        return scope
+
+    def charge(self, scope_id: str, rendered_bytes: int) -> None:
+        """Count what is kept in memory for a scope beside its record."""
+        if scope_id in self._scopes:
+            self._total += rendered_bytes - self._charges.get(scope_id, 0)
+            self._charges[scope_id] = rendered_bytes
+
+    def evict(self, keep: str = "") -> list[Scope]:
+        """Remove the least recently used scopes until the limits hold; returns them. `keep` stays."""
+        evicted = []
+        for scope_id in list(self._scopes):
+            if self._total <= self._max_bytes and len(self._scopes) <= self._max_count:
+                break
+            if scope_id != keep:
+                evicted.append(self.remove(scope_id))
+        return evicted
+
+    def of_project(self, root: str | None) -> list[Scope]:
+        """Return the scopes of a project, or all, the most recently used first."""
+        return [scope for scope in reversed(self._scopes.values()) if root in {None, scope.root}]
+
+    def constraints_above(self, scope: Scope) -> tuple[str, ...]:
+        """Return the constraints of all ancestors, the farthest first, each once.
+
+        An ancestor that is gone leaves what it had when this scope was made.
+        """
+        chain: list[str] = []
+        seen = {scope.id}
+        current = scope
+        for _ in range(ANCESTORS_MAX):
+            parent = self._scopes.get(current.parent_id)
+            if parent is None or parent.id in seen:
+                chain[:0] = current.inherited
+                break
+            chain[:0] = parent.constraints
+            seen.add(parent.id)
+            current = parent
+        else:
+            chain[:0] = current.inherited
+        return tuple(dict.fromkeys(chain))
+
+    def take_changes(self) -> dict[str, Scope | None]:
+        """Return what was added, changed or (None) removed since the last call."""
+        changes = {scope_id: self._scopes.get(scope_id) for scope_id in self._changed}
+        self._changed.clear()
+        return changes
+
+    def _insert(self, scope: Scope) -> None:
+        former = self._scopes.get(scope.id)
+        if former is not None:
+            self._forget_identity(former)
+            self._total -= former.memory_bytes
+        self._scopes[scope.id] = scope
+        self._scopes.move_to_end(scope.id)
+        self._by_identity[scope.identity] = scope.id
+        self._total += scope.memory_bytes
+
+    def _forget_identity(self, scope: Scope) -> None:
+        if self._by_identity.get(scope.identity) == scope.id:
+            del self._by_identity[scope.identity]
+
+
+class ScopeStore:
+    """The scopes on disk. Used from one thread at a time, not the event loop's.
+
+    A write has returned when it survives the process being killed (SQLite's log, synchronous = NORMAL).
+    """
+
+    def __init__(self, path: str, system: System) -> None:
+        opened = open_database(path, _SCHEMA, SCHEMA_VERSION, system)
+        self._db: Database = opened.database
+        self.replaced = opened.replaced
+
+    def load(self) -> list[Scope]:
+        """Return all scopes, the least recently written first."""
+        rows = self._db.execute("SELECT record FROM scopes ORDER BY written").fetchall()
+        return [_scope_of(json.loads(record)) for (record,) in rows]
+
+    def write(self, changes: dict[str, Scope | None]) -> None:
+        """Write changed scopes and delete those that are None, in one transaction."""
+        with transaction(self._db):
+            for scope_id, scope in changes.items():
+                if scope is None:
+                    self._db.execute("DELETE FROM scopes WHERE id = ?", (scope_id,))
+                else:
+                    self._db.execute(
+                        "INSERT OR REPLACE INTO scopes VALUES"
+                        " (?, (SELECT COALESCE(MAX(written), 0) + 1 FROM scopes), ?)",
+                        (scope_id, json.dumps(asdict(scope))),
+                    )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+_SCHEMA = """
+CREATE TABLE scopes (id TEXT PRIMARY KEY, written INTEGER NOT NULL, record TEXT NOT NULL);
+CREATE INDEX scopes_by_written ON scopes (written);
+"""
+
+
+def _scope_of(record: dict[str, object]) -> Scope:
+    known = {name: record[name] for name in Scope.__dataclass_fields__ if name in record}
+    for name, value in known.items():
+        if name == "hot" and isinstance(value, list):
+            known[name] = tuple(HotNode(**node) for node in value)
+        elif isinstance(value, list):
+            known[name] = tuple(value)
+    return Scope(**known)  # type: ignore[arg-type]  # the record is what `write` made of a Scope

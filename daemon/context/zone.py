@@ -1,0 +1,324 @@
+"""Owns the zone: a folder whose files are read without leaving it, and the probes that show a change.
+
+Knows nothing of what the files mean. It exists because instruction files come from repositories that nobody
+vouched for: a symbolic link or an import in one must not reach the user's other files.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+
+from ..system import RACY_NS, Stamp, System, stamp_of
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+"""Of one file: Claude Code's own limit for instructions."""
+MAX_TOTAL_BYTES = 8 * 1024 * 1024
+"""Of all files that one reader reads: eighty times a usual context, five seconds of work at the worst."""
+MAX_FILES = 2000
+"""Files that are listed below one folder."""
+MAX_ENTRIES = 20_000
+"""Names that are read of one folder."""
+MAX_LINKS = 40
+"""Symbolic links on the way to one file: the kernel's own limit."""
+
+Probes = dict[str, Stamp | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A folder whose files may not reach beyond it. Paths in it are named with `prefix` in front.
+
+    `folder` is its absolute path as it was named, `real` the same without symbolic links. In a `trusted`
+    zone a file may itself be a link to anywhere, as dotfile managers make them; what it imports may not.
+    """
+
+    folder: str
+    real: str
+    prefix: str
+    trusted: bool
+
+    def absolute(self, path: str) -> str:
+        """Return the absolute path of one that is relative to the zone."""
+        return os.path.join(self.folder, path)
+
+    def name_of(self, real: str) -> str:
+        """Return how a file is named to a person, by its path without symbolic links."""
+        return self.prefix + os.path.relpath(real, self.real)
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What a path leads to: its path without symbolic links, and its status."""
+
+    path: str
+    status: os.stat_result
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder."""
+        return stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return stat.S_ISREG(self.status.st_mode)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file's text, with line ends of one line feed, and its stamp when it was read."""
+
+    text: str
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files below a folder, and why what else is there can't be read, by path; relative to the zone."""
+
+    files: tuple[str, ...]
+    refused: dict[str, str]
+
+
+class RefusedError(Exception):
+    """A file that isn't read. The text follows the file's name and says why, and what to do."""
+
+
+class ZoneReader:
+    """Reads files of zones once each, and remembers everything it consulted.
+
+    `probes` holds what was consulted with the stamp of the thing itself, not of what a link leads to, or
+    `None` where there was nothing; `racy` the digest of what had been modified less than `RACY_NS` before,
+    whose stamp proves nothing; `sources` the real paths of the files that were read.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.probes: Probes = {}
+        self.racy: dict[str, bytes] = {}
+        self.sources: set[str] = set()
+        self._system = system
+        self._started_ns = system.time_ns()
+        self._statuses: dict[str, os.stat_result | None] = {}
+        self._reads: dict[str, ReadFile | RefusedError | None] = {}
+        self._total = 0
+
+    def locate(self, zone: Zone, path: str, *, free: bool) -> Located | None:
+        """Follow an absolute path to what it names, link by link; `None` if there is nothing.
+
+        Unless it is `free`, whatever it leads through lies within the zone: what lies elsewhere isn't even
+        looked at, since looking can mount a remote disk. Raises `RefusedError`.
+        """
+        bound = "/" if free else zone.real
+        current, pending = _start(zone, path)
+        links = 0
+        while pending:
+            name = pending.pop()
+            if name in ("", ".", ".."):
+                current = os.path.dirname(current) if name == ".." else current
+                continue
+            current = os.path.join(current, name)
+            if not _within(current, bound):
+                if _within(bound, current):
+                    continue  # a parent of the zone, on the way down to it
+                break
+            if name == ".git" and not zone.trusted:
+                raise RefusedError("leads into git's own files: put the text elsewhere")
+            status = self._status(current)
+            if status is None:
+                return None
+            if stat.S_ISLNK(status.st_mode):
+                links += 1
+                if links > MAX_LINKS:
+                    raise RefusedError("is a loop of symbolic links: remove it")
+                target = self._target(current, status)
+                current, steps = _start(zone, os.path.join(os.path.dirname(current), target))
+                pending += steps
+            elif pending and not stat.S_ISDIR(status.st_mode):
+                self._note(current, status)
+                return None
+        if not _within(current, bound):
+            raise RefusedError(f"leads out of {zone.folder}: put the file inside")
+        status = self._status(current)
+        if status is None:
+            return None
+        self._note(current, status)
+        return Located(current, status)
+
+    def read(self, located: Located) -> ReadFile | None:
+        """Read a file's text; `None` if it has gone meanwhile. Raises `RefusedError`."""
+        if located.path not in self._reads:
+            try:
+                self._reads[located.path] = self._read(located)
+            except RefusedError as refused:
+                self._reads[located.path] = refused
+        read = self._reads[located.path]
+        if isinstance(read, RefusedError):
+            raise read
+        return read
+
+    def files_below(self, zone: Zone, folder: str, suffix: str, depth: int) -> Listing:
+        """List the files with a suffix in a folder of the zone and up to `depth` folders below it, sorted.
+
+        `suffix` may hold a slash, to ask for a folder in between. At most about `MAX_FILES` are listed.
+        """
+        files: list[str] = []
+        refused: dict[str, str] = {}
+        pending = [(folder, 0)]
+        visited: set[str] = set()
+        while pending and len(files) <= MAX_FILES:
+            parent, level = pending.pop()
+            try:
+                entries = self._entries(zone, parent, visited)
+            except RefusedError as refusal:
+                refused[parent] = str(refusal)
+                continue
+            if len(entries) > MAX_ENTRIES:
+                refused[parent] = f"has more than {MAX_ENTRIES} names, the others aren't read: move them"
+            for name, kind in entries[:MAX_ENTRIES]:
+                path = f"{parent}/{name}"
+                try:
+                    is_folder = kind == "folder" or (kind == "link" and self._leads_to_folder(zone, path))
+                except RefusedError as refusal:
+                    refused[path] = str(refusal)
+                    continue
+                if is_folder:
+                    pending += [(path, level + 1)] if level < depth else []
+                elif path[len(folder) + 1 :].endswith(suffix):
+                    files.append(path)
+        return Listing(tuple(sorted(files)), refused)
+
+    def _read(self, located: Located) -> ReadFile | None:
+        if not located.is_file:
+            raise RefusedError("isn't a regular file: put one in its place")
+        if self._total > MAX_TOTAL_BYTES:
+            raise RefusedError(f"isn't read, since all rules exceed {MAX_TOTAL_BYTES} bytes: remove some")
+        try:
+            data, status = self._system.read(located.path, MAX_FILE_BYTES + 1)
+        except FileNotFoundError:
+            self.probes[located.path] = None
+            return None
+        except OSError as error:
+            raise RefusedError(_unreadable(error)) from error
+        self._note(located.path, status, data)
+        self._total += len(data)
+        if len(data) > MAX_FILE_BYTES:
+            raise RefusedError(f"isn't read, since it exceeds {MAX_FILE_BYTES} bytes: split or shorten it")
+        self.sources.add(located.path)
+        return ReadFile(_decoded(data), stamp_of(status))
+
+    def _entries(self, zone: Zone, folder: str, visited: set[str]) -> list[tuple[str, str]]:
+        """List a folder that wasn't visited yet: its names with their kinds."""
+        located = self.locate(zone, zone.absolute(folder), free=zone.trusted)
+        if located is None or not located.is_folder or located.path in visited:
+            return []
+        visited.add(located.path)
+        try:
+            entries = _listed(self._system, located.path)
+        except OSError as error:
+            raise RefusedError(_unreadable(error)) from error
+        self._note(located.path, located.status, _joined(entries))
+        return entries
+
+    def _leads_to_folder(self, zone: Zone, path: str) -> bool:
+        located = self.locate(zone, zone.absolute(path), free=zone.trusted)
+        return located is not None and located.is_folder
+
+    def _status(self, path: str) -> os.stat_result | None:
+        """Stat a path itself; absence is noted. Raises `RefusedError` if it can't be told."""
+        if path not in self._statuses:
+            try:
+                self._statuses[path] = self._system.lstat(path)
+            except (OSError, ValueError) as error:  # ValueError: a null character in the name
+                self.probes[path] = None
+                code = getattr(error, "errno", errno.EINVAL)
+                if code not in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL):
+                    raise RefusedError(_unreadable(error)) from error
+                self._statuses[path] = None
+        return self._statuses[path]
+
+    def _target(self, path: str, status: os.stat_result) -> str:
+        try:
+            target = os.readlink(path)
+        except OSError as error:
+            raise RefusedError(_unreadable(error)) from error
+        self._note(path, status, os.fsencode(target))
+        return target
+
+    def _note(self, path: str, status: os.stat_result, content: bytes | None = None) -> None:
+        """Add a probe; one with content was read from, and tells more than one that was only looked at."""
+        if content is None:
+            self.probes.setdefault(path, stamp_of(status))
+            return
+        self.probes[path] = stamp_of(status)
+        if status.st_mtime_ns > self._started_ns - RACY_NS:
+            self.racy[path] = _hashed(content)
+
+
+def stamp_now(system: System, path: str) -> Stamp | None:
+    """Return the stamp that a probe of this path would have now."""
+    try:
+        return stamp_of(system.lstat(path))
+    except (OSError, ValueError):
+        return None
+
+
+def digest_now(system: System, path: str) -> bytes | None:
+    """Return the digest of a file's content, a folder's entries or a link's target as they are now."""
+    try:
+        mode = system.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            return _hashed(os.fsencode(os.readlink(path)))
+        if stat.S_ISDIR(mode):
+            return _hashed(_joined(_listed(system, path)))
+        return _hashed(system.read(path, MAX_FILE_BYTES + 1)[0])
+    except OSError:
+        return None
+
+
+def _start(zone: Zone, path: str) -> tuple[str, list[str]]:
+    """Return the folder from which to follow an absolute path, and the names to go, the next one last."""
+    if _within(path, zone.folder):
+        return zone.real, path[len(zone.folder) :].split("/")[::-1]
+    return "/", path.split("/")[::-1]
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+
+
+def _decoded(data: bytes) -> str:
+    """Decode UTF-8, or UTF-16 where a mark says so; what is neither becomes replacement characters."""
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    text = data.decode(encoding, errors="replace")
+    if "\0" in text:
+        raise RefusedError("isn't text: put a text file in its place")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _unreadable(error: Exception) -> str:
+    return f"can't be read ({getattr(error, 'strerror', None) or error}): check its permissions"
+
+
+def _listed(system: System, folder: str) -> list[tuple[str, str]]:
+    """List a folder's entries with their kinds, sorted: at most one more than is read of them."""
+    with system.scandir(folder) as entries:
+        return sorted((entry.name, _kind(entry)) for entry in islice(entries, MAX_ENTRIES + 1))
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return "link"
+    return "folder" if entry.is_dir(follow_symlinks=False) else "file"
+
+
+def _joined(entries: list[tuple[str, str]]) -> bytes:
+    return os.fsencode("\0".join(part for entry in entries for part in entry))
+
+
+def _hashed(content: bytes) -> bytes:
+    return blake2b(content, digest_size=16).digest()

@@ -1,0 +1,183 @@
+"""The map never exceeds its characters, shows what is near first, and costs what is drawn, not the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+from foveal.daemon.context.skeleton import NAMES_MAX, draw_skeleton, printable
+from foveal.daemon.project.tree import Folder, Layout
+from hypothesis import given
+from hypothesis import strategies as st
+
+NAMES = st.one_of(
+    st.sampled_from(["src", "tests", "docs", "a", "b.py", "locale", "x y", "`", "n\nl", "\ud800", "漢字"]),
+    st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=8),
+)
+PATHS = st.lists(NAMES, min_size=1, max_size=6).map("/".join)
+
+
+def draw(paths: list[str], characters: int = 10_000, *, hidden: str = "", near: str = "") -> str:
+    return draw_skeleton(Layout(paths), set(hidden.split()), near.split(), characters)[0]
+
+
+@given(st.sets(PATHS, max_size=60), st.sets(PATHS, max_size=5), st.integers(0, 400))
+def test_the_map_never_exceeds_its_characters_and_is_always_the_same(
+    paths: set[str], near: set[str], characters: int
+) -> None:
+    hidden = set(sorted(paths)[::3])
+    text, folded = draw_skeleton(Layout(paths), hidden, near, characters)
+    assert len(text) <= characters
+    again = draw_skeleton(Layout(sorted(paths, reverse=True)), hidden, sorted(near), characters)
+    assert again == (text, folded)
+    assert text.encode().decode() == text
+    assert "`" not in text
+
+
+@given(st.sets(st.lists(st.sampled_from("abcd"), min_size=1, max_size=4).map("/".join), max_size=40))
+def test_a_map_that_is_not_folded_names_every_file(names: set[str]) -> None:
+    paths = {f"{name}.py" for name in names}
+    text, folded = draw_skeleton(Layout(paths), (), (), 100_000)
+    assert not folded
+    assert files_of(text) == paths
+
+
+def test_a_map_reads_as_a_tree() -> None:
+    assert draw(["README.md", "src/app/main.py", "src/app/views/list.py", "src/lib.py", "setup.py"]) == (
+        "README.md  setup.py\nsrc/\n  lib.py\n  app/\n    main.py\n    views/\n      list.py"
+    )
+
+
+def test_folders_with_nothing_but_a_folder_share_a_line() -> None:
+    assert draw(["src/main/java/App.java", "x"]) == "x\nsrc/main/java/\n  App.java"
+
+
+def test_what_is_shown_elsewhere_is_left_out() -> None:
+    assert draw(["a.py", "b.py", "src/c.py"], hidden="b.py src/c.py") == "a.py\nsrc/"
+
+
+def test_a_small_map_counts_what_it_folds() -> None:
+    paths = [*(f"big/f{i}.py" for i in range(30)), "one/only.py", "top.py"]
+    text, folded = draw_skeleton(Layout(paths), (), (), 60)
+    assert text == "top.py\nbig/ (30 files)\none/\n  only.py"
+    assert folded
+
+
+def test_the_way_to_the_focus_unfolds_before_anything_else() -> None:
+    paths = [f"{folder}/f{i}.py" for folder in ("a", "b", "tests/unit") for i in range(20)]
+    text = draw(paths, 250, near="tests/unit/f3.py")
+    assert "f19.py" in text
+    assert "a/ (20 files)" in text
+    assert "tests/unit/\n" in text
+
+
+def test_tests_and_documentation_unfold_last() -> None:
+    paths = [f"{folder}/m{i}.py" for folder in ("tests", "docs/deep", "core") for i in range(9)]
+    assert draw(paths, 140) == (
+        "core/\n  m0.py  m1.py  m2.py  m3.py  m4.py  m5.py  m6.py  m7.py  m8.py\n"
+        "docs/deep/ (9 files)\ntests/ (9 files)"
+    )
+
+
+@pytest.mark.parametrize(("characters", "text"), [(0, ""), (13, ""), (14, "./ (999 files)")])
+def test_a_map_without_room_is_a_count_or_nothing(characters: int, text: str) -> None:
+    assert draw_skeleton(Layout(f"f{i}" for i in range(999)), (), (), characters) == (text, True)
+
+
+def test_many_names_in_one_folder_are_counted_and_that_counts_as_folded() -> None:
+    text, folded = draw_skeleton(Layout(f"f{i:04}" for i in range(1_000)), {"f0000"}, (), 10_000)
+    names = text.split("  ")
+    assert len(names) == NAMES_MAX + 1
+    assert names[0] == "f0001"
+    assert names[-1] == "… 959 more"
+    assert folded
+
+
+def test_one_name_too_many_is_named() -> None:
+    text, folded = draw_skeleton(Layout(f"f{i:04}" for i in range(NAMES_MAX + 1)), (), (), 10_000)
+    assert "more" not in text
+    assert not folded
+
+
+def test_of_many_folders_the_near_and_the_large_are_named() -> None:
+    paths = [f"d{i:03}/f.py" for i in range(300)] + [f"d123/g{i}.py" for i in range(5)]
+    text, folded = draw_skeleton(Layout(paths), (), ["d299/f.py"], 100_000)
+    lines = text.split("\n")
+    assert {"d299/", "d123/"} <= set(lines)
+    assert lines[-1] == f"… {300 - NAMES_MAX} more folders ({300 - NAMES_MAX} files)"
+    assert folded
+
+
+def test_a_crowded_root_shows_some_of_its_names_rather_than_none() -> None:
+    paths = [*(f"file_{i:03}.txt" for i in range(200)), *(f"folder{i}/x" for i in range(200))]
+    text = draw(paths, 400)
+    assert text.startswith("file_000.txt  file_001.txt")
+    assert text.endswith("more folders (190 files)")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("plain.py", "plain.py"),
+        ("größe 漢.md", "größe 漢.md"),
+        ("a\nb", "a\\nb"),
+        ("a```b", "a\\x60\\x60\\x60b"),
+        ("a\x1b[31m", "a\\x1b[31m"),
+        ("a\u202eb", "a\\u202eb"),
+        ("\udcff", "\\udcff"),
+    ],
+)
+def test_a_name_can_not_end_its_line_or_its_fence(name: str, shown: str) -> None:
+    assert printable(name) == shown
+
+
+def test_folder_names_are_escaped_too() -> None:
+    assert draw(["a\nb/c`d/e\x07.py"]) == "a\\nb/c\\x60d/\n  e\\x07.py"
+
+
+def test_paths_deeper_than_the_interpreters_recursion_are_drawn() -> None:
+    text, _ = draw_skeleton(Layout(["/".join(["d"] * 1_900) + f"/f{i}" for i in range(2)]), (), (), 10**8)
+    assert text == "/".join(["d"] * 1_900) + "/\n" + "  " + "f0  f1"
+
+
+@pytest.mark.parametrize("shape", ["p{0}/m{1}/f{2}.py", "f{2}.py", "a/b/c{1}/d{0}/f{2}.py"])
+def test_a_hundred_thousand_files_cost_no_more_than_what_is_drawn(shape: str) -> None:
+    layout = Layout(shape.format(i % 40, i % 400, i) for i in range(100_000))
+    counting = _Counting(layout.folders)
+    layout.folders = counting
+    text, folded = draw_skeleton(layout, (), (), 16_000)
+    assert folded
+    assert len(text) <= 16_000
+    assert counting.lookups < 10_000
+
+
+class _Counting(Mapping[str, Folder]):
+    def __init__(self, folders: Mapping[str, Folder]) -> None:
+        self._folders = folders
+        self.lookups = 0
+
+    def __getitem__(self, path: str) -> Folder:
+        self.lookups += 1
+        return self._folders[path]
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("the whole tree was walked")
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+
+def files_of(text: str) -> set[str]:
+    """Read a map back: the paths that it names."""
+    found = set()
+    stack: list[tuple[int, str]] = []
+    for line in text.split("\n") if text else []:
+        depth = (len(line) - len(line.lstrip())) // 2
+        while stack and stack[-1][0] >= depth:
+            stack.pop()
+        above = stack[-1][1] if stack else ""
+        if line.endswith("/"):
+            stack.append((depth, above + line.strip()))
+        else:
+            found |= {above + name for name in line.strip().split("  ")}
+    return found
