@@ -1,0 +1,61 @@
+"""Owns the events that clients subscribe to; knows topics and data, and no connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Literal, get_args
+
+from .system import System
+
+Topic = Literal[
+    "context.changed",
+    "context.resumed",
+    "scope.created",
+    "scope.changed",
+    "scope.released",
+    "context.built",
+    "index.progress",
+    "project.changed",
+    "experience.grafted",
+]
+
+TOPICS: frozenset[str] = frozenset(get_args(Topic))
+
+Sink = Callable[[dict[str, Any]], None]
+
+
+class EventHub:
+    """Hands each event to those who asked for its topic. On the event loop only; sinks must not block."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._sinks: dict[object, tuple[frozenset[str], Sink]] = {}
+
+    def subscribe(self, key: object, topics: Collection[str], sink: Sink) -> None:
+        """Send events of these topics to a sink, in place of what the key was subscribed to before."""
+        self._sinks[key] = (frozenset(topics), sink)
+
+    def unsubscribe(self, key: object) -> None:
+        """Forget a subscriber; unknown ones are ignored."""
+        self._sinks.pop(key, None)
+
+    def wanted(self, topic: Topic) -> bool:
+        """Whether anybody listens, so that costly data need not be made for nobody."""
+        return any(topic in topics for topics, _ in self._sinks.values())
+
+    def publish(self, topic: Topic, data: dict[str, Any]) -> None:
+        """Send `{topic, at, data}` to the topic's subscribers; `at` is ISO 8601 in UTC."""
+        if not self.wanted(topic):
+            return
+        event = {"topic": topic, "at": iso(self._system), "data": data}
+        for topics, sink in list(self._sinks.values()):
+            if topic in topics:
+                sink(event)
+
+    def __len__(self) -> int:
+        return len(self._sinks)
+
+
+def iso(system: System) -> str:
+    """Return the current time as the wire has it: `2026-01-31T12:00:00.000Z`."""
+    return system.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")

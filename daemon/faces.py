@@ -1,0 +1,134 @@
+"""Owns the start of the faces process: the first connection to the HTTP socket brings it up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import sys
+
+log = logging.getLogger(__name__)
+
+RESTART_PAUSE_S = 1.0
+"""After a failure, doubled with each further one: starting the process costs 0.3 s of a core."""
+
+RESTART_PAUSE_MAX_S = 60.0
+
+STOP_S = 5.0
+"""What the process gets to end in; it gives the requests that run 2 s at the most."""
+
+OUTPUT_BYTES = 64 * 1024
+"""Of the process' output that are logged as one message."""
+
+
+class FacesStarter:
+    """Waits for somebody to connect to the HTTP socket, then lends it to a process that serves it.
+
+    The daemon never imports the HTTP server: its import alone takes longer than most answers. The process
+    accepts on the very same socket, so that whoever connected first is answered too, and while there is no
+    process, connections wait in the socket's queue. It ends with the daemon, and by itself after a time
+    without requests. `argv` gets the descriptor of the HTTP socket, that of a pipe which ends with the
+    daemon, and the path of the daemon's socket. What the process writes to its standard error is logged.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        daemon_socket: str,
+        argv: tuple[str, ...] = (sys.executable, "-m", "foveal.dashboard.app"),
+        *,
+        restart_pause_s: float = RESTART_PAUSE_S,
+    ) -> None:
+        self._listener = listener
+        self._daemon_socket = daemon_socket
+        self._argv = argv
+        self._restart_pause_s = restart_pause_s
+
+    async def run(self) -> None:
+        """Start the process when it is needed, again and again, until cancelled: then it is ended too."""
+        loop = asyncio.get_running_loop()
+        pause = self._restart_pause_s
+        while True:
+            await self._wait_connection()
+            started = loop.time()
+            failed = await self._serve_once()
+            if not failed or loop.time() - started > RESTART_PAUSE_MAX_S:
+                pause = self._restart_pause_s
+            if not failed:
+                log.info("the HTTP face has ended; somebody's next connection starts it again")
+            else:
+                log.error("the HTTP face %s; it is started again in %g s when somebody asks", failed, pause)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, RESTART_PAUSE_MAX_S)
+
+    async def _wait_connection(self) -> None:
+        loop = asyncio.get_running_loop()
+        arrived = asyncio.Event()
+        loop.add_reader(self._listener.fileno(), arrived.set)
+        try:
+            await arrived.wait()
+        finally:
+            loop.remove_reader(self._listener.fileno())
+
+    async def _serve_once(self) -> str:
+        """Run the process to its end; return how it failed, or nothing."""
+        alive, ours = os.pipe()
+        try:
+            try:
+                process = await self._start(alive)
+            except OSError as error:
+                return f"can't be started ({error})"
+            finally:
+                os.close(alive)
+            log.info("the HTTP face starts (pid %d)", process.pid)
+            code = await _wait_end(process)
+        finally:
+            os.close(ours)
+        return f"ended with code {code}" if code else ""
+
+    async def _start(self, alive: int) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *self._argv,
+            str(self._listener.fileno()),
+            str(alive),
+            self._daemon_socket,
+            pass_fds=(self._listener.fileno(), alive),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            cwd="/",
+            env={**os.environ, "PYTHONSAFEPATH": "1"},
+        )
+
+
+async def _wait_end(process: asyncio.subprocess.Process) -> int:
+    """Log what the process says and return the code that it ends with; when cancelled, end it."""
+    assert process.stderr is not None
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(_log_output(process.stderr))  # all the time: unread output would hold up the end
+        try:
+            return await process.wait()
+        except BaseException:
+            await _end(process)
+            raise
+
+
+async def _log_output(stream: asyncio.StreamReader) -> None:
+    """Log what the process says until it ends."""
+    while output := await stream.read(OUTPUT_BYTES):
+        log.warning("the HTTP face says: %s", output.decode("utf-8", "replace").rstrip())
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Ask the process to end, and kill it if it doesn't."""
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(STOP_S):
+            await process.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

@@ -1,0 +1,396 @@
+"""Owns an open project in the daemon: its tree, rules, settings, pool, and what is worked on in it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from .config import ProjectConfig, UserConfig
+from .config_file import load_project_config
+from .context.content import Shown
+from .context.instructions import RuleSet, discover, is_instruction_path
+from .context.scopes import HotNode
+from .context.zone import stamp_now
+from .errors import ProjectUnavailable
+from .experience.experience import Experience
+from .experience.pool import Pool
+from .index.messages import ProjectProgress, TreeDelta
+from .index.store import Activity, Reader
+from .project.tree import ProjectState, Tree
+from .snapshot import ProjectSnapshot
+from .storage import DatabaseError
+from .system import Stamp, System
+
+HOT_MAX = 8
+HOT_EACH = 3
+"""So many files for each reason, so that one long afternoon of edits doesn't hide the rest."""
+
+ASKED_OFTEN = 3
+"""A file that was in focus this often counts as often asked for."""
+
+CHANGED_OFTEN = 3
+"""A file that this many of the latest commits changed counts as often changed."""
+
+RULES_CHECK_S = 0.5
+"""How often an answer looks into all places where a rule file could have appeared. What was found before is
+looked at every time; new files in the project are told by the watcher, so this is for the user's own."""
+
+READERS_MAX = 4
+OVERLAYS_MAX = 64
+OVERLAY_CHARACTERS = 2 * 1024 * 1024
+CONFIG_NAME = "foveal.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What is read from the disk before a project can serve: blocking work, done in a thread."""
+
+    tree: Tree
+    config: ProjectConfig
+    warnings: tuple[str, ...]
+    config_stamp: Stamp | None
+    rules: RuleSet
+    activity: tuple[Activity, ...]
+
+
+def project_folder(state_dir: str, root: str) -> str:
+    """Return a project's own folder in the state folder: its name, and a hash since names repeat."""
+    digest = hashlib.blake2b(os.fsencode(root), digest_size=6).hexdigest()
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in os.path.basename(root))[:40] or "root"
+    return os.path.join(state_dir, "projects", f"{name}-{digest}")
+
+
+def known_roots(state_dir: str) -> list[str]:
+    """Return the roots that have a folder in the state folder."""
+    roots = []
+    with contextlib.suppress(FileNotFoundError), os.scandir(os.path.join(state_dir, "projects")) as entries:
+        for entry in entries:
+            record = os.path.join(entry.path, "project.json")
+            # Without a readable record a folder is only a cache that nobody asks for.
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(record, "rb") as file:
+                roots.append(str(json.load(file)["root"]))
+    return sorted(roots)
+
+
+def load(root: str, folder: str, user: UserConfig, home: str, system: System) -> Loaded:
+    """Read what is known of a project. Raises `ConfigError` for a foveal.toml that can't be used.
+
+    A project that narrows what may be shown must not be served by a file that can't be read, as if it
+    had narrowed nothing.
+    """
+    if not os.path.isdir(root):
+        raise ProjectUnavailable(f"{root} is no folder (any more); open the project where it lies now")
+    # Before it is read, since it may change while it is.
+    config_stamp = stamp_now(system, os.path.join(root, CONFIG_NAME))
+    loaded = load_project_config(root, user, system)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    record = os.path.join(folder, "project.json")
+    if not os.path.exists(record):
+        system.write_atomic(record, json.dumps({"root": root}).encode())
+    tree, activity = read_tree(root, folder)
+    rules = discover(root, home, tree.files, system)
+    return Loaded(tree, loaded.config, loaded.warnings, config_stamp, rules, activity)
+
+
+class Project:
+    """One open project. Changed on the event loop only; builds get a `ProjectSnapshot`."""
+
+    def __init__(self, root: str, folder: str, loaded: Loaded, pool: Pool, system: System) -> None:
+        self.root = root
+        self.folder = folder
+        self.tree = loaded.tree
+        self.config = loaded.config
+        self.warnings = loaded.warnings
+        self.rules = loaded.rules
+        self.pool = pool
+        self.progress: ProjectProgress | None = None
+        self.problems: dict[str, str] = {}
+        """What is wrong with the project as a whole, by cause: `config`, `indexer`."""
+        self.rules_stale = False
+        self._rules_checked = 0.0
+        self.config_stamp = loaded.config_stamp
+        """What foveal.toml was before it was read; None where there was none."""
+        self.config_stale = False
+        self.settings_lock = asyncio.Lock()
+        self.overlays: dict[str, str] = {}
+        self._system = system
+        self._warm = bool(loaded.tree.files)
+        self._activity = {one.path: one for one in loaded.activity}
+        self._edited: dict[str, None] = {}
+        self._opened: dict[str, None] = {}
+        self._asked: Counter[str] = Counter()
+        self._versions = Counter[str]()
+        self._changed = asyncio.Event()
+        self._readers = ReaderPool(folder)
+
+    @property
+    def state(self) -> ProjectState:
+        """How far it is indexed. Warm projects serve while they are checked against the disk."""
+        return "scanning" if self.progress is None else self.progress.state
+
+    @property
+    def named(self) -> bool:
+        """Whether all names are known: from the disk now, or from the last time."""
+        return self.state != "scanning" or self._warm
+
+    @property
+    def clock(self) -> str:
+        """The state of the tree that an answer is computed from, opaque to clients."""
+        return f"{os.path.basename(self.folder).rpartition('-')[2]}-{self.tree.generation}"
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What is wrong with the project as a whole, in words."""
+        reasons = [] if self.progress is None else list(self.progress.degraded)
+        return (*self.problems.values(), *reasons, *self.warnings)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What isn't known of the project yet, in words, for the gaps of an answer."""
+        count = len(self.tree.files)
+        if self.state == "scanning" and not self._warm:
+            return (f"the project is still being scanned: {count:,} files are known so far",)
+        if self.tree.pending:
+            unread = f"{self.tree.pending:,} of {count:,} files are not indexed yet"
+            return (f"{unread}: their definitions and imports are not known",)
+        return ()
+
+    def validity(self, *, prompted: bool) -> tuple[object, ...]:
+        """Return what a rendered context of the project depends on, beside the files that it shows.
+
+        A prompt may name any definition of the project, so that every change may change its answer.
+        """
+        return (
+            self.tree.names_generation,
+            self._versions["links"],
+            self._versions["rules"],
+            self._versions["config"],
+            self._versions["overlays"],
+            self.pool.generation,
+            self.degraded,
+            self.tree.generation if prompted else None,
+        )
+
+    def rules_hold(self, now: float) -> bool:
+        """Whether the rules are those on the disk: the files that they came from, and now and then all places.
+
+        Some stats; `now` is the event loop's time in seconds.
+        """
+        if self.rules_stale:
+            return False
+        if now - self._rules_checked < RULES_CHECK_S:
+            return self.rules.texts_unchanged(self._system)
+        self._rules_checked = now
+        return self.rules.unchanged(self._system)
+
+    def settings_hold(self) -> bool:
+        """Whether foveal.toml is the one whose settings are in force, by its stamp."""
+        return not self.config_stale and self.config_stamp == self.config_stamp_now()
+
+    def config_stamp_now(self) -> Stamp | None:
+        """Return what foveal.toml is on the disk; None where there is none."""
+        return stamp_now(self._system, os.path.join(self.root, CONFIG_NAME))
+
+    def knows(self, shown: Shown) -> bool:
+        """Whether a file that was shown is what the tree knows, without a look at the disk."""
+        record = self.tree.files.get(shown.path[len(self.root.rstrip("/")) + 1 :])
+        return record is None or record.stamp == shown.stamp
+
+    def snapshot(self) -> ProjectSnapshot:
+        """Return the frozen view for a build."""
+        return ProjectSnapshot(
+            tree=self.tree,
+            rules=self.rules,
+            config=self.config,
+            overlays=MappingProxyType(dict(self.overlays)),
+            degraded=self.degraded,
+            reader=self._readers.borrow,
+            relevant_experiences=self._relevant_experiences,
+            system=self._system,
+        )
+
+    def apply(self, delta: TreeDelta) -> None:
+        """Take over a change that the indexer committed."""
+        if delta.generation > self.tree.generation:
+            if delta.upserted or delta.removed:
+                self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)
+            else:
+                self.tree = self.tree.with_changes(delta.generation, (), ())
+        if delta.links_changed:
+            self._bump("links")
+        named = (*delta.removed, *delta.touched, *(record.path for record in delta.upserted))
+        if delta.resync or any(map(is_instruction_path, named)):
+            self.rules_stale = True
+            self._bump("rules")
+        if delta.resync or CONFIG_NAME in named:
+            self.config_stale = True
+        for path in delta.touched:
+            if path in self.tree.files:
+                self._edited.pop(path, None)
+                self._edited[path] = None
+        while len(self._edited) > 4 * HOT_MAX:
+            del self._edited[next(iter(self._edited))]
+        self._wake()
+
+    def set_progress(self, progress: ProjectProgress) -> None:
+        """Take over what the indexer says of its state."""
+        self.progress = progress
+        self._warm |= progress.state != "scanning"
+        self._wake()
+
+    def set_rules(self, rules: RuleSet) -> None:
+        """Take over rules that were discovered again."""
+        if rules != self.rules:
+            self.rules = rules
+            self._bump("rules")
+
+    def set_config(self, config: ProjectConfig, warnings: tuple[str, ...]) -> None:
+        """Take over settings that were read again."""
+        if (config, warnings) != (self.config, self.warnings):
+            self.config, self.warnings = config, warnings
+            self._bump("config")
+
+    def forget_progress(self) -> None:
+        """Count the project as unknown until it has been scanned again: other files belong to it now."""
+        self.progress = None
+        self._warm = False
+
+    def set_tree(self, tree: Tree, activity: tuple[Activity, ...]) -> None:
+        """Take over a tree that was read again from the disk, after the indexer was lost."""
+        self.tree = tree.after(self.tree)
+        self.set_activity(activity)
+
+    def set_activity(self, activity: tuple[Activity, ...]) -> None:
+        """Take over what the index knows of edits and commits."""
+        self._activity = {one.path: one for one in activity}
+
+    def set_overlay(self, path: str, text: str | None) -> None:
+        """Put an editor's unsaved text in the place of a file, or with None the file itself again."""
+        old = self.overlays.pop(path, None)
+        if text is not None:
+            self.overlays[path] = text
+            if len(self.overlays) > OVERLAYS_MAX:
+                del self.overlays[next(iter(self.overlays))]
+        if old != text:
+            self._bump("overlays")
+
+    def note_opened(self, path: str) -> None:
+        """Remember that an editor has a file open, the latest last."""
+        self._opened.pop(path, None)
+        self._opened[path] = None
+
+    def note_closed(self, path: str) -> None:
+        """Forget that a file is open."""
+        self._opened.pop(path, None)
+
+    def note_asked(self, paths: tuple[str, ...]) -> None:
+        """Count files that somebody focused on."""
+        self._asked.update(path.partition("#")[0] for path in paths[:HOT_MAX])
+
+    def hot_nodes(self) -> tuple[HotNode, ...]:
+        """Return the files that are worked on now, the strongest reason first, at most `HOT_MAX`."""
+        activity = sorted(self._activity.values(), key=lambda one: one.path)
+        edited = [
+            *reversed(self._edited),
+            *(one.path for one in sorted(activity, key=lambda one: -one.edited_ns) if one.edits),
+        ]
+        asked = [path for path, count in sorted(self._asked.items(), key=_most_first) if count >= ASKED_OFTEN]
+        changed = [
+            one.path for one in sorted(activity, key=lambda one: -one.commits) if one.commits >= CHANGED_OFTEN
+        ]
+        found: dict[str, HotNode] = {}
+        for reason, paths in (
+            ("open in an editor", list(reversed(self._opened))),
+            ("recently edited", edited),
+            ("often asked for", asked),
+            ("often changed", changed),
+        ):
+            taken = 0
+            for path in paths:
+                if taken < HOT_EACH and path in self.tree.files and path not in found:
+                    found[path] = HotNode(path, reason)
+                    taken += 1
+        return tuple(list(found.values())[:HOT_MAX])
+
+    async def wait_changed(self) -> None:
+        """Wait until the indexer said anything about the project."""
+        await self._changed.wait()
+
+    def close(self) -> None:
+        """Close the connections to its index."""
+        self._readers.close()
+
+    def _relevant_experiences(
+        self, focus: set[str], neighbours: set[str], words: set[str], limit: int
+    ) -> tuple[Experience, ...]:
+        self.pool.refresh()
+        return self.pool.relevant(focus, neighbours, words, limit)
+
+    def _bump(self, version: str) -> None:
+        self._versions[version] += 1
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+class ReaderPool:
+    """Connections to an index, lent to one thread at a time and kept for the next."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._idle: list[Reader] = []
+        self._closed = False
+
+    @contextlib.contextmanager
+    def borrow(self) -> Iterator[Reader]:
+        """Lend a reader. Raises `DatabaseError` where there is no index yet, or a damaged one."""
+        with self._lock:
+            reader = self._idle.pop() if self._idle else None
+        reader = reader or Reader(self._folder)
+        try:
+            yield reader
+        except BaseException:
+            reader.close()
+            raise
+        with self._lock:
+            if len(self._idle) < READERS_MAX and not self._closed:
+                self._idle.append(reader)
+                return
+        reader.close()
+
+    def close(self) -> None:
+        """Close the idle readers now and the lent ones when they come back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for reader in idle:
+            reader.close()
+
+
+def read_tree(root: str, folder: str) -> tuple[Tree, tuple[Activity, ...]]:
+    """Read a project's tree from its index; an empty one where there is none that can be read."""
+    try:
+        reader = Reader(folder)
+    except DatabaseError:
+        return Tree(root), ()  # none yet, or a damaged one that the indexer will set aside and say so
+    try:
+        with reader.snapshot() as generation:
+            return Tree(root, generation, reader.load_files()), reader.activity(10 * HOT_MAX)
+    except DatabaseError:
+        return Tree(root), ()
+    finally:
+        reader.close()
+
+
+def _most_first(pair: tuple[str, int]) -> tuple[int, str]:
+    return -pair[1], pair[0]

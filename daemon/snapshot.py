@@ -1,0 +1,33 @@
+"""Owns the frozen view of a project that a context is built from. Whoever has one sees no later change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from .config import ProjectConfig
+from .context.instructions import RuleSet
+from .experience.experience import Experience
+from .index.store import Reader
+from .project.tree import Tree
+from .system import System
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSnapshot:
+    """One project at one moment.
+
+    `reader` lends a connection to the index for one thread; it raises `DatabaseError` where there is none
+    yet. `relevant_experiences(focus, neighbours, words, limit)` chooses from the pool. `overlays` maps
+    relative paths to unsaved texts. `degraded` are the reasons that hold for the whole project.
+    """
+
+    tree: Tree
+    rules: RuleSet
+    config: ProjectConfig
+    overlays: Mapping[str, str]
+    degraded: tuple[str, ...]
+    reader: Callable[[], AbstractContextManager[Reader]]
+    relevant_experiences: Callable[[set[str], set[str], set[str], int], tuple[Experience, ...]]
+    system: System

@@ -1,0 +1,1 @@
+"""The web pages, a client of the socket like any other."""

@@ -1,0 +1,1 @@
+"""The agents' and editors' doors, clients of the socket like any other."""

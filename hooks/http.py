@@ -1,0 +1,380 @@
+"""Owns the HTTP face: the daemon's methods and events as aiohttp handlers; knows no method's meaning.
+
+The socket that it is served on is the user's alone, and no browser can open a Unix socket. Only somebody who
+forwards it to a TCP port (`ssh -L`, socat) puts web pages in its reach. Two checks, and no tokens or cookies,
+hold them off: a request with an `Origin` comes from a page, since browsers send it with every POST and every
+stream; and a `Host` that is a domain comes from one that its owner points at this machine (DNS rebinding).
+Both get 403. Every other page could at most send a GET, which changes nothing and whose reply it can't read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import math
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from aiohttp import web
+
+from .. import __version__
+from ..ipc.aclient import AsyncClient
+from ..ipc.errors import (
+    BUSY,
+    INTERNAL,
+    INVALID_PARAMS,
+    NOT_FOUND,
+    PERMISSION_DENIED,
+    PROJECT_UNAVAILABLE,
+    TIMEOUT,
+    TOO_LARGE,
+    UNKNOWN_METHOD,
+    UNSUPPORTED,
+    DaemonUnavailable,
+    RpcError,
+)
+from ..ipc.paths import PathError
+from ..ipc.protocol import MAX_FRAME_BYTES, PROTOCOL_VERSION, ProtocolError
+
+log = logging.getLogger(__name__)
+
+HEARTBEAT_S = 15.0
+"""Between two comments on a stream of events, so that either side notices when the other is gone."""
+
+MAX_BODY_BYTES = MAX_FRAME_BYTES
+"""What JSON says takes no more bytes as MessagePack, so a larger body could rarely be sent on."""
+
+DAEMON_UNAVAILABLE = "daemon_unavailable"
+"""The one error code that the socket doesn't have: over it there is a reply only from a daemon."""
+
+STATUS_OF_CODE: Mapping[str, int] = {
+    INVALID_PARAMS: 400,
+    PERMISSION_DENIED: 403,
+    UNKNOWN_METHOD: 404,
+    NOT_FOUND: 404,
+    TOO_LARGE: 413,
+    INTERNAL: 500,
+    UNSUPPORTED: 501,
+    DAEMON_UNAVAILABLE: 502,
+    PROJECT_UNAVAILABLE: 503,
+    BUSY: 503,
+    TIMEOUT: 504,
+}
+"""A code that isn't here, a newer daemon's, is answered with 500."""
+
+GET_METHODS = frozenset({"GetScope", "ListProjects", "ListScopes", "Ping", "Status"})
+"""Methods that change nothing and need no parameter but strings: these are answered to a GET too."""
+
+PATHS: Mapping[str, str] = {
+    "POST /rpc/{Method}": "call a method; the body is a JSON object of its parameters, or empty",
+    "GET /rpc/{Method}": f"the same for {', '.join(sorted(GET_METHODS))}, with parameters in the query",
+    "GET /events?topics=a,b": "follow events of these topics as server-sent events",
+}
+
+
+class DaemonLink:
+    """The connection to the daemon that requests share: made when first needed, and again after it was lost.
+
+    Many requests may be in flight. A request whose connection breaks is not repeated: it may have been done.
+    """
+
+    def __init__(self, socket: str) -> None:
+        self._socket = socket
+        self._connection: _Connection | None = None
+        self._connecting: asyncio.Task[_Connection] | None = None
+
+    async def call(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Return the result of a method. Raises `RpcError`, and `DaemonUnavailable` without a daemon."""
+        connection = await self._connected()
+        try:
+            return await connection.call(method, params)
+        except (ConnectionError, ProtocolError) as error:
+            raise DaemonUnavailable(f"the daemon went away during {method} ({error}); ask again") from error
+
+    async def subscribe(self, topics: list[str]) -> AsyncClient:
+        """Return a connection of its own on which these topics' events come; the caller closes it."""
+        connection = await _connect(self._socket)
+        try:
+            await connection.call("Subscribe", {"topics": topics})
+        except BaseException as error:
+            await connection.close()
+            if isinstance(error, (ConnectionError, ProtocolError)):
+                raise DaemonUnavailable(f"the daemon went away during Subscribe ({error})") from error
+            raise
+        return connection
+
+    async def close(self) -> None:
+        """Close the connection; a later call makes a new one."""
+        if self._connecting is not None:
+            self._connecting.cancel()
+            await asyncio.wait([self._connecting])
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def _connected(self) -> _Connection:
+        if self._connection is not None and not self._connection.lost:
+            return self._connection
+        if self._connecting is None:
+            self._connecting = asyncio.create_task(_connect(self._socket))
+            self._connecting.add_done_callback(self._note_connected)
+        return await asyncio.shield(self._connecting)  # who gives up mustn't end it for the others
+
+    def _note_connected(self, task: asyncio.Task[_Connection]) -> None:
+        self._connecting = None
+        if not task.cancelled() and task.exception() is None:
+            self._connection = task.result()
+
+
+class HttpFace:
+    """The routes of the face over one daemon socket. `heartbeat_s` is for tests."""
+
+    def __init__(self, socket: str, *, heartbeat_s: float = HEARTBEAT_S) -> None:
+        self._link = DaemonLink(socket)
+        self._heartbeat_s = heartbeat_s
+        self._streams: set[AsyncClient] = set()
+
+    def application(self) -> web.Application:
+        """Return the application to serve, once for each face: its shutdown closes the face's connections."""
+        application = web.Application(
+            middlewares=[_answer_errors, _refuse_pages], client_max_size=MAX_BODY_BYTES
+        )
+        application.router.add_get("/", self._about, allow_head=False)
+        application.router.add_post("/rpc/{method}", self._post)
+        application.router.add_get("/rpc/{method}", self._get, allow_head=False)
+        application.router.add_get("/events", self._events, allow_head=False)
+        application.on_shutdown.append(self._end_streams)
+        application.on_cleanup.append(self._close)
+        return application
+
+    async def _about(self, request: web.Request) -> web.StreamResponse:
+        about = "the foveal daemon over HTTP: the same methods and events as on its socket"
+        return _reply({"about": about, "version": __version__, "protocol": PROTOCOL_VERSION, "paths": PATHS})
+
+    async def _post(self, request: web.Request) -> web.StreamResponse:
+        if request.query_string:
+            raise RpcError(INVALID_PARAMS, "the parameters of a POST go into its body, as a JSON object")
+        return await self._answer(request.match_info["method"], await _read_params(request))
+
+    async def _get(self, request: web.Request) -> web.StreamResponse:
+        method = request.match_info["method"]
+        if method not in GET_METHODS:
+            raise web.HTTPMethodNotAllowed("GET", ["POST"])
+        return await self._answer(method, _query(request))
+
+    async def _answer(self, method: str, params: Mapping[str, Any]) -> web.StreamResponse:
+        if method == "Subscribe":  # on the shared connection its events would reach nobody
+            raise RpcError(UNSUPPORTED, "over HTTP events come from GET /events?topics=a,b")
+        return _reply(await self._link.call(method, params))
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        topics = [topic.strip() for topic in _query(request).get("topics", "").split(",") if topic.strip()]
+        if not topics:
+            raise RpcError(
+                INVALID_PARAMS, "topics must name what to follow: /events?topics=a,b", {"field": "topics"}
+            )
+        connection = await self._link.subscribe(topics)
+        self._streams.add(connection)
+        try:
+            response = web.StreamResponse(
+                headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
+            )
+            await response.prepare(request)
+            await self._stream(response, connection)
+            return response
+        finally:
+            self._streams.discard(connection)
+            await connection.close()
+
+    async def _stream(self, response: web.StreamResponse, connection: AsyncClient) -> None:
+        """Write events until the daemon or the reader is gone."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                beating = tasks.create_task(self._beat(response))
+                async for event in connection.events():
+                    await response.write(encode_event(event))
+                beating.cancel()
+        except* ConnectionError:
+            pass  # the reader hung up: that is how a stream is meant to end
+
+    async def _beat(self, response: web.StreamResponse) -> None:
+        """Write a comment at once, which sends the headers, and then one after each pause."""
+        while True:
+            await response.write(b":\n\n")
+            await asyncio.sleep(self._heartbeat_s)
+
+    async def _end_streams(self, application: web.Application) -> None:
+        await asyncio.gather(*[connection.close() for connection in self._streams])
+
+    async def _close(self, application: web.Application) -> None:
+        await self._link.close()
+
+
+def to_json(value: Any) -> bytes:
+    """Return a value of the wire as JSON in UTF-8. Raises `RpcError` where it is nested too deep for that.
+
+    What JSON can't hold: bytes become base64 text, NaN and the infinities null, lone surrogates `?`, as the
+    wire has it.
+    """
+    try:
+        try:
+            text = _ENCODER.encode(value)
+        except (TypeError, ValueError):
+            text = _ENCODER.encode(_plain(value))
+    except RecursionError as error:
+        raise RpcError(INTERNAL, "the reply is nested too deep for JSON; use the daemon's socket") from error
+    return text.encode("utf-8", "replace")
+
+
+def encode_event(event: Mapping[str, Any]) -> bytes:
+    """Return an event as the bytes of a server-sent event; its data is the event as the socket has it."""
+    topic = " ".join(str(event.get("topic", "")).split())  # a line break would end the field
+    return b"event: %b\ndata: %b\n\n" % (topic.encode("utf-8", "replace"), to_json(event))
+
+
+class _Connection(AsyncClient):
+    """A connection that knows whether it is lost."""
+
+    lost = False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note the loss; called by the loop."""
+        self.lost = True
+        super().connection_lost(exc)
+
+
+async def _connect(socket: str) -> _Connection:
+    try:
+        return await _Connection.connect(socket)
+    except (OSError, PathError) as error:
+        reason = str(error) or type(error).__name__
+        raise DaemonUnavailable(
+            f"the daemon can't be reached on {socket} ({reason}); see: foveal status"
+        ) from error
+
+
+@web.middleware
+async def _answer_errors(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Turn what went wrong into a reply: the one place that does, and that logs what nobody foresaw."""
+    try:
+        return await handler(request)
+    except RpcError as error:
+        return _error_reply(error, STATUS_OF_CODE.get(error.code, 500))
+    except DaemonUnavailable as error:
+        return _error_reply(RpcError(DAEMON_UNAVAILABLE, str(error)), 502)
+    except web.HTTPException as error:
+        return _http_error(request, error)
+    except Exception as error:
+        log.exception("%s %s failed", request.method, request.path)
+        message = f"the HTTP face failed ({type(error).__name__}); see: foveal logs"
+        return _error_reply(RpcError(INTERNAL, message), 500)
+
+
+@web.middleware
+async def _refuse_pages(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Refuse what a web page may have sent; why, says the file's docstring."""
+    if "Origin" in request.headers:
+        raise RpcError(PERMISSION_DENIED, "requests of web pages (with an Origin) are not answered")
+    for host in request.headers.getall("Host", []):
+        if _is_domain(host):
+            raise RpcError(
+                PERMISSION_DENIED, f"the host {host!r:.200} is a domain; use a plain one: http://localhost/"
+            )
+    return await handler(request)
+
+
+def _is_domain(host: str) -> bool:
+    """Whether a Host, with or without a port, is a name that somebody could own in the DNS.
+
+    Not so a single label (`d`, `localhost`), an address, or the quoted socket path that some clients send.
+    """
+    name = re.sub(r":\d*$", "", host).rstrip(".")
+    address = host.startswith("[") or re.fullmatch(r"\d{1,3}(\.\d{1,3}){3}", name) is not None
+    return "." in name and "%" not in name and not address
+
+
+async def _read_params(request: web.Request) -> dict[str, Any]:
+    """Return the parameters in the body; none for an empty one. Raises `RpcError` for anything else."""
+    if (request.content_length or 0) > MAX_BODY_BYTES:
+        raise _body_too_large()  # before it is sent
+    try:
+        body = await request.read()
+    except web.RequestPayloadError as error:
+        raise RpcError(INVALID_PARAMS, f"the body can't be read: {error}") from error
+    if not body or body.isspace():
+        return {}
+    try:
+        params = json.loads(body, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise RpcError(INVALID_PARAMS, f"the body is not JSON: {error}", {"field": "params"}) from error
+    if type(params) is not dict:
+        raise RpcError(INVALID_PARAMS, "the body must be a JSON object of parameters", {"field": "params"})
+    return params
+
+
+def _query(request: web.Request) -> dict[str, str]:
+    """Return the query's parameters. Raises `RpcError` for one that is there twice."""
+    for name in request.query:
+        if len(request.query.getall(name)) > 1:
+            raise RpcError(INVALID_PARAMS, f"the parameter {name!r:.80} is there twice", {"field": name})
+    return dict(request.query)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no value of JSON")
+
+
+def _body_too_large() -> RpcError:
+    return RpcError(TOO_LARGE, f"a body may take {MAX_BODY_BYTES} bytes; send less at once")
+
+
+def _http_error(request: web.Request, error: web.HTTPException) -> web.Response:
+    """Return what the router or the server refused as an error of the wire, under its own status."""
+    if error.status == 404:
+        what = RpcError(NOT_FOUND, f"there is nothing at {request.path!r:.200}; GET / names the paths")
+    elif error.status == 405:
+        allowed = error.headers.get("Allow", "another method")
+        what = RpcError(UNSUPPORTED, f"{request.method} isn't answered here; use {allowed}")
+    elif error.status == 413:
+        what = _body_too_large()
+    else:
+        what = RpcError(INVALID_PARAMS if error.status < 500 else INTERNAL, error.text or error.reason)
+    reply = _error_reply(what, error.status)
+    if "Allow" in error.headers:
+        reply.headers["Allow"] = error.headers["Allow"]
+    return reply
+
+
+def _error_reply(error: RpcError, status: int) -> web.Response:
+    return _reply(error.to_map(), status)
+
+
+def _reply(value: Any, status: int = 200) -> web.Response:
+    # The final line break is for people: a shell's prompt follows on a line of its own.
+    return web.Response(body=to_json(value) + b"\n", status=status, content_type="application/json")
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy with what JSON can't hold replaced; only made where something needs it."""
+    if isinstance(value, dict):
+        return {_base64(key) if type(key) is bytes else key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _base64(value: Any) -> str:
+    if type(value) is not bytes:
+        raise RpcError(INTERNAL, f"values of type {type(value).__name__} have no form in JSON")
+    return base64.b64encode(value).decode("ascii")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_base64)

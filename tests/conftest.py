@@ -1,0 +1,217 @@
+"""What several test files share: a daemon of one's own, and small projects. Real processes, real sockets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from foveal.ipc import paths
+from foveal.ipc.client import Client, ensure_daemon
+from foveal.ipc.errors import RpcError
+
+DEADLINE_S = 60.0
+"""Waits end long before; this is what a broken daemon costs a test."""
+
+
+@dataclass
+class DaemonProcess:
+    """A daemon with folders of its own. `environ` is what its clients and itself see."""
+
+    environ: dict[str, str]
+    home: Path
+
+    @property
+    def state(self) -> Path:
+        return Path(self.environ["FOVEAL_STATE_DIR"])
+
+    @property
+    def pid(self) -> int:
+        info = paths.read_daemon_info(str(self.state))
+        assert info is not None, "no daemon runs"
+        return info.pid
+
+    @property
+    def socket(self) -> str:
+        return paths.find_socket(None, self.environ).path
+
+    def client(self) -> Client:
+        """Connect, starting the daemon if none runs."""
+        return ensure_daemon(None, self.environ, DEADLINE_S)
+
+    def call(self, method: str, **params: Any) -> Any:
+        with self.client() as client:
+            return client.call(method, params, DEADLINE_S)
+
+    def error(self, method: str, **params: Any) -> RpcError:
+        """Call a method that must fail, and then one that must not: bad input harms nothing."""
+        with self.client() as client:
+            with pytest.raises(RpcError) as raised:
+                client.call(method, params, DEADLINE_S)
+            assert client.call("Ping", {}, DEADLINE_S)["pid"] == self.pid
+        return raised.value
+
+    @contextmanager
+    def subscribed(self, *topics: str) -> Iterator[Client]:
+        """Connect and subscribe; see `next_event`."""
+        with self.client() as client:
+            assert client.call("Subscribe", {"topics": list(topics)}, DEADLINE_S) == {"topics": list(topics)}
+            yield client
+
+    def open_ready(self, root: Path | str) -> Any:
+        """Open a project and wait until it is indexed, by its events."""
+        with self.client() as client:
+            client.call("Subscribe", {"topics": ["index.progress"]}, DEADLINE_S)
+            project = client.call("OpenProject", {"path": str(root)}, DEADLINE_S)
+            events = client.events(DEADLINE_S)
+            while project["state"] != "ready":
+                event = next(events)
+                if event["data"]["project"] == project["root"]:
+                    project = {**project, "state": event["data"]["state"]}
+        return self.call("Status", cwd=str(root))["projects"][0]
+
+    def log(self) -> str:
+        path = Path(paths.log_file(str(self.state)))
+        return path.read_text() if path.exists() else ""
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End the daemon if it runs and wait until it and its children are gone."""
+        info = paths.read_daemon_info(str(self.state))
+        if info is None or not psutil.pid_exists(info.pid):
+            return
+        process = psutil.Process(info.pid)
+        children = process.children(recursive=True)
+        process.send_signal(number)
+        _, alive = psutil.wait_procs([process, *children], timeout=DEADLINE_S)
+        for left in alive:
+            left.kill()
+        assert not alive, f"{alive} outlived the daemon's end"
+
+
+def next_event(client: Client, topic: str, **data: Any) -> Any:
+    """Wait for the next event of a topic whose data hold these values; the others are passed over."""
+    for event in client.events(DEADLINE_S):
+        if event["topic"] == topic and data.items() <= event["data"].items():
+            return event
+    raise AssertionError(f"the connection ended before an event {topic} with {data} came")
+
+
+@contextmanager
+def running_daemon(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[DaemonProcess]:
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    run = folder / "run"
+    run.mkdir(mode=0o700, exist_ok=True)
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("FOVEAL_", "XDG_", "GIT_", "PYTHONDONTWRITEBYTECODE")) or name == "FOVEAL_CI"
+    }
+    environ |= {
+        "HOME": str(home),
+        "XDG_RUNTIME_DIR": str(run),
+        "FOVEAL_STATE_DIR": str(folder / "state"),
+        "FOVEAL_CONFIG_DIR": str(folder / "config"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **(extra or {}),
+    }
+    daemon = DaemonProcess(environ, home)
+    try:
+        yield daemon
+    finally:
+        daemon.stop()
+
+
+@pytest.fixture
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon that the first client starts."""
+    with running_daemon(tmp_path_factory.mktemp("d")) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon for all tests of a file that leave it as they found it."""
+    with running_daemon(tmp_path_factory.mktemp("d")) as process:
+        yield process
+
+
+def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write files below a folder, by relative path."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content, encoding="utf-8")
+    return root
+
+
+def git(root: Path, *arguments: str) -> str:
+    """Run git in a folder, as nobody in particular."""
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    result = subprocess.run(
+        ["git", *identity, "-C", str(root), *arguments], capture_output=True, text=True, check=True
+    )
+    return result.stdout
+
+
+def need_tool(name: str) -> str:
+    """Return the path of a system tool; without it the test is skipped, or fails with FOVEAL_CI=1."""
+    found = shutil.which(name)
+    if found is None:
+        message = f"{name} isn't installed: install it, or run make test where it can be installed"
+        if os.environ.get("FOVEAL_CI") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    return found
+
+
+SMALL_PROJECT: dict[str, str | bytes] = {
+    "CLAUDE.md": "# House rules\n\nUse the repository's logger.\n",
+    "README.md": "# Shop\n\nSells things.\n\n## Setup\n\nRun it.\n",
+    "src/shop/__init__.py": "",
+    "src/shop/auth.py": (
+        '"""Log in and out."""\n\nfrom .sessions import Session, expire\nfrom . import missing_module\n\n\n'
+        'def login(user: str) -> Session:\n    """Open a session for a user."""\n    return Session(user)\n\n\n'
+        "def logout(session: Session) -> None:\n    expire(session)\n"
+    ),
+    "src/shop/sessions.py": (
+        '"""Sessions and how they end."""\n\nMAX_AGE = 3600\n\n\nclass Session:\n    """One visit of a user."""\n\n'
+        "    def __init__(self, user: str) -> None:\n        self.user = user\n\n"
+        '    def touch(self) -> None:\n        """Move the end of the session."""\n\n\n'
+        'def expire(session: Session) -> None:\n    """End a session now."""\n'
+    ),
+    "src/shop/cart.py": "from .auth import login\n\n\ndef checkout():\n    login('x')\n",
+    "web/app.ts": 'import { total } from "./money";\n\nexport function main(): number {\n  return total([1]);\n}\n',
+    "web/money.ts": "/** Add up prices. */\nexport function total(prices: number[]): number {\n  return 0;\n}\n",
+    "logo.png": b"\x89PNG\r\n\x1a\n\0\0\0",
+}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A small project of two languages in a git repository, with rules and an import that leads nowhere."""
+    root = write_files(tmp_path / "shop", SMALL_PROJECT)
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "first")
+    return root
+
+
+def start_python(code: str, environ: Mapping[str, str], *arguments: str) -> subprocess.Popen[str]:
+    """Start a Python process that runs some code."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], env=dict(environ), stdout=subprocess.PIPE, text=True
+    )

@@ -1,0 +1,331 @@
+"""The faces process: it serves a lent socket, loses no connection, and ends with pipe, signal or idleness."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession, ServerDisconnectedError, UnixConnector, web
+from foveal.dashboard.app import Faces
+from foveal.hooks.http import HttpFace
+from foveal.ipc.connection import Connection
+from foveal.ipc.listener import bind
+from foveal.ipc.server import Server
+
+HOST = "http://d"
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    """Give the path of a daemon's socket in a private folder; the HTTP socket lies beside it."""
+    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
+    yield f"{folder}/foveal.sock"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def listener(path: str) -> Iterator[socket.socket]:
+    """Give the HTTP socket as the daemon makes it."""
+    with bind(http_path(path)) as found:
+        found.listen(128)
+        yield found
+
+
+def http_path(path: str) -> str:
+    return path.replace("foveal.sock", "foveal-http.sock")
+
+
+@asynccontextmanager
+async def daemon(path: str) -> AsyncIterator[Server]:
+    """Run a daemon that echoes, or waits for ever."""
+
+    def handle(connection: Connection, method: str, params: dict[str, Any]) -> Any:
+        return asyncio.get_running_loop().create_future() if method == "Wait" else params
+
+    async with Server(handle, lambda error: None, lambda error, method: None) as server:
+        await server.start(bind(path))
+        yield server
+
+
+@asynccontextmanager
+async def running(faces: Faces) -> AsyncIterator[asyncio.Task[None]]:
+    """Run in this process; at the end nothing of it may be left."""
+    before = asyncio.all_tasks()
+    task = asyncio.create_task(faces.run())
+    try:
+        yield task
+    finally:
+        faces.stop()
+        async with asyncio.timeout(20):
+            await task
+    assert asyncio.all_tasks() <= before
+
+
+def browse(path: str) -> ClientSession:
+    return ClientSession(HOST, connector=UnixConnector(http_path(path), force_close=True, limit=0))
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Let the loop run until something becomes true."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - the condition is a property of loop and kernel
+            await asyncio.sleep(0)
+
+
+async def hello(request: web.Request) -> web.Response:
+    return web.Response(text="hello")
+
+
+def application(handler: Callable[[web.Request], Awaitable[web.StreamResponse]] = hello) -> web.Application:
+    found = web.Application()
+    found.router.add_get("/", handler)
+    return found
+
+
+async def test_it_serves_what_came_before_it(path: str, listener: socket.socket) -> None:
+    async with daemon(path), browse(path) as http:
+        early = [asyncio.ensure_future(http.post("/rpc/Echo", json={"n": n})) for n in range(20)]
+        await asyncio.sleep(0)
+        async with running(Faces(HttpFace(path).application(), listener)):
+            assert [await (await reply).json() for reply in early] == [{"n": n} for n in range(20)]
+
+
+async def test_no_connection_is_lost_between_many_rounds(path: str, listener: socket.socket) -> None:
+    rounds = 0
+    enough = False
+
+    async def serve() -> None:
+        nonlocal rounds
+        while not enough:
+            await Faces(application(), listener, idle_s=0.000_1).run()
+            rounds += 1
+
+    async def ask(http: ClientSession) -> None:
+        async with http.get("/") as reply:
+            assert (reply.status, await reply.text()) == (200, "hello")
+
+    async with asyncio.timeout(60), browse(path) as http:
+        serving = asyncio.create_task(serve())
+        asked = 0
+        while rounds < 30:
+            await asyncio.gather(*[ask(http) for _ in range(3)])
+            asked += 1
+            for _ in range(asked % 40):  # the next ones arrive at another moment of the idle time
+                await asyncio.sleep(0)
+        enough = True
+        await serving
+
+
+async def test_an_open_connection_keeps_it_alive(path: str, listener: socket.socket) -> None:
+    faces = Faces(application(), listener, idle_s=0.001)
+    reader, writer = await asyncio.open_unix_connection(http_path(path))
+    async with running(faces) as task:
+        for _ in range(3):
+            await asyncio.sleep(0.005)  # several times the idle time
+            writer.write(b"GET / HTTP/1.1\r\nHost: d\r\n\r\n")
+            assert (await reader.readuntil(b"hello")).startswith(b"HTTP/1.1 200 OK")
+        assert not task.done()
+        writer.close()
+        await writer.wait_closed()
+        async with asyncio.timeout(20):
+            await asyncio.shield(task)
+
+
+async def test_another_user_is_closed_unread(path: str, listener: socket.socket) -> None:
+    uids = iter([os.geteuid() + 1, None, os.geteuid()])
+
+    def peer_uid(peer: socket.socket) -> int:
+        uid = next(uids)
+        if uid is None:
+            raise OSError("not connected")
+        return uid
+
+    faces = Faces(application(), listener, peer_uid=peer_uid)
+    async with running(faces), browse(path) as http:
+        for _ in range(2):
+            reader, writer = await asyncio.open_unix_connection(http_path(path))
+            with contextlib.suppress(ConnectionError):
+                writer.write(b"GET / HTTP/1.1\r\nHost: d\r\n\r\n")
+                assert await reader.read() == b""
+            writer.close()
+        async with http.get("/") as reply:
+            assert reply.status == 200
+
+
+async def test_bytes_that_are_no_http_end_their_connection_only(path: str, listener: socket.socket) -> None:
+    async with running(Faces(application(), listener)), browse(path) as http:
+        for garbage in (
+            b"\x94\x00\x01\xa4Ping\x90" * 10,
+            b"GET\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost d\r\n\r\n",
+        ):
+            reader, writer = await asyncio.open_unix_connection(http_path(path))
+            writer.write(garbage)
+            if garbage.endswith(b"\n"):
+                assert (await reader.read()).split()[1] == b"400"
+            writer.close()
+        async with http.get("/") as reply:
+            assert reply.status == 200
+
+
+async def test_who_hangs_up_is_not_waited_for(path: str, listener: socket.socket) -> None:
+    cancelled = asyncio.Event()
+    started = asyncio.Event()
+
+    async def wait(request: web.Request) -> web.StreamResponse:
+        try:
+            started.set()
+            await asyncio.get_running_loop().create_future()
+        finally:
+            cancelled.set()
+        raise AssertionError
+
+    async with running(Faces(application(wait), listener)), asyncio.timeout(20):
+        async with browse(path) as http:
+            asking = asyncio.ensure_future(http.get("/"))
+            await started.wait()
+            asking.cancel()
+            await asyncio.wait([asking])
+        await cancelled.wait()
+
+
+async def test_a_stream_frees_its_connection_when_its_reader_hangs_up(
+    path: str, listener: socket.socket
+) -> None:
+    async with daemon(path) as server, running(Faces(HttpFace(path).application(), listener)):
+        async with browse(path) as http, http.get("/events?topics=a") as stream:
+            assert stream.status == 200
+            assert server.statistics().connections == 1
+        await eventually(lambda: server.statistics().connections == 0)
+
+
+async def test_a_running_request_may_end_and_a_late_one_is_left_in_the_queue(
+    path: str, listener: socket.socket
+) -> None:
+    started, gate = asyncio.Event(), asyncio.Event()
+
+    async def wait(request: web.Request) -> web.StreamResponse:
+        started.set()
+        await gate.wait()
+        return web.Response(text="done")
+
+    async with browse(path) as http:
+        faces = Faces(application(wait), listener)
+        serving = asyncio.create_task(faces.run())
+        first = asyncio.ensure_future(http.get("/"))
+        await started.wait()
+        faces.stop()
+        late = asyncio.ensure_future(http.get("/"))
+        await asyncio.sleep(0)
+        gate.set()
+        assert await (await first).text() == "done"
+        await serving
+        assert not late.done()
+        async with running(Faces(application(), listener)):
+            assert await (await late).text() == "hello"
+
+
+class Child:
+    """The real process with its pipe, started as the daemon starts it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, pipe: int) -> None:
+        self.process = process
+        self.pipe = pipe
+
+    def close_pipe(self) -> None:
+        if self.pipe >= 0:
+            os.close(self.pipe)
+        self.pipe = -1
+
+    async def end(self) -> tuple[int, str]:
+        async with asyncio.timeout(60):
+            _, output = await self.process.communicate()
+        assert self.process.returncode is not None
+        return self.process.returncode, output.decode()
+
+
+@asynccontextmanager
+async def child(path: str, listener: socket.socket, *options: str) -> AsyncIterator[Child]:
+    alive, ours = os.pipe()
+    arguments = (*options, str(listener.fileno()), str(alive), path)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-X", "dev", "-W", "error", "-m", "foveal.dashboard.app", *arguments),
+        pass_fds=(listener.fileno(), alive),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    os.close(alive)
+    found = Child(process, ours)
+    try:
+        yield found
+    finally:
+        found.close_pipe()
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+async def check_end(
+    path: str, listener: socket.socket, end: Callable[[Child, Server], Awaitable[None]]
+) -> int:
+    """End the process while a stream, a request and an idle connection are open; return the request's status.
+
+    It ends in good order, the stream too. A request that has no status was cut off: then it is 0.
+    """
+    async with daemon(path) as server, child(path, listener) as faces, browse(path) as http:
+        idle, writer = await asyncio.open_unix_connection(http_path(path))
+        async with http.get("/events?topics=a") as stream:
+            async with http.post("/rpc/Echo", json={"a": 1}) as reply:
+                assert await reply.json() == {"a": 1}
+            waiting = asyncio.ensure_future(http.post("/rpc/Wait"))
+            await eventually(lambda: server.statistics().in_flight == 1)
+            await end(faces, server)
+            assert (await stream.content.read()).strip(b":\n") == b""
+        assert await faces.end() == (0, "")
+        assert await idle.read() == b""
+        writer.close()
+        try:
+            return (await waiting).status
+        except ServerDisconnectedError:
+            return 0
+
+
+async def test_it_ends_with_the_daemon(path: str, listener: socket.socket) -> None:
+    async def end(faces: Child, server: Server) -> None:
+        faces.close_pipe()
+        await server.shutdown(0)
+
+    assert await check_end(path, listener, end) == 503  # the daemon's last answer still arrives
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_it_ends_on_a_signal(path: str, listener: socket.socket, number: signal.Signals) -> None:
+    async def end(faces: Child, server: Server) -> None:
+        faces.process.send_signal(number)
+
+    assert await check_end(path, listener, end) == 0
+
+
+async def test_it_ends_when_nobody_asks(path: str, listener: socket.socket) -> None:
+    async with daemon(path), child(path, listener, "--idle-s", "0.05") as faces, browse(path) as http:
+        async with http.get("/rpc/Ping") as reply:
+            assert reply.status == 200
+        assert await faces.end() == (0, "")
+
+
+async def test_descriptors_that_are_none(path: str) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "foveal.dashboard.app", "900", "901", path), stderr=asyncio.subprocess.PIPE
+    )
+    _, output = await process.communicate()
+    assert process.returncode == 1
+    assert b"Bad file descriptor" in output

@@ -1,0 +1,233 @@
+"""No answer is stale without saying so: writers at work, branch switches, folders that come and go, lost roots."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DEADLINE_S, DaemonProcess, git, write_files
+from foveal.ipc.client import Client
+
+WRITERS = 8
+ASKED = 100
+
+
+@contextmanager
+def writers(
+    work: Callable[[int, int], None], release: Callable[[], object] = lambda: None
+) -> Iterator[list[int]]:
+    """Run `work(writer, number)` in threads, with rising numbers; yields the last number that each finished.
+
+    `release` lets writers that wait go on, once they are to stop.
+    """
+    done = [0] * WRITERS
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def write(writer: int) -> None:
+        try:
+            while not stop.is_set():
+                work(writer, done[writer] + 1)
+                done[writer] += 1
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield done
+    finally:
+        stop.set()
+        release()
+        for thread in threads:
+            thread.join(DEADLINE_S)
+    assert not failures
+
+
+def stale_lines(context: str, pattern: str, least: list[int]) -> list[str]:
+    """Return which writers' numbers are missing from a context or below what they had finished before."""
+    found = {int(writer): int(number) for writer, number in re.findall(pattern, context)}
+    return [
+        f"writer {writer}: shown {found.get(writer)}, written {number}"
+        for writer, number in enumerate(least)
+        if found.get(writer, -1) < number
+    ]
+
+
+def said_so(reply: dict[str, Any]) -> bool:
+    return bool(reply["degraded"]) or reply["partial"]
+
+
+def test_no_shown_line_is_stale(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {f"w{n}.py": f"VALUE_{n}_OF_{0:09} = 1\n" for n in range(WRITERS)})
+    daemon.open_ready(root)
+
+    def write(writer: int, number: int) -> None:
+        # In place and of the same size: between two ticks of the clock no stat can tell them apart.
+        descriptor = os.open(root / f"w{writer}.py", os.O_WRONLY)
+        os.pwrite(descriptor, f"VALUE_{writer}_OF_{number:09} = 1\n".encode(), 0)
+        os.close(descriptor)
+
+    stale: list[str] = []
+    with daemon.client() as client, writers(write) as done:
+        for _ in range(ASKED):
+            least = list(done)
+            reply = ask(client, root, focus_paths=[f"w{n}.py" for n in range(WRITERS)])
+            stale += stale_lines(reply["context"], r"VALUE_(\d)_OF_(\d+)", least)
+    assert not stale
+
+
+def test_no_signature_of_a_dependency_is_stale(daemon: DaemonProcess, tmp_path: Path) -> None:
+    imports = "".join(f"import w{n}\n" for n in range(WRITERS))
+    root = write_files(tmp_path / "p", {f"w{n}.py": f"def f_{n}_of_0(): ...\n" for n in range(WRITERS)})
+    write_files(root, {"main.py": imports})
+    daemon.open_ready(root)
+
+    def write(writer: int, number: int) -> None:
+        aside = tmp_path / f"w{writer}.py"
+        aside.write_text(f"def f_{writer}_of_{number}(): ...\n")
+        aside.replace(root / f"w{writer}.py")
+
+    stale: list[str] = []
+    silent = 0
+    with daemon.client() as client, writers(write) as done:
+        for _ in range(ASKED):
+            least = list(done)
+            reply = ask(client, root, focus_paths=["main.py"])
+            if not said_so(reply):
+                silent += 1
+                stale += stale_lines(reply["context"], r"def f_(\d)_of_(\d+)", least)
+            else:
+                # A definition that could not be confirmed is left out, never shown as it was.
+                shown = re.findall(r"def f_(\d)_of_(\d+)", reply["context"])
+                stale += [str(pair) for pair in shown if int(pair[1]) < least[int(pair[0])]]
+    assert not stale
+    # With writers that never rest most answers are caught by one; once they do, the answer is whole.
+    with daemon.client() as client:
+        reply = ask(client, root, focus_paths=["main.py"])
+    assert not said_so(reply)
+    assert not stale_lines(reply["context"], r"def f_(\d)_of_(\d+)", done)
+
+
+def test_no_file_of_the_tree_is_missed(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {f"gen/w{n}_0.py": "x = 1\n" for n in range(WRITERS)})
+    daemon.open_ready(root)
+    allowed = threading.Semaphore(0)
+
+    def rename(writer: int, number: int) -> None:
+        allowed.acquire()
+        (root / f"gen/w{writer}_{number - 1}.py").rename(root / f"gen/w{writer}_{number}.py")
+
+    missed: list[str] = []
+    answered = 0
+    with daemon.client() as client, writers(rename, release=lambda: allowed.release(WRITERS)) as done:
+        for _ in range(ASKED):
+            # So many renames fall before and into the answer; a tree that never rests is a case of its own.
+            allowed.release(3 * WRITERS)
+            least = list(done)
+            reply = ask(client, root, focus_paths=["gen"], fresh="tree")
+            if not said_so(reply):
+                answered += 1
+                missed += stale_lines(reply["context"], r"`gen/w(\d)_(\d+)\.py`", least)
+    assert not missed
+    assert answered > ASKED / 2
+
+
+def test_a_tree_that_never_rests_is_not_said_to_be_whole(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {f"gen/w{n}_0.py": "x = 1\n" for n in range(WRITERS)})
+    daemon.open_ready(root)
+
+    def rename(writer: int, number: int) -> None:
+        (root / f"gen/w{writer}_{number - 1}.py").rename(root / f"gen/w{writer}_{number}.py")
+
+    missed: list[str] = []
+    with daemon.client() as client, writers(rename) as done:
+        for _ in range(ASKED // 4):
+            least = list(done)
+            reply = ask(client, root, focus_paths=["gen"], fresh="tree")
+            if not said_so(reply):
+                missed += stale_lines(reply["context"], r"`gen/w(\d)_(\d+)\.py`", least)
+    assert not missed
+
+
+def test_a_branch_switch_of_thousands_of_files_is_taken_in(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {f"d{n % 40}/f{n}.py": f"def old_{n}(): ...\n" for n in range(2_000)})
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "old")
+    git(root, "checkout", "-q", "-b", "other")
+    shutil.rmtree(root / "d0")
+    write_files(root, {f"d{n % 40}/f{n}.py": f"def new_{n}(): ...\n" for n in range(2_000) if n % 40})
+    write_files(root, {"e/fresh.py": "def fresh(): ...\n"})
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "new")
+    git(root, "checkout", "-q", "main")
+    daemon.open_ready(root)
+    git(root, "checkout", "-q", "other")
+    with daemon.client() as client:
+        reply = ask(client, root, focus_paths=["d1/f1.py", "e/fresh.py", "d0/f0.py"], fresh="tree")
+        assert "def new_1()" in reply["context"]
+        assert "def fresh()" in reply["context"]
+        assert any("d0/f0.py" in gap for gap in reply["gaps"])
+    status = daemon.open_ready(root)
+    assert status["files"] == 1_951
+    assert status["symbols"] == 1_951
+
+
+@pytest.mark.parametrize("fresh", ["shown", "tree"])
+def test_folders_made_at_once_are_found_whole(daemon: DaemonProcess, tmp_path: Path, fresh: str) -> None:
+    root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
+    daemon.open_ready(root)
+    write_files(root, {f"n{n}/deep/er/f{n}.py": "y = 2\n" for n in range(300)})
+    with daemon.client() as client:
+        client.call("Subscribe", {"topics": ["project.changed"]}, DEADLINE_S)
+        if fresh == "tree":
+            ask(client, root, fresh="tree")
+        else:
+            events = client.events(DEADLINE_S)
+            while files_of(client, root) < 301:  # by the watcher alone
+                next(events)
+        assert files_of(client, root) == 301
+
+
+def test_a_root_that_goes_and_comes_back(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
+    environ_config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
+    write_files(environ_config, {"config.toml": "[scan]\npoll_interval_ms = 100\n"})
+    daemon.open_ready(root)
+    with daemon.client() as client:
+        client.call("Subscribe", {"topics": ["index.progress"]}, DEADLINE_S)
+        events = client.events(DEADLINE_S)
+        shutil.move(root, tmp_path / "away")
+        reply = ask(client, root, focus_paths=["a.py"], fresh="tree")
+        assert reply["degraded"]
+        wait_state(events, "degraded")
+        write_files(tmp_path / "away", {"b.py": "z = 3\n"})
+        shutil.move(tmp_path / "away", root)
+        wait_state(events, "ready")
+        reply = ask(client, root, focus_paths=["b.py"], fresh="tree")
+        assert "z = 3" in reply["context"]
+        assert not reply["degraded"]
+
+
+def ask(client: Client, root: Path, **params: Any) -> dict[str, Any]:
+    reply: dict[str, Any] = client.call("GetContext", {"cwd": str(root), **params}, DEADLINE_S)
+    return reply
+
+
+def files_of(client: Client, root: Path) -> int:
+    return int(client.call("Status", {"cwd": str(root)}, DEADLINE_S)["projects"][0]["files"])
+
+
+def wait_state(events: Iterator[dict[str, Any]], state: str) -> None:
+    while next(events)["data"]["state"] != state:
+        pass

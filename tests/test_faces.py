@@ -1,0 +1,216 @@
+"""The daemon starts the faces process on the first connection, again after it ended, and ends it too."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import logging
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psutil
+import pytest
+import uvloop
+from aiohttp import ClientSession, UnixConnector
+from foveal.daemon.faces import FacesStarter
+from foveal.ipc.connection import Connection
+from foveal.ipc.errors import RpcError
+from foveal.ipc.listener import bind
+from foveal.ipc.paths import http_socket
+from foveal.ipc.server import Server
+
+LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+
+FACES = (sys.executable, "-m", "foveal.dashboard.app")
+
+
+def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run an async test once on each loop."""
+
+    def run(loop: str, **fixtures: Any) -> None:
+        with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+            runner.run(test(**fixtures))
+
+    signature = inspect.signature(test)
+    parameter = inspect.Parameter("loop", inspect.Parameter.KEYWORD_ONLY)
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined] # pytest reads it
+    marked: Callable[..., None] = pytest.mark.parametrize("loop", LOOPS)(run)
+    return marked
+
+
+class Log(logging.Handler):
+    """What was logged, and a way to wait for it; used from the loop only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._arrived = asyncio.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+        self._arrived.set()
+
+    def count(self, text: str) -> int:
+        return sum(text in line for line in self.lines)
+
+    async def until(self, text: str, count: int = 1) -> None:
+        async with asyncio.timeout(60):
+            while self.count(text) < count:
+                self._arrived.clear()
+                await self._arrived.wait()
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    """Give the path of a daemon's socket in a private folder; the HTTP socket lies beside it."""
+    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
+    yield f"{folder}/foveal.sock"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def curl() -> str:
+    """Give curl's path."""
+    found = shutil.which("curl")
+    if found is None:
+        (pytest.fail if os.environ.get("FOVEAL_CI") == "1" else pytest.skip)("curl is not installed")
+    return found
+
+
+@asynccontextmanager
+async def daemon(path: str) -> AsyncIterator[Server]:
+    """Run a daemon that answers Ping."""
+
+    def handle(connection: Connection, method: str, params: dict[str, Any]) -> Any:
+        if method == "Ping":
+            return {"pid": os.getpid(), "params": params}
+        raise RpcError("unknown_method", f"there is no method {method!r}")
+
+    async with Server(handle, lambda error: None, lambda error, method: None) as server:
+        await server.start(bind(path))
+        yield server
+
+
+@asynccontextmanager
+async def starting(path: str, argv: tuple[str, ...] = FACES, **options: Any) -> AsyncIterator[Log]:
+    """Run the starter on a new HTTP socket; at the end no process may be left."""
+    log = Log()
+    logger = logging.getLogger("foveal.daemon.faces")
+    logger.addHandler(log)
+    logger.setLevel(logging.INFO)
+    with bind(http_socket(path)) as listener:
+        listener.listen(128)
+        task = asyncio.create_task(FacesStarter(listener, path, argv, **options).run())
+        try:
+            yield log
+        finally:
+            task.cancel()
+            async with asyncio.timeout(60):
+                await asyncio.wait([task])
+            logger.removeHandler(log)
+            logger.setLevel(logging.NOTSET)
+    assert task.cancelled()
+    assert psutil.Process().children() == []
+
+
+async def ask(path: str) -> Any:
+    connector = UnixConnector(http_socket(path), force_close=True)
+    async with (
+        asyncio.timeout(60),
+        ClientSession("http://d", connector=connector) as http,
+        http.get("/rpc/Ping?a=b") as reply,
+    ):
+        assert reply.status == 200
+        return await reply.json()
+
+
+def knock(path: str) -> None:
+    """Connect and go away: somebody who didn't wait."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(http_socket(path))
+
+
+@on_both_loops
+async def test_the_first_connection_starts_it_once(path: str) -> None:
+    async with daemon(path), starting(path) as log:
+        assert log.lines == []
+        replies = await asyncio.gather(*[ask(path) for _ in range(10)])
+        assert replies == [{"pid": os.getpid(), "params": {"a": "b"}}] * 10
+        assert log.count("starts (pid") == 1
+        assert len(log.lines) == 1
+
+
+@on_both_loops
+async def test_it_starts_again_after_it_was_idle(path: str) -> None:
+    async with daemon(path), starting(path, (*FACES, "--idle-s", "0.05")) as log:
+        for rounds in (1, 2):
+            assert (await ask(path))["pid"] == os.getpid()
+            await log.until("has ended", rounds)
+        assert log.count("starts (pid") == 2
+        assert len(log.lines) == 4
+
+
+@on_both_loops
+async def test_curl_calls_methods(path: str, curl: str) -> None:
+    async def run(*arguments: str) -> tuple[int, Any]:
+        process = await asyncio.create_subprocess_exec(
+            *(curl, "-sS", "--max-time", "60", "--unix-socket", http_socket(path)),
+            *("-w", "%{http_code}", *arguments),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        output, _ = await process.communicate()
+        body, _, status = output.decode().rpartition("\n")
+        return int(status), json.loads(body)
+
+    async with daemon(path), starting(path):
+        expected = {"pid": os.getpid(), "params": {"cwd": "/é"}}
+        assert await run("-d", '{"cwd": "/é"}', "http://d/rpc/Ping") == (200, expected)
+        assert await run("-X", "POST", "http://localhost/rpc/Ping") == (200, expected | {"params": {}})
+        assert await run("http://localhost/rpc/Ping?cwd=/%C3%A9") == (200, expected)
+        status, error = await run("-d", "{}", "http://d/rpc/Nonsense")
+        assert (status, error["code"]) == (404, "unknown_method")
+        status, error = await run("-d", "@" + __file__, "http://d/rpc/Ping")
+        assert (status, error["code"]) == (400, "invalid_params")
+
+
+@on_both_loops
+async def test_a_process_that_fails_is_logged_and_started_again(path: str) -> None:
+    marker = f"{os.path.dirname(path)}/failed"
+    script = f"""
+        if [ -e {marker} ]; then exec "$@"; fi
+        touch {marker}; echo "no luck today" >&2; exit 3
+    """
+    argv = ("/bin/sh", "-c", script, "sh", *FACES)
+    async with daemon(path), starting(path, argv, restart_pause_s=0) as log:
+        assert (await ask(path))["pid"] == os.getpid()
+        assert log.count("says: no luck today") == 1
+        assert log.count("ended with code 3") == 1
+        assert log.count("starts (pid") == 2
+
+
+@on_both_loops
+async def test_a_process_that_cannot_be_started_harms_nothing(path: str) -> None:
+    async with daemon(path), starting(path, (f"{path}/missing",), restart_pause_s=0) as log:
+        knock(path)
+        await log.until("can't be started", 3)
+        assert log.count("starts (pid") == 0
+
+
+@on_both_loops
+async def test_a_process_that_says_much_and_does_not_end_is_killed(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foveal.daemon.faces.STOP_S", 0.2)
+    argv = ("/bin/sh", "-c", "trap '' TERM; while :; do echo much; done >&2", "sh")
+    async with daemon(path), starting(path, argv) as log:
+        knock(path)
+        await log.until("says: much", 20)
