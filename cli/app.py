@@ -1,0 +1,162 @@
+"""Owns the command line as a whole: which commands there are, their help, and how a run ends."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from .. import __version__
+from . import terminal
+from .command import Command, Settings, socket_option, write_examples
+from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
+
+SECTIONS = {
+    "Context": {"context": "context", "node": "nodes"},
+    "Projects": {
+        "open": "projects",
+        "close": "projects",
+        "projects": "projects",
+        "reindex": "projects",
+        "watch": "watch",
+    },
+    "Scopes": {"scopes": "scopes", "expand": "scopes", "contract": "scopes", "release": "scopes"},
+    "Decisions": {"decide": "decisions", "decisions": "decisions"},
+    "Daemon": {
+        "up": "daemon_commands",
+        "down": "daemon_commands",
+        "restart": "daemon_commands",
+        "status": "status",
+        "logs": "logs",
+        "doctor": "daemon_commands",
+    },
+}
+"""The commands as the help shows them, each with its module, which is imported when the command is used."""
+
+EXAMPLES = (
+    'foveal context "how do sessions expire?" --focus src/auth.py',
+    "foveal up .                 # start the daemon, wait until this project is indexed",
+    'foveal decide "tokens expire after an hour" --file src/auth.py',
+    "foveal status               # what the daemon is doing",
+    "foveal doctor               # what is wrong, and what to run",
+)
+
+MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
+
+
+class App(click.Group):
+    """The group of all commands; imports one when it is called, and turns every end into an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands in the order of the help."""
+        return list(MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        module = MODULES.get(cmd_name)
+        if module is None:
+            return None
+        command = getattr(import_module(f".{module}", __package__), f"{cmd_name}_command")
+        assert isinstance(command, Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant. Raises `UsageError` with the nearest name for an unknown one."""
+        if args and args[0] not in MODULES and not args[0].startswith("-"):
+            raise UnknownCommand(args[0], ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in sections."""
+        for title, names in SECTIONS.items():
+            rows = []
+            for name in names:
+                command = self.get_command(ctx, name)
+                assert command is not None
+                rows.append((name, command.get_short_help_str(limit=70)))
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(formatter, EXAMPLES)
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        """Run the command line and exit: 0 when all went well, 1 when it failed, 2 for wrong usage."""
+        terminal.prepare_streams()
+        extra["standalone_mode"] = False
+        try:
+            code = _run(lambda: super(App, self).main(*args, **extra))
+            terminal.flush()
+        except OutputClosed:
+            terminal.drop_output()
+            code = OUTPUT_CLOSED
+        except OutputFailed as error:
+            terminal.drop_output()
+            terminal.show_error(str(error))
+            code = FAILED
+        sys.exit(code)
+
+
+class UnknownCommand(click.UsageError):
+    """There is no command of that name."""
+
+    def __init__(self, name: str, context: click.Context) -> None:
+        super().__init__(f"there is no command {name!r}", context)
+        self.name = name
+
+
+def _run(work: Any) -> int:
+    try:
+        result = work()
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except CliError as error:
+        terminal.show_error(error.message, error.hint)
+        return error.exit_code
+    except click.UsageError as error:
+        terminal.show_error(_usage_message(error), _usage_hint(error))
+        return USAGE
+    except click.ClickException as error:
+        terminal.show_error(error.format_message())
+        return error.exit_code
+    return result if isinstance(result, int) else OK
+
+
+def _usage_message(error: click.UsageError) -> str:
+    message = error.format_message().rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _usage_hint(error: click.UsageError) -> str:
+    if isinstance(error, UnknownCommand):
+        import difflib
+
+        near = difflib.get_close_matches(error.name, MODULES, 1)
+        return f"did you mean foveal {near[0]}?" if near else "foveal --help lists the commands"
+    command = error.ctx.command if error.ctx else None
+    if isinstance(command, Command) and command.argument_hint and "unexpected extra" in error.message:
+        return command.argument_hint
+    return f"{error.ctx.command_path if error.ctx else 'foveal'} --help"
+
+
+@click.group(
+    cls=App,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    params=[socket_option()],
+    invoke_without_command=True,
+)
+@click.version_option(__version__, "-V", "--version", message="foveal %(version)s")
+@click.pass_context
+def foveal(context: click.Context) -> None:
+    """Give coding agents the right context: sharp where they work, wide everywhere else.
+
+    A daemon is started when it is needed. It watches the projects that it was asked about.
+    """
+    context.ensure_object(Settings)
+    if context.invoked_subcommand is None:
+        terminal.say(context.get_help())

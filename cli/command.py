@@ -1,0 +1,141 @@
+"""Owns what all commands share: the class with its --socket option, the settings, the common options."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import click
+
+from . import terminal
+from .errors import CliError, explain
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Settings:
+    """What was given before the command: the socket the user named, and the environment, read once."""
+
+    socket: str | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @property
+    def named_socket(self) -> str | None:
+        """The socket that the user named by option or variable, absolute; None where the default applies."""
+        named = self.socket or self.environ.get("FOVEAL_SOCKET")
+        return os.path.abspath(named) if named else None
+
+
+class Command(click.Command):
+    """A command that takes --socket behind its name too, and whose foreseeable errors are `CliError`.
+
+    `examples` are shown below the help, `argument_hint` when there were too many arguments.
+    """
+
+    def __init__(
+        self, *args: Any, examples: Sequence[str] = (), argument_hint: str = "", **extra: Any
+    ) -> None:
+        super().__init__(*args, **extra)
+        self.examples = examples
+        self.argument_hint = argument_hint
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own parameters, then --socket and --help."""
+        own = super().get_params(ctx)
+        help_option = self.get_help_option(ctx)
+        return [
+            *(one for one in own if one is not help_option),
+            socket_option(),
+            *filter(None, [help_option]),
+        ]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(formatter, self.examples)
+        super().format_epilog(ctx, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; errors that a person can do something about become `CliError`."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt as error:  # click would end the line in pipes and logs too
+            if terminal.is_terminal(sys.stderr):
+                terminal.end_line()
+            raise click.Abort from error
+        except Exception as error:
+            explained = explain(error)
+            if explained is None:
+                raise
+            raise explained from error
+
+
+def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
+    """Write command lines as a section of a help, each on a line of its own."""
+    if examples:
+        with formatter.section("Examples"):
+            for example in examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+
+def socket_option() -> click.Option:
+    """Return the option that names the daemon's socket."""
+    return click.Option(
+        ["--socket"],
+        metavar="PATH",
+        expose_value=False,
+        callback=_remember_socket,
+        help="The daemon's socket. A daemon is started by itself only where none is given.",
+    )
+
+
+def settings_of(context: click.Context) -> Settings:
+    """Return the settings of this run."""
+    return context.ensure_object(Settings)
+
+
+def json_option(command: F) -> F:
+    """Add --json, given to the function as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(command)
+
+
+def cwd_option(command: F) -> F:
+    """Add --cwd, given to the function as `cwd`: absolute, or None for the current folder."""
+    return click.option(
+        "--cwd", metavar="DIR", callback=_absolute_folder, help="A folder of the project [default: this one]."
+    )(command)
+
+
+def current_folder() -> str:
+    """Return the current folder. Raises `CliError` where it is gone."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise CliError("the current folder doesn't exist any more", "cd into one that does") from error
+
+
+def absolute(path: str) -> str:
+    """Return a path seen from the current folder; symlinks and `..` are the daemon's to resolve."""
+    return path if os.path.isabs(path) else os.path.join(current_folder(), path)
+
+
+def _absolute_folder(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    folder = absolute(value)
+    if not os.path.isdir(folder):
+        raise click.BadParameter(f"{value} is not a folder", context, option)
+    return folder
+
+
+def _remember_socket(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is None:
+        return
+    if not value:
+        raise click.BadParameter("the path is empty", context, option)
+    settings_of(context).socket = value

@@ -1,0 +1,40 @@
+"""Owns how a command reaches the daemon: with or without starting one."""
+
+from __future__ import annotations
+
+from ..ipc.client import Client, ensure_daemon
+from ..ipc.paths import find_socket
+from .command import Settings
+from .errors import CliError
+
+START_TIMEOUT_S = 20.0
+"""A start takes from 0.3 s to seconds on a machine that is busy or has cold disks."""
+
+CALL_TIMEOUT_S = 60.0
+"""Any answer that isn't there after a minute won't come: the slowest ones have deadlines of seconds."""
+
+
+def connect(settings: Settings) -> Client:
+    """Connect to the daemon, starting one if none runs and no socket was named."""
+    return ensure_daemon(settings.socket, settings.environ, START_TIMEOUT_S)
+
+
+def connect_running(settings: Settings) -> Client:
+    """Connect to a daemon that runs. Raises `CliError` where none does."""
+    client = try_connect(settings)
+    if client is None:
+        place = f" on {settings.named_socket}" if settings.named_socket else ""
+        option = f" --socket {settings.named_socket}" if settings.socket else ""
+        raise CliError(f"no daemon runs{place}", f"foveal up{option}")
+    return client
+
+
+def try_connect(settings: Settings) -> Client | None:
+    """Connect to a daemon that runs; None where none does. Raises `CliError` for one that doesn't accept."""
+    path = find_socket(settings.socket, settings.environ).path
+    try:
+        return Client.connect(path)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return None
+    except TimeoutError as error:
+        raise CliError(f"the daemon at {path} accepts no connections", "foveal restart") from error

@@ -1,0 +1,181 @@
+"""Owns the commands on the daemon's life, and doctor; the only ones that may import the daemon, lazily."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from .. import __version__
+from ..ipc.listener import SocketInUse
+from ..ipc.paths import PathError, config_file, config_folder
+from . import terminal
+from .command import Command, Settings, absolute, json_option, settings_of
+from .errors import FAILED, CliError
+from .life import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
+
+if TYPE_CHECKING:
+    from .doctor import Check
+
+
+@click.command("up", cls=Command, short_help="Start the daemon, and index a project.")
+@click.option("--foreground", is_flag=True, help="Run the daemon in this process until Ctrl-C or SIGTERM.")
+@click.argument("project", required=False)
+@click.pass_context
+def up_command(context: click.Context, foreground: bool, project: str | None) -> None:
+    """Start the daemon, and with PROJECT index it and wait until that is done.
+
+    In the foreground it logs to the terminal; where the output is no terminal, to the log file.
+    """
+    settings = settings_of(context)
+    if foreground:
+        if project is not None:
+            raise click.UsageError("--foreground runs the daemon and opens no PROJECT", context)
+        _run_here(settings)
+        return
+    daemon = find_daemon(settings)
+    if daemon is None:
+        daemon = start_daemon(settings)
+        terminal.say(f"started foveal {daemon.version} (pid {daemon.pid}) on {terminal.clean(daemon.socket)}")
+    else:
+        place = terminal.clean(daemon.socket)
+        terminal.say(f"foveal {daemon.version} runs already (pid {daemon.pid}) on {place}")
+        if daemon.version != __version__:
+            terminal.warn(f"this program is foveal {__version__}; change over with: foveal restart")
+    terminal.flush()
+    with daemon.client as client:
+        if project is not None:
+            from .progress import open_and_wait
+
+            terminal.say(open_and_wait(client, absolute(project)))
+
+
+@click.command("down", cls=Command, short_help="Stop the daemon.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=STOP_TIMEOUT_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="When a daemon that was asked to stop gets SIGTERM.",
+)
+@click.pass_context
+def down_command(context: click.Context, timeout: float) -> None:
+    """Stop the daemon and wait for its end."""
+    pid = stop_daemon(settings_of(context), timeout)
+    terminal.say("no daemon runs" if pid is None else f"stopped the daemon{f' (pid {pid})' if pid else ''}")
+
+
+@click.command("restart", cls=Command, short_help="Stop the daemon and start it again.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=STOP_TIMEOUT_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="When a daemon that was asked to stop gets SIGTERM.",
+)
+@click.pass_context
+def restart_command(context: click.Context, timeout: float) -> None:
+    """Stop the daemon if it runs, and start it on the same socket."""
+    from ..ipc.paths import find_socket
+
+    settings = settings_of(context)
+    place = find_socket(settings.socket, settings.environ).path
+    pid = stop_daemon(settings, timeout)
+    if pid:
+        terminal.say(f"stopped the daemon (pid {pid})")
+        terminal.flush()
+    daemon = start_daemon(settings, None if pid is None else place)
+    daemon.client.close()
+    terminal.say(f"started foveal {daemon.version} (pid {daemon.pid}) on {terminal.clean(daemon.socket)}")
+
+
+@click.command("doctor", cls=Command, short_help="Say what is wrong, and what to run.")
+@json_option
+@click.pass_context
+def doctor_command(context: click.Context, as_json: bool) -> None:
+    """Say what is wrong with this installation, and what to run.
+
+    Exits with 1 if something is wrong (✗); a warning (!) is nothing that keeps foveal from working.
+    """
+    from . import doctor
+
+    settings = settings_of(context)
+    checks = [*doctor.checks(settings, _check_state_version), *_check_config(settings)]
+    wrong = sum(check.level == "wrong" for check in checks)
+    if as_json:
+        terminal.say_json({"ok": not wrong, "checks": [doctor.to_map(check) for check in checks]})
+    else:
+        for check in checks:
+            terminal.say(doctor.to_text(check))
+        warnings = sum(check.level == "warning" for check in checks)
+        terminal.say(
+            f"{terminal.count(wrong, 'problem')}, {terminal.count(warnings, 'warning')}"
+            if wrong or warnings
+            else "everything is fine"
+        )
+    if wrong:
+        context.exit(FAILED)
+
+
+def _run_here(settings: Settings) -> None:
+    """Run the daemon in this process. Raises `CliError` if it can't start."""
+    from ..daemon.errors import FovealError
+    from ..daemon.server import prepare, serve
+
+    try:
+        serve(prepare(settings.socket, settings.environ, log_to_file=not terminal.is_terminal(sys.stdout)))
+    except (FovealError, PathError, SocketInUse) as error:
+        raise CliError(str(error)) from error
+
+
+def _check_state_version(state: str) -> Check:
+    """Whether this program understands the state folder; called only for one that has a version mark."""
+    from ..daemon.errors import StateError
+    from ..daemon.state import check_version
+    from ..daemon.system import System
+    from .doctor import Check
+
+    try:
+        check_version(state, System())
+    except StateError as error:
+        return Check("state version", "wrong", str(error))
+    return Check("state version", "ok", "the state folder's version is known")
+
+
+def _check_config(settings: Settings) -> Iterator[Check]:
+    """Read the user's configuration and that of the projects which are open, or of the current folder."""
+    from ..daemon.config import UserConfig
+    from ..daemon.config_file import load_project_config, load_user_config
+    from ..daemon.errors import ConfigError
+    from ..daemon.system import System
+    from .doctor import Check, open_projects
+
+    system = System()
+    user = UserConfig()
+    path = config_file(config_folder(settings.environ))
+    try:
+        loaded = load_user_config(path, system)
+        user = loaded.config
+        yield from _config_warnings(loaded.warnings)
+        what = (
+            f"{terminal.short_path(path)} is valid" if loaded.stamp else "no config.toml: the defaults apply"
+        )
+        yield Check("config", "ok", what)
+    except ConfigError as error:
+        yield Check("config", "wrong", str(error), "mend the file; docs/configuration.md lists the keys")
+    for root in open_projects(settings):
+        try:
+            yield from _config_warnings(load_project_config(root, user, system).warnings)
+        except ConfigError as error:
+            yield Check("config", "wrong", str(error), "mend the file; docs/configuration.md lists the keys")
+
+
+def _config_warnings(warnings: tuple[str, ...]) -> Iterator[Check]:
+    from .doctor import Check
+
+    for warning in warnings:
+        yield Check("config", "warning", warning)

@@ -1,0 +1,69 @@
+"""Owns what goes wrong on the command line: the error with its hint and exit code, and which one it is."""
+
+from __future__ import annotations
+
+import errno
+
+import click
+
+from ..ipc.errors import INTERNAL, TIMEOUT, UNKNOWN_METHOD, UNSUPPORTED, DaemonUnavailable, RpcError
+from ..ipc.paths import PathError
+from ..ipc.protocol import ProtocolError
+
+OK = 0
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+"""128 + SIGINT, as shells say it."""
+OUTPUT_CLOSED = 141
+"""128 + SIGPIPE: whoever read our output has gone."""
+
+
+class CliError(click.ClickException):
+    """A failure that a person can understand: what is wrong, and with `hint` what to run next."""
+
+    exit_code = FAILED
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class OutputClosed(Exception):
+    """Nobody reads the standard output any more; not an error of ours."""
+
+
+class OutputFailed(Exception):
+    """The standard output can't be written: a full disk, most likely. `str()` is fit for a person."""
+
+
+def explain(error: Exception) -> CliError | None:
+    """Return what to tell a person about a foreseeable error; None for one that is a bug."""
+    if isinstance(error, RpcError):
+        return CliError(error.message, _RPC_HINTS.get(error.code, ""))
+    if isinstance(error, DaemonUnavailable | PathError):
+        return CliError(str(error))
+    if isinstance(error, ProtocolError):
+        return CliError(f"what answers on the socket is no foveal daemon: {error}", "foveal doctor")
+    if isinstance(error, ConnectionRefusedError | FileNotFoundError) and error.filename is None:
+        return CliError("no daemon answers", "foveal up")
+    if isinstance(error, ConnectionError):
+        return CliError("the daemon closed the connection", "foveal logs")
+    if isinstance(error, OSError):
+        return _explain_system(error)
+    return None
+
+
+def _explain_system(error: OSError) -> CliError:
+    place = f"{error.filename}: " if error.filename else ""
+    hint = "free some space on the disk" if error.errno in {errno.ENOSPC, errno.EDQUOT} else ""
+    return CliError(f"{place}{error.strerror or error}", hint)
+
+
+_RPC_HINTS = {
+    INTERNAL: "foveal logs",
+    TIMEOUT: "foveal status shows what the daemon is doing; foveal logs what it did",
+    UNKNOWN_METHOD: "the daemon may be older than this program: foveal restart",
+    UNSUPPORTED: "the daemon may be older than this program: foveal restart",
+}
+"""What to run where the daemon's message, which says what to do about the request, can't know it."""

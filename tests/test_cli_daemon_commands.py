@@ -1,0 +1,282 @@
+"""The daemon's life as a user drives it: up, down, restart, foreground, and after crashes of every kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner, Result
+from foveal import __version__
+from foveal.cli import life
+from foveal.cli.app import foveal
+from foveal.ipc.paths import DaemonInfo, daemon_file, lock_file, write_daemon_info
+
+from tests.conftest import DaemonProcess, write_files
+
+TIMEOUT_S = 90
+
+
+def run(daemon: DaemonProcess, *arguments: str) -> tuple[int, str, str]:
+    """Run the program as a user would; returns its exit code, output and errors."""
+    done = subprocess.run(
+        [sys.executable, "-m", "foveal", *arguments],
+        check=False,
+        env=daemon.environ,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def run_here(daemon: DaemonProcess, *arguments: str) -> Result:
+    """Run a command in this process, where a test can shorten its patience."""
+    return CliRunner(env={**daemon.environ, "NO_COLOR": "1"}).invoke(foveal, arguments)
+
+
+def kill(daemon: DaemonProcess) -> int:
+    """Kill the daemon so that it can't clean up; returns its pid."""
+    pid = daemon.pid
+    daemon.stop(signal.SIGKILL)
+    return pid
+
+
+def test_up_says_whether_it_started_one(daemon: DaemonProcess) -> None:
+    code, output, errors = run(daemon, "up")
+    place = f"(pid {daemon.pid}) on {daemon.socket}\n"
+    assert (code, output, errors) == (0, f"started foveal {__version__} {place}", "")
+    assert run(daemon, "up") == (0, f"foveal {__version__} runs already {place}", "")
+
+
+def test_up_with_a_project_waits_until_it_is_indexed(daemon: DaemonProcess, shop: Path) -> None:
+    code, output, errors = run(daemon, "up", str(shop))
+    assert (code, errors) == (0, "")
+    ready = output.splitlines()[1]
+    assert re.fullmatch(rf"ready: {re.escape(str(shop))} \(9 files, \d+ symbols\) in \d+\.\d s", ready)
+    [project] = daemon.call("Status")["projects"]
+    assert project["state"] == "ready"
+
+
+def test_up_with_a_project_that_is_none(daemon: DaemonProcess, tmp_path: Path) -> None:
+    code, output, errors = run(daemon, "up", str(tmp_path / "none"))
+    assert code == 1
+    assert output.startswith("started ")
+    assert errors == f"error: {tmp_path}/none doesn't exist\n"
+
+
+def test_a_terminal_sees_a_progress_bar(daemon: DaemonProcess, shop: Path) -> None:
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "foveal", "up", str(shop)],
+        env=daemon.environ | {"TERM": "xterm", "COLUMNS": "100"},
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while data := os.read(ours, 65536):
+            seen += data
+    except OSError:  # how Linux ends a terminal whose other side is closed
+        pass
+    os.close(ours)
+    assert child.wait(TIMEOUT_S) == 0
+    assert b"scanning" in seen
+    assert b"ready: " in seen
+    assert seen.rstrip().endswith(b" s")
+
+
+def test_down_waits_for_the_end(daemon: DaemonProcess) -> None:
+    run(daemon, "up")
+    pid, place = daemon.pid, daemon.socket
+    assert run(daemon, "down") == (0, f"stopped the daemon (pid {pid})\n", "")
+    assert not psutil.pid_exists(pid)
+    assert not os.path.lexists(place)
+    assert not os.path.exists(daemon_file(str(daemon.state)))
+    assert run(daemon, "down") == (0, "no daemon runs\n", "")
+
+
+def test_restart_keeps_the_socket(daemon: DaemonProcess, tmp_path: Path) -> None:
+    place = os.path.join(daemon.environ["XDG_RUNTIME_DIR"], "own.sock")
+    code, output, _ = run(daemon, "up", "--socket", place)
+    old = daemon.pid
+    assert (code, output) == (0, f"started foveal {__version__} (pid {old}) on {place}\n")
+    code, output, errors = run(daemon, "restart")
+    new = daemon.pid
+    assert new != old
+    assert (code, errors) == (0, "")
+    assert output == f"stopped the daemon (pid {old})\nstarted foveal {__version__} (pid {new}) on {place}\n"
+    assert run(daemon, "--socket", place, "down") == (0, f"stopped the daemon (pid {new})\n", "")
+
+
+def test_restart_starts_one_where_none_runs(daemon: DaemonProcess) -> None:
+    code, output, errors = run(daemon, "restart")
+    expected = f"started foveal {__version__} (pid {daemon.pid}) on {daemon.socket}\n"
+    assert (code, output, errors) == (0, expected, "")
+
+
+def test_a_second_daemon_is_refused(daemon: DaemonProcess) -> None:
+    run(daemon, "up")
+    code, output, errors = run(daemon, "up", "--foreground")
+    assert (code, output) == (1, "")
+    assert f"(pid {daemon.pid}) already serves this state folder" in errors
+    assert errors.startswith("error: ")
+    other = os.path.join(daemon.environ["XDG_RUNTIME_DIR"], "other.sock")
+    code, output, errors = run(daemon, "up", "--socket", other)
+    assert (code, output) == (1, "")
+    assert errors.startswith(f"error: a daemon (pid {daemon.pid}) runs already, on {daemon.socket}\n")
+
+
+def test_foreground_runs_until_a_signal(daemon: DaemonProcess) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-m", "foveal", "up", "--foreground"],
+        env=daemon.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    daemon.client().close()  # waits for it, or starts another one
+    assert daemon.pid == child.pid
+    child.send_signal(signal.SIGTERM)
+    assert child.communicate(timeout=TIMEOUT_S) == ("", "")  # no terminal: it logs to the file
+    assert child.returncode == 0
+    assert "serves on" in daemon.log()
+
+
+def test_foreground_opens_no_project(daemon: DaemonProcess) -> None:
+    code, output, errors = run(daemon, "up", "--foreground", ".")
+    assert (code, output) == (2, "")
+    assert errors.startswith("error: --foreground runs the daemon and opens no PROJECT\n")
+
+
+def test_what_keeps_a_daemon_from_starting_is_said(daemon: DaemonProcess) -> None:
+    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
+    write_files(config, {"config.toml": '[daemon]\nlog_level = "loud"\n'})
+    for arguments in (("up",), ("up", "--foreground"), ("projects",)):
+        code, output, errors = run(daemon, *arguments)
+        assert (code, output) == (1, "")
+        assert errors.startswith("error: ")
+        assert "daemon.log_level must be a string, one of debug, info, warning, error" in errors
+        assert "Traceback" not in errors
+
+
+def test_a_newer_state_folder_is_left_alone(daemon: DaemonProcess) -> None:
+    daemon.state.mkdir(mode=0o700)
+    mark = daemon.state / "version.json"
+    mark.write_text('{"state_version": 99}')
+    code, _, errors = run(daemon, "up", "--foreground")
+    assert code == 1
+    assert "belongs to a newer foveal" in errors
+    assert mark.read_text() == '{"state_version": 99}'
+
+
+def test_after_a_crash_all_goes_on(daemon: DaemonProcess) -> None:
+    run(daemon, "up")
+    place = daemon.socket
+    kill(daemon)
+    assert os.path.lexists(place)
+    assert run(daemon, "status") == (1, "", "error: no daemon runs\nhint: foveal up\n")
+    assert run(daemon, "down") == (0, "no daemon runs\n", "")
+    code, output, _ = run(daemon, "up")
+    assert (code, output) == (0, f"started foveal {__version__} (pid {daemon.pid}) on {place}\n")
+
+
+def test_a_pid_that_is_used_again_is_never_signalled(daemon: DaemonProcess) -> None:
+    run(daemon, "up")
+    kill(daemon)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as bystander:
+        info = DaemonInfo(bystander.pid, "2026-01-01T00:00:00.000Z", daemon.socket, "/x", __version__, 1)
+        write_daemon_info(str(daemon.state), info)
+        Path(lock_file(str(daemon.state))).write_text(f"{bystander.pid}\n")
+        assert run(daemon, "down") == (0, "no daemon runs\n", "")
+        assert bystander.poll() is None
+        os.unlink(daemon_file(str(daemon.state)))
+
+
+def test_a_daemon_whose_socket_was_removed_is_stopped(
+    daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(daemon, "up")
+    monkeypatch.setattr(life, "SETTLE_S", 0.05)
+    pid = daemon.pid
+    os.unlink(daemon.socket)
+    result = run_here(daemon, "down")
+    assert (result.exit_code, result.output) == (0, f"stopped the daemon (pid {pid})\n")
+    assert not psutil.pid_exists(pid)
+
+
+def test_a_daemon_that_hangs_is_named(daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(daemon, "up")
+    monkeypatch.setattr(life, "SIGNAL_TIMEOUT_S", 0.2)
+    pid = daemon.pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        result = run_here(daemon, "down", "--timeout", "0.1")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr == (
+            f"error: the daemon (pid {pid}) didn't stop, not even after SIGTERM\nhint: kill -9 {pid}\n"
+        )
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=TIMEOUT_S)
+    assert not psutil.pid_exists(pid)
+
+
+def test_doctor_of_a_healthy_daemon(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.open_ready(shop)
+    code, output, errors = run(daemon, "doctor", "--json")
+    report = json.loads(output)
+    wrong = [check for check in report["checks"] if check["level"] == "wrong"]
+    assert (code, errors, wrong, report["ok"]) == (0, "", [], True)
+    texts = {check["name"]: check["text"] for check in report["checks"]}
+    assert texts["daemon"].startswith(f"the daemon answers (pid {daemon.pid}) on ")
+    assert "msgpack" in texts["dependencies"]
+    assert texts["config"] == "no config.toml: the defaults apply"
+
+
+def test_doctor_names_what_is_wrong_and_what_to_run(daemon: DaemonProcess, shop: Path) -> None:
+    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
+    daemon.open_ready(shop)
+    write_files(shop, {"foveal.toml": "[context]\nmax_tokns = 5\n"})
+    write_files(config, {"config.toml": "[scan]\nexclude = 3\n"})
+    code, output, _ = run(daemon, "doctor")
+    assert code == 1
+    assert f"✗ {config}/config.toml:2: scan.exclude must be a list of strings" in output
+    assert "    run: mend the file; docs/configuration.md lists the keys\n" in output
+    assert "did you mean context.max_tokens?" in output
+    assert output.endswith("1 problem, 1 warning\n")
+
+
+def test_doctor_after_a_crash(daemon: DaemonProcess) -> None:
+    run(daemon, "up")
+    place = daemon.socket
+    kill(daemon)
+    code, output, _ = run(daemon, "doctor")
+    assert code == 0
+    assert (
+        f"! {place} is stale: its daemon was killed; the next start replaces it\n    run: foveal up\n"
+        in output
+    )
+
+
+def test_doctor_of_a_stranger_on_the_socket(daemon: DaemonProcess) -> None:
+    folder = Path(daemon.environ["XDG_RUNTIME_DIR"]) / "foveal"
+    folder.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "foveal.sock"))
+        os.chmod(folder / "foveal.sock", 0o600)
+        listener.listen()
+        code, output, _ = run(daemon, "doctor")
+    assert code == 1
+    assert f"✗ the daemon on {folder}/foveal.sock doesn't answer" in output
+    assert "    run: foveal restart\n" in output

@@ -1,0 +1,44 @@
+"""Every foreseeable error becomes a sentence and, where there is one, a command to run; a bug stays a bug."""
+
+from __future__ import annotations
+
+import errno
+
+from foveal.cli.errors import explain
+from foveal.ipc.errors import DaemonUnavailable, RpcError
+from foveal.ipc.paths import PathError
+from foveal.ipc.protocol import ProtocolError
+
+
+def test_foreseeable_errors() -> None:
+    def check(error: Exception, message: str, hint: str) -> None:
+        explained = explain(error)
+        assert explained is not None
+        assert (explained.message, explained.hint, explained.exit_code) == (message, hint, 1)
+
+    check(RpcError("not_found", "no scope 'x'"), "no scope 'x'", "")
+    check(RpcError("internal", "it failed"), "it failed", "foveal logs")
+    check(
+        RpcError("unknown_method", "no Foo"),
+        "no Foo",
+        "the daemon may be older than this program: foveal restart",
+    )
+    check(RpcError("a_newer_code", "said"), "said", "")
+    check(DaemonUnavailable("none; foveal up"), "none; foveal up", "")
+    check(PathError("too long"), "too long", "")
+    check(
+        ProtocolError("bytes", None), "what answers on the socket is no foveal daemon: bytes", "foveal doctor"
+    )
+    check(ConnectionRefusedError(111, "refused"), "no daemon answers", "foveal up")
+    check(BrokenPipeError(), "the daemon closed the connection", "foveal logs")
+    check(PermissionError(13, "Permission denied", "/x"), "/x: Permission denied", "")
+    check(
+        OSError(errno.ENOSPC, "No space left on device"),
+        "No space left on device",
+        "free some space on the disk",
+    )
+
+
+def test_bugs_are_not_explained_away() -> None:
+    for error in (ValueError("x"), KeyError("x"), AssertionError(), ZeroDivisionError()):
+        assert explain(error) is None

@@ -1,0 +1,84 @@
+"""The log's end is found across rotated files without reading all of it, and followed across a rotation."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from foveal.cli.logs import BLOCK_BYTES, follow_log, last_lines, log_files, tail
+
+
+def test_log_files_are_in_order_of_age(tmp_path: Path) -> None:
+    for name in (
+        "foveal.log",
+        "foveal.log.1",
+        "foveal.log.10",
+        "foveal.log.2",
+        "foveal.log.old",
+        "other.log",
+    ):
+        (tmp_path / name).write_text("")
+    path = str(tmp_path / "foveal.log")
+    assert log_files(path) == [f"{path}.10", f"{path}.2", f"{path}.1", path]
+    assert log_files(str(tmp_path / "none" / "foveal.log")) == []
+
+
+def test_last_lines(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+
+    def check(content: bytes, count: int, expected: list[bytes]) -> None:
+        path.write_bytes(content)
+        assert last_lines(str(path), count, len(content)) == expected
+
+    check(b"", 5, [])
+    check(b"a\nb\nc\n", 2, [b"b", b"c"])
+    check(b"a\nb\nhalf", 2, [b"b", b"half"])
+    check(b"a\nb\n", 9, [b"a", b"b"])
+    check(b"a\nb\n", 0, [])
+    check(b"\n\n\n", 2, [b"", b""])
+    check(b"x" * (3 * BLOCK_BYTES) + b"\nlast\n", 1, [b"last"])
+    check(b"x" * (3 * BLOCK_BYTES) + b"\nlast\n", 2, [b"x" * (3 * BLOCK_BYTES), b"last"])
+
+
+def test_tail_goes_on_in_rotated_files(tmp_path: Path) -> None:
+    path = tmp_path / "foveal.log"
+    (tmp_path / "foveal.log.2").write_text("1\n2\n")
+    (tmp_path / "foveal.log.1").write_text("3\n4\n")
+    path.write_text("5\nnot yet there\n")
+
+    def check(count: int, expected: list[str]) -> None:
+        assert tail(str(path), count, end=2) == expected
+
+    check(0, [])
+    check(1, ["5"])
+    check(2, ["4", "5"])
+    check(99, ["1", "2", "3", "4", "5"])
+
+
+def test_follow_goes_on_in_the_file_that_takes_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "foveal.log"
+    path.write_bytes(b"old\n")
+    added = follow_log(str(path), position=4)
+    with path.open("ab") as file:
+        file.write("naïve\n".encode())
+    assert next(added) == "naïve\n"
+    path.rename(tmp_path / "foveal.log.1")
+    path.write_bytes(b"new file\n")
+    with (tmp_path / "foveal.log.1").open("ab") as file:
+        file.write(b"last words\n")
+    read = ""
+    while not read.endswith("new file\n"):
+        read += next(added)
+    assert read == "last words\nnew file\n"
+    added.close()
+
+
+def test_follow_waits_for_a_log_that_is_not_there_yet(tmp_path: Path) -> None:
+    path = tmp_path / "foveal.log"
+    added = follow_log(str(path))
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(next(added)))
+    reader.start()
+    path.write_text("begin\n")
+    reader.join(30)
+    assert "".join(read) == "begin\n"

@@ -1,0 +1,110 @@
+"""What people see: units, tables, colours only where they belong, nothing that steers a terminal."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from foveal.cli import terminal
+
+
+class Terminal(io.StringIO):
+    """A stream that a person sees."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_size() -> None:
+    def check(amount: int, expected: str) -> None:
+        assert terminal.size(amount) == expected
+
+    check(0, "0 B")
+    check(999, "999 B")
+    check(1_000, "1.0 kB")
+    check(9_960, "10.0 kB")
+    check(85_300_000, "85 MB")
+    check(19_000_000_000, "19 GB")
+    check(1_900_000_000_000, "1,900 GB")
+
+
+def test_duration() -> None:
+    def check(seconds: float, expected: str) -> None:
+        assert terminal.duration(seconds) == expected
+
+    check(0.4, "0 s")
+    check(59.9, "59 s")
+    check(60, "1 min")
+    check(125, "2 min 5 s")
+    check(3_600 + 59, "1 h")
+    check(3_600 * 3 + 600, "3 h 10 min")
+    check(86_400 * 2 + 3_600 * 4 + 60, "2 d 4 h")
+
+
+def test_count() -> None:
+    assert [terminal.count(n, "file") for n in (0, 1, 6_869)] == ["0 files", "1 file", "6,869 files"]
+
+
+def test_colour_depends_on_stream_and_environment() -> None:
+    def check(stream: Any, environ: dict[str, str], expected: bool) -> None:
+        assert terminal.use_colour(stream, environ) is expected
+
+    check(Terminal(), {}, True)
+    check(io.StringIO(), {}, False)
+    check(None, {}, False)
+    check(Terminal(), {"TERM": "dumb"}, False)
+    check(Terminal(), {"NO_COLOR": "1"}, False)
+    check(Terminal(), {"NO_COLOR": ""}, True)
+    check(io.StringIO(), {"FORCE_COLOR": "1"}, True)
+    check(io.StringIO(), {"FORCE_COLOR": "0"}, False)
+    check(io.StringIO(), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)
+
+
+def test_clean_shows_what_would_steer_a_terminal() -> None:
+    def check(text: str, expected: str) -> None:
+        assert terminal.clean(text) == expected
+
+    check("plain ünïcode ✓", "plain ünïcode ✓")
+    check("\x1b[31mred", "\\x1b[31mred")
+    check("two\nlines\tand\r", "two\\nlines\\tand\\r")
+    check("title \x9d0;x\x07", "title \\x9d0;x\\x07")
+    check("abc\u202egnp.exe", "abc\\u202egnp.exe")
+
+
+def test_clean_lines_keeps_line_breaks_and_tabs() -> None:
+    def check(text: str, expected: str) -> None:
+        assert terminal.clean_lines(text) == expected
+
+    check("a\tb\nc\r\nd", "a\tb\nc\r\nd")
+    check("over\rwritten", "over\\rwritten")
+    check("\x1b]0;title\x07", "\\x1b]0;title\\x07")
+
+
+def test_table_aligns_and_cleans() -> None:
+    text = terminal.table(("NAME", "N"), [("a", "1"), ("long\nname", "1,000")], right=(1,))
+    assert text == "NAME            N\na               1\nlong\\nname  1,000"
+
+
+def test_short_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+
+    def check(path: str, expected: str) -> None:
+        assert terminal.short_path(path) == expected
+
+    check("/home/me", "~")
+    check("/home/me/src", "~/src")
+    check("/home/menu", "/home/menu")
+    check("/tmp/a\nb", "/tmp/a\\nb")
+
+
+def test_errors_are_coloured_only_for_people(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    terminal.show_error("it broke\x1b[2J", "mend it")
+    assert capsys.readouterr().err == "error: it broke\\x1b[2J\nhint: mend it\n"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    terminal.show_error("it broke")
+    assert capsys.readouterr().err == "\x1b[31m\x1b[1merror\x1b[0m\x1b[1m:\x1b[0m it broke\x1b[0m\n"
