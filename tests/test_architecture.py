@@ -1,0 +1,159 @@
+"""The structure that ARCHITECTURE.md describes holds: who imports whom, who owns which package, what each file owns."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("daemon", "ipc", "dashboard", "hooks", "cli")
+
+OWNERS = {
+    "aiohttp": {"dashboard/app.py", "hooks/http.py"},
+    "click": {"__main__.py", "cli/"},
+    "msgpack": {"ipc/protocol.py"},
+    "rich": {"cli/"},
+    "sqlite3": {"daemon/storage.py"},
+    "tree_sitter": {"daemon/project/parse.py"},
+    "uvloop": {"daemon/server.py"},
+    "watchfiles": {"daemon/project/watcher.py"},
+    "yaml": {"daemon/context/frontmatter.py"},
+}
+"""Each outside package and the files that may import it; a folder ends in a slash."""
+
+INSIDE_DAEMON = {
+    "project": {"project", "errors", "system"},
+    "index": {"project", "index", "errors", "system", "storage"},
+    "context": {
+        "project", "index", "context", "errors", "system", "storage",
+        "snapshot", "experience",  # the frozen view that it builds from, and the records in it
+    },
+    "experience": {"experience", "errors", "system"},
+}  # fmt: skip
+"""The rooms of the daemon and what each may import of it."""
+
+
+def test_each_folder_imports_only_downwards() -> None:
+    wrong = []
+    for path, target in internal_imports():
+        source, wanted = path.split("/")[0], target.split("/")[0]
+        if source == wanted or path == "__main__.py" or wanted == "__init__":
+            continue
+        allowed = {
+            "ipc": set(),
+            "hooks": {"ipc"},
+            "dashboard": {"ipc", "hooks"},
+            "cli": {"ipc"},
+            "daemon": set(),
+        }[source]
+        if source == "daemon" and path in {"daemon/handlers.py", "daemon/server.py"}:
+            allowed = {"ipc"}
+        if path == "cli/daemon_commands.py":
+            allowed = {"ipc", "daemon"}
+        if wanted not in allowed:
+            wrong.append(f"{path} imports {target}")
+    assert not wrong
+
+
+def test_rooms_of_the_daemon_import_only_downwards() -> None:
+    wrong = []
+    for path, target in internal_imports():
+        parts, wanted = path.split("/"), target.split("/")
+        if len(parts) < 3 or parts[0] != "daemon" or wanted[0] != "daemon":
+            continue
+        if wanted[1] not in INSIDE_DAEMON[parts[1]]:
+            wrong.append(f"{path} imports {target}")
+    assert not wrong
+
+
+def test_each_outside_package_has_its_owner() -> None:
+    wrong = []
+    for path in modules():
+        for name in imported_names(path):
+            package = name.split(".")[0]
+            package = "tree_sitter" if package.startswith("tree_sitter") else package
+            owners = OWNERS.get(package)
+            relative = str(path.relative_to(ROOT))
+            if owners is None:
+                standard = package in sys.stdlib_module_names or package == "__future__"
+                if not standard:
+                    wrong.append(f"{relative} imports {package}, which has no owner")
+            elif not any(
+                relative == owner or (owner.endswith("/") and relative.startswith(owner)) for owner in owners
+            ):
+                wrong.append(f"{relative} imports {package}, which {sorted(owners)} owns")
+    assert not wrong
+
+
+def test_every_file_says_on_its_first_line_what_it_owns() -> None:
+    wrong = []
+    for path in modules():
+        first = path.read_text(encoding="utf-8").split("\n", 1)[0]
+        pattern = r'"""\w.+' if path.name == "__init__.py" else r'"""Owns [^"]+'
+        if not re.match(pattern, first):
+            wrong.append(f"{path.relative_to(ROOT)}: {first}")
+    assert not wrong
+
+
+def test_package_files_hold_a_docstring_only() -> None:
+    for path in modules():
+        if path.name == "__init__.py":
+            body = ast.parse(path.read_text(encoding="utf-8")).body
+            extra = [node for node in body[1:] if not (path.parent == ROOT and isinstance(node, ast.Assign))]
+            assert not extra, path
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_architecture_page_names_every_file(folder: str) -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    missing = [
+        str(path.relative_to(ROOT))
+        for path in modules()
+        if path.relative_to(ROOT).parts[0] == folder
+        and path.name != "__init__.py"
+        and f"`{path.name}`" not in page
+    ]
+    assert not missing
+
+
+def test_architecture_page_stays_readable() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) < 200
+
+
+@cache
+def modules() -> tuple[Path, ...]:
+    found = [ROOT / "__init__.py", ROOT / "__main__.py"]
+    for folder in FOLDERS:
+        found.extend(sorted((ROOT / folder).rglob("*.py")))
+    return tuple(path for path in found if path.exists())
+
+
+def internal_imports() -> Iterator[tuple[str, str]]:
+    """Yield (file, imported module as a path) for every import of the package by itself."""
+    for path in modules():
+        relative = path.relative_to(ROOT)
+        package = list(relative.parent.parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not node.level:
+                continue
+            base = package[: len(package) - node.level + 1]
+            module = (node.module or "").split(".") if node.module else []
+            for alias in node.names if not module else [None]:
+                names = [*base, *module, *([alias.name] if alias else [])]
+                target = "/".join(names)
+                if target and target != "__version__":
+                    yield str(relative), target
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module
