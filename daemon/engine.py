@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -54,10 +54,12 @@ ATTEMPTS = 3
 """So often a context is built when the files that it shows change meanwhile; then it says so."""
 
 NAMES_WAIT_S = 5.0
+NEW_WAIT_S = 0.7
 REFRESH_WAIT_S = 2.0
 SYNC_WAIT_S = 5.0
-"""How long a request without a deadline waits for the names of a new project, for files that changed to be
-read again, and for the tree to be compared with the disk."""
+"""How long a request without a deadline waits for the names of a new project, after its opening for a small
+one to be read whole, for files that changed to be read again, and for the tree to be compared with the
+disk."""
 
 ROOT_CACHE_S = 1.0
 """The root of a folder is looked up on the disk again after this long."""
@@ -118,7 +120,7 @@ class Engine:
         self._opening: dict[str, asyncio.Future[Project]] = {}
         self._building: dict[tuple[object, ...], asyncio.Future[Built]] = {}
         self._syncs: dict[str, list[asyncio.Future[Refreshed | None]]] = {}
-        self._persisting: asyncio.Task[None] | None = None
+        self._last_write: asyncio.Future[None] | None = None
         self._builders = ThreadPoolExecutor(BUILD_THREADS, thread_name_prefix="build")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="write")
         self._tasks: asyncio.TaskGroup | None = None
@@ -377,7 +379,7 @@ class Engine:
                 break
         if node is None:
             raise NotFound(
-                f"no node {node_id!r} in {project.root}: name a file by its path relative to the root, a "
+                f"no node {node_id!r:.200} in {project.root}: name a file by its path relative to the root, a "
                 "definition as path#Name, a section as path#Title/Subtitle"
             )
         return {**node, "degraded": degraded, "clock": project.clock}
@@ -495,12 +497,17 @@ class Engine:
         project.config_stamp = stamp
 
     async def _wait_named(self, project: Project, deadline: Deadline) -> None:
-        """Wait until the names of a new project are known, as long as there is time."""
+        """Wait until a new project's names are known, and a moment for its contents, if there is time."""
         await self._wait_until(project, deadline, lambda: project.named)
+        new_for = asyncio.get_running_loop().time() - project.opened_at
+        if project.tree.pending and new_for < NEW_WAIT_S:
+            await self._wait_until(project, deadline, lambda: not project.tree.pending, NEW_WAIT_S - new_for)
 
-    async def _wait_until(self, project: Project, deadline: Deadline, known: Callable[[], bool]) -> None:
+    async def _wait_until(
+        self, project: Project, deadline: Deadline, known: Callable[[], bool], most: float = NAMES_WAIT_S
+    ) -> None:
         try:
-            async with asyncio.timeout(max(deadline.left(NAMES_WAIT_S), 0)):
+            async with asyncio.timeout(max(deadline.left(most), 0)):
                 while not known() and "indexer" not in project.problems:
                     await project.wait_changed()
         except TimeoutError:
@@ -613,20 +620,19 @@ class Engine:
             )
 
     async def _persist(self) -> None:
-        """Write changed scopes; callers at the same time share a transaction."""
-        while self._persisting is not None:
-            await asyncio.shield(self._persisting)
-            if not self.scopes.changed:
-                return
+        """Write changed scopes; when this returns, everything that was changed before is on the disk."""
         changes = self.scopes.take_changes()
         store = self._scope_store
-        if not changes or store is None:
-            return
-        self._persisting = asyncio.ensure_future(self._in_writer(partial(store.write, changes)))
-        try:
-            await asyncio.shield(self._persisting)
-        finally:
-            self._persisting = None
+        if changes and store is not None:
+            # One thread writes, in order: who waits for the last write has waited for all.
+            self._last_write = asyncio.ensure_future(self._in_writer(partial(store.write, changes)))
+            self._last_write.add_done_callback(partial(self._check_written, changes))
+        if self._last_write is not None:
+            await asyncio.shield(self._last_write)
+
+    def _check_written(self, changes: Collection[str], write: asyncio.Future[None]) -> None:
+        if write.cancelled() or write.exception() is not None:
+            self.scopes.mark_changed(changes)  # whoever asked hears of it; the next one tries again
 
     def _load_scopes(self) -> None:
         self._known.update(known_roots(self.environment.state_dir))

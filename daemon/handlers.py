@@ -173,7 +173,7 @@ class Handlers:
         unknown = [topic for topic in topics if topic not in TOPICS]
         if unknown:
             raise InvalidRequest(
-                f"there is no topic {unknown[0]!r:.80}; there are {', '.join(sorted(TOPICS))}", "topics"
+                f"topics names {unknown[0]!r:.80}, which is none; there are {', '.join(sorted(TOPICS))}", "topics"
             )
         events = self._engine.events
         events.subscribe(connection, topics, connection.publish)
@@ -212,7 +212,7 @@ class Handlers:
     def _get_context(self, connection: Connection, parameters: Parameters) -> Handled:
         started = time.perf_counter()
         fresh = _freshness(parameters)
-        project = self._project_nowait(parameters)
+        project = None if _is_long(parameters) else self._project_nowait(parameters)
         if project is not None:
             selector = self._selector(project, parameters)
             scope = self._engine.find_scope(project.root, selector)
@@ -353,7 +353,10 @@ class Handlers:
         else:
             project = await self._engine.project_at(parameters.text("cwd"))
         await self._engine.reload_settings(project)
-        selector = self._selector(project, parameters)
+        if _is_long(parameters):
+            selector = await asyncio.to_thread(self._selector, project, parameters)
+        else:
+            selector = self._selector(project, parameters)
         request = _request(project, "", parameters)
         scope = await self._engine.scope_for(project, selector)
         return project, scope, replace(request, task_type=scope.task_type)
@@ -389,6 +392,11 @@ class Handlers:
             "memory_bytes": scope.memory_bytes,
         }
         return {name: value for name, value in found.items() if value != ""}
+
+
+def _is_long(parameters: Parameters) -> bool:
+    """Whether there are so many focus paths that looking at each would keep the event loop from others."""
+    return len(parameters.texts("focus_paths") or ()) > CLEANED_PATHS_MAX
 
 
 def _request(project: Project, task_type: str, parameters: Parameters) -> ContextRequest:

@@ -123,6 +123,8 @@ class Project:
         self.overlays: dict[str, str] = {}
         self._system = system
         self._warm = bool(loaded.tree.files)
+        self.opened_at = asyncio.get_running_loop().time()
+        """On the event loop's clock, in seconds."""
         self._activity = {one.path: one for one in loaded.activity}
         self._edited: dict[str, None] = {}
         self._opened: dict[str, None] = {}
@@ -180,7 +182,7 @@ class Project:
         )
 
     def rules_hold(self, now: float) -> bool:
-        """Whether the rules are those on the disk: the files that they came from, and now and then all places.
+        """Whether the rules are those on the disk: where they came from, and now and then all places.
 
         Some stats; `now` is the event loop's time in seconds.
         """

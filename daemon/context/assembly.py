@@ -29,6 +29,7 @@ from .requests import ContextRequest
 from .scopes import HotNode, Scope
 from .skeleton import draw_skeleton, printable
 from .slices import CHARACTERS_PER_TOKEN, Form, GrowForm, Slice, SliceType, count_tokens, fixed
+from .suggest import suggested
 
 SKELETON_CHARACTERS = 16_000
 """A map larger than 4,000 tokens isn't read any more, however large the budget."""
@@ -179,15 +180,20 @@ class _Assembly:
         expanded, more_gaps = resolve_paths(tree, self._scope.expanded, "expansion")
         self._gaps.extend([*gaps, *more_gaps])
         nodes = {node.node_id: node for node in primary}
-        named = (
-            mentioned(tree, self._reader, self._request.prompt)
-            if self._reader and self._request.prompt
-            else []
-        )
+        named = self._named_nodes() if self._reader and self._request.prompt else []
         for node in (*expanded, *named):
             if node.path not in nodes:  # a file that is shown whole shows its definitions too
                 nodes.setdefault(node.node_id, node)
         return list(nodes.values())
+
+    def _named_nodes(self) -> list[FocusNode]:
+        """Return what the prompt names; where that and the focus are empty, what it seems to be about."""
+        assert self._reader is not None
+        tree = self._snapshot.tree
+        named = mentioned(tree, self._reader, self._request.prompt)
+        if named or self._scope.focus_paths or self._scope.expanded:
+            return named
+        return suggested(tree, self._reader, self._words)
 
     def _dependencies(self, nodes: Sequence[FocusNode]) -> dict[str, str]:
         """Return the files that the focus imports, with the first importer; names what is missing."""

@@ -109,11 +109,6 @@ class ScopeTable:
         """What the scopes and their rendered contexts are counted with."""
         return self._total
 
-    @property
-    def changed(self) -> bool:
-        """Whether there is something to write."""
-        return bool(self._changed)
-
     def load(self, scopes: Iterable[Scope]) -> None:
         """Take over scopes from the disk, the least recently used first."""
         for scope in scopes:
@@ -125,7 +120,7 @@ class ScopeTable:
         scope = self._scopes.get(scope_id)
         if scope is None:
             raise NotFound(
-                f"no scope {scope_id!r}: it was released, evicted as least recently used, or never existed. "
+                f"no scope {scope_id!r:.80}: it was released, evicted as least recently used, or never existed. "
                 "Call GetContext with cwd (and focus_paths or session_id) to make a new one."
             )
         self._scopes.move_to_end(scope_id)
@@ -200,11 +195,20 @@ class ScopeTable:
             chain[:0] = current.inherited
         return tuple(dict.fromkeys(chain))
 
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to write."""
+        return bool(self._changed)
+
     def take_changes(self) -> dict[str, Scope | None]:
         """Return what was added, changed or (None) removed since the last call."""
         changes = {scope_id: self._scopes.get(scope_id) for scope_id in self._changed}
         self._changed.clear()
         return changes
+
+    def mark_changed(self, scope_ids: Iterable[str]) -> None:
+        """Have scopes given out by `take_changes` again, since they could not be written."""
+        self._changed.update(dict.fromkeys(scope_ids))
 
     def _insert(self, scope: Scope) -> None:
         former = self._scopes.get(scope.id)
