@@ -1,4 +1,4 @@
-"""The structure that ARCHITECTURE.md describes holds: who imports whom, who owns which package, what each file owns."""
+"""The structure that ARCHITECTURE.md describes holds: who imports whom, who owns which package."""
 
 from __future__ import annotations
 
