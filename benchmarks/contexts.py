@@ -190,7 +190,12 @@ def _warm_start(environ: dict[str, str], root: Path, files: list[str], count: in
 def _thirty_kilobytes(client: Client, root: Path, files: list[str]) -> dict[str, Any]:
     """Return a request for about 30 KB of 20 files: some in focus, the others what they import."""
     for count in range(1, 20):
-        params = {"cwd": str(root), "focus_paths": files[:count], "max_tokens": 9_600, "reserve_tokens": 2_000}
+        params = {
+            "cwd": str(root),
+            "focus_paths": files[:count],
+            "max_tokens": 9_600,
+            "reserve_tokens": 2_000,
+        }
         reply = client.call("GetContext", params, WAIT_S)
         if sum(1 for one in reply["slices"] if one.get("path")) >= 20:
             break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +17,7 @@ from .errors import FAILED, CliError
 from .life import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
 
 if TYPE_CHECKING:
-    from .doctor import Check
+    from .check import Check
 
 
 @click.command("up", cls=Command, short_help="Start the daemon, and index a project.")
@@ -101,22 +101,23 @@ def doctor_command(context: click.Context, as_json: bool) -> None:
 
     Exits with 1 if something is wrong (✗); a warning (!) is nothing that keeps foveal from working.
     """
-    from . import doctor
+    from .check import to_map, to_text
+    from .doctor import checks
 
     settings = settings_of(context)
-    checks = [*doctor.checks(settings, _check_state_version), *_check_config(settings)]
-    wrong = sum(check.level == "wrong" for check in checks)
+    found = []
+    for check in checks(settings, _check_state_version, lambda roots: _check_config(settings, roots)):
+        found.append(check)
+        if not as_json:
+            terminal.say(to_text(check))
+            terminal.flush()
+    wrong, warnings = (sum(check.level == level for check in found) for level in ("wrong", "warning"))
     if as_json:
-        terminal.say_json({"ok": not wrong, "checks": [doctor.to_map(check) for check in checks]})
+        terminal.say_json({"ok": not wrong, "checks": [to_map(check) for check in found]})
+    elif wrong or warnings:
+        terminal.say(f"{terminal.count(wrong, 'problem')}, {terminal.count(warnings, 'warning')}")
     else:
-        for check in checks:
-            terminal.say(doctor.to_text(check))
-        warnings = sum(check.level == "warning" for check in checks)
-        terminal.say(
-            f"{terminal.count(wrong, 'problem')}, {terminal.count(warnings, 'warning')}"
-            if wrong or warnings
-            else "everything is fine"
-        )
+        terminal.say("everything is fine")
     if wrong:
         context.exit(FAILED)
 
@@ -137,7 +138,7 @@ def _check_state_version(state: str) -> Check:
     from ..daemon.errors import StateError
     from ..daemon.state import check_version
     from ..daemon.system import System
-    from .doctor import Check
+    from .check import Check
 
     try:
         check_version(state, System())
@@ -146,13 +147,13 @@ def _check_state_version(state: str) -> Check:
     return Check("state version", "ok", "the state folder's version is known")
 
 
-def _check_config(settings: Settings) -> Iterator[Check]:
-    """Read the user's configuration and that of the projects which are open, or of the current folder."""
+def _check_config(settings: Settings, roots: Sequence[str]) -> Iterator[Check]:
+    """Read the user's configuration and that of the projects which are open."""
     from ..daemon.config import UserConfig
     from ..daemon.config_file import load_project_config, load_user_config
     from ..daemon.errors import ConfigError
     from ..daemon.system import System
-    from .doctor import Check, open_projects
+    from .check import Check
 
     system = System()
     user = UserConfig()
@@ -167,7 +168,7 @@ def _check_config(settings: Settings) -> Iterator[Check]:
         yield Check("config", "ok", what)
     except ConfigError as error:
         yield Check("config", "wrong", str(error), "mend the file; docs/configuration.md lists the keys")
-    for root in open_projects(settings):
+    for root in roots:
         try:
             yield from _config_warnings(load_project_config(root, user, system).warnings)
         except ConfigError as error:
@@ -175,7 +176,7 @@ def _check_config(settings: Settings) -> Iterator[Check]:
 
 
 def _config_warnings(warnings: tuple[str, ...]) -> Iterator[Check]:
-    from .doctor import Check
+    from .check import Check
 
     for warning in warnings:
         yield Check("config", "warning", warning)

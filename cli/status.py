@@ -20,10 +20,13 @@ SKIPPED = {
     "unreadable": "unreadable",
     "special": "neither files nor folders",
     "not_utf8_name": "named in something else than UTF-8",
+    "symlink": "links, which are not followed",
+    "ignored": "named by ignore rules",
+    "excluded": "named by .fovealignore or scan.exclude",
+    "vendored": "vendored or generated",
+    "worktree": "other work trees of the repository",
 }
-"""Why the content of a file isn't read, in words; reasons of a newer daemon are shown as they are."""
-
-STATE_COLOURS = {"ready": "green", "degraded": "red"}
+"""Why a file or folder isn't read, in words; reasons of a newer daemon are shown as they are."""
 
 
 @click.command("status", cls=Command, short_help="Show the daemon and its projects.")
@@ -102,9 +105,9 @@ def projects_table(projects: Sequence[dict[str, Any]]) -> str:
 def _describe_skipped(project: dict[str, Any]) -> Iterator[str]:
     root = terminal.short_path(project["root"])
     if not project["skipped"]:
-        yield f"{root}: nothing is left out but what ignore rules name"
+        yield f"{root}: nothing is left out"
         return
-    yield f"{root}: left out, beside what ignore rules name:"
+    yield f"{root}: left out:"
     for reason, amount in sorted(project["skipped"].items()):
         kind, _, why = reason.rpartition(":")
         what = terminal.count(amount, "folder" if kind == "folder" else "file")

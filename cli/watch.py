@@ -37,6 +37,7 @@ def watch_command(context: click.Context, topics: tuple[str, ...], as_json: bool
     """
     with connect(settings_of(context)) as client:
         client.call("Subscribe", {"topics": list(topics or TOPICS)}, CALL_TIMEOUT_S)
+        terminal.note("waiting for events; Ctrl-C ends it")
         for event in client.events():
             terminal.say(json.dumps(event, ensure_ascii=False) if as_json else to_line(event))
             terminal.flush()

@@ -52,8 +52,8 @@ def _key(
 class DaemonConfig:
     """`[daemon]`: the life of the process and its log."""
 
-    idle_shutdown_minutes: int = _key(
-        120,
+    idle_shutdown_minutes: float = _key(
+        120.0,
         "The daemon ends itself after this time without a connected client and without work. 0 means never.",
         unit="minutes",
         between=(0, 525_600),

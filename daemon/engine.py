@@ -37,9 +37,10 @@ from .index.messages import (
     SyncTree,
     TreeDelta,
 )
+from .index.store import Activity
 from .nodes import describe_node
 from .project.roots import check_named_root, find_root
-from .project.tree import FileRecord
+from .project.tree import FileRecord, Tree
 from .projects import Project, known_roots, load, project_folder, read_tree
 from .rendered import Entry, RenderedContexts
 from .system import Stamp, System
@@ -117,6 +118,7 @@ class Engine:
         self._scope_store: ScopeStore | None = None
         self._known: set[str] = set()
         self._roots: dict[str, tuple[float, str]] = {}
+        self._finding: dict[str, asyncio.Future[str]] = {}
         self._opening: dict[str, asyncio.Future[Project]] = {}
         self._building: dict[tuple[object, ...], asyncio.Future[Built]] = {}
         self._syncs: dict[str, list[asyncio.Future[Refreshed | None]]] = {}
@@ -143,7 +145,11 @@ class Engine:
     async def close(self, deadline_s: float) -> None:
         """Finish what is being written, end the indexer, close every file."""
         self._closing = True
-        started: list[asyncio.Future[Any]] = [*self._opening.values(), *self._building.values()]
+        started: list[asyncio.Future[Any]] = [
+            *self._finding.values(),
+            *self._opening.values(),
+            *self._building.values(),
+        ]
         for task in (*started, *self._unheard):
             task.cancel()
         await self._persist()
@@ -171,6 +177,15 @@ class Engine:
 
     async def root_of(self, cwd: str) -> str:
         """Return the root that a folder belongs to, by the rules of identity."""
+        finding = self._finding.get(cwd)
+        if finding is None:
+            # Shared, so that requests with the same folder go on in the order in which they came.
+            finding = self._start(self._find_root(cwd), f"root of {cwd}")
+            self._finding[cwd] = finding
+            finding.add_done_callback(lambda _: self._finding.pop(cwd, None))
+        return await asyncio.shield(finding)
+
+    async def _find_root(self, cwd: str) -> str:
         root = await asyncio.to_thread(find_root, cwd, self.environment.home, sorted(self._known))
         if len(self._roots) >= ROOTS_MAX:
             self._roots.clear()
@@ -238,7 +253,7 @@ class Engine:
 
     def change_scope(self, project: Project, scope: Scope) -> Scope:
         """Put a changed scope in place; what is hot is taken anew with its focus."""
-        scope = self.scopes.update(replace(scope, hot=project.hot_nodes()))
+        scope = self.scopes.update(replace(scope, hot=project.hot_nodes(), settled=project.state == "ready"))
         self.events.publish("scope.changed", {"scope_id": scope.id, "project": scope.root})
         return scope
 
@@ -294,14 +309,14 @@ class Engine:
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
     ) -> dict[str, Any] | None:
         """Return the answer if it is known and still holds: the path that has to be fast."""
-        if fresh == "tree" or not project.settings_hold():
+        if fresh == "tree" or not project.settings_hold() or (project.state == "ready" and not scope.settled):
             return None
         if fresh == "shown" and not project.rules_hold(asyncio.get_running_loop().time()):
             return None
         built = self._kept(project, scope, request, fresh)
         if built is None:
             return None
-        return self._answer(project, built, cached=True, partial=False, degraded=())
+        return self._answer(project, built, cached=True, degraded=())
 
     async def context(
         self,
@@ -319,9 +334,10 @@ class Engine:
                 "the tree was not compared with the disk in time: files changed just now may be missing"
             )
         await self._fresh_rules(project)
+        scope = self._settled(project, scope)
         built = self._kept(project, scope, request, fresh)
         if built is not None:
-            return self._answer(project, built, cached=True, partial=False, degraded=degraded)
+            return self._answer(project, built, cached=True, degraded=degraded)
         key = (scope.id, scope.revision, request.key, self._validity(project, scope, request), fresh)
         task = self._building.get(key)
         if task is None:
@@ -329,14 +345,12 @@ class Engine:
             self._building[key] = task
             task.add_done_callback(lambda _: self._building.pop(key, None))
         built = await asyncio.shield(task)
-        late = built.stale or not project.named
-        partial_ = bool(late) or project.state == "scanning"
         if built.stale:
             named = ", ".join(built.stale[:5])
             degraded.append(
                 f"{named} changed and could not be read again in time: their definitions are left out"
             )
-        return self._answer(project, built, cached=False, partial=partial_, degraded=degraded)
+        return self._answer(project, built, cached=False, degraded=degraded)
 
     def prepare(
         self,
@@ -379,8 +393,8 @@ class Engine:
                 break
         if node is None:
             raise NotFound(
-                f"no node {node_id!r:.200} in {project.root}: name a file by its path relative to the root, a "
-                "definition as path#Name, a section as path#Title/Subtitle"
+                f"no node {node_id!r:.200} in {project.root}: name a file by its path relative to the root, "
+                "a definition as path#Name, a section as path#Title/Subtitle"
             )
         return {**node, "degraded": degraded, "clock": project.clock}
 
@@ -422,10 +436,7 @@ class Engine:
         self, project: Project, scope: Scope, request: ContextRequest, deadline: Deadline
     ) -> Built:
         await self._wait_named(project, deadline)
-        if project.state == "ready" and not scope.hot:
-            hot = project.hot_nodes()
-            if hot and self.scopes.get(scope.id) is scope:  # nobody changed it while this waited
-                scope = self.scopes.update(replace(scope, hot=hot))
+        scope = self._settled(project, scope)
         if project.tree.pending:
             await self._refreshed(project, _focus_files(project, scope), deadline)
         started = asyncio.get_running_loop().time()
@@ -491,9 +502,10 @@ class Engine:
             project.problems.pop("config", None)
             project.set_config(loaded.config, loaded.warnings)
         if project.config.scan != old.scan:
-            with contextlib.suppress(IndexerDied):  # the next one is told of the new settings
-                await self._ask(self._open_command(project))
-            project.forget_progress()  # now, when all is here that the former scan had to say
+            with contextlib.suppress(FovealError):  # without an indexer there is none to close
+                await self._ask(CloseProject(project.root))
+            project.forget_progress()  # all is here that the former scan had to say, nothing of the next
+            await self._open_index(project)
         project.config_stamp = stamp
 
     async def _wait_named(self, project: Project, deadline: Deadline) -> None:
@@ -574,11 +586,13 @@ class Engine:
         await self._refreshed(project, (path,), self._deadline(project, None))
 
     def _answer(
-        self, project: Project, built: Built, *, cached: bool, partial: bool, degraded: Sequence[str]
+        self, project: Project, built: Built, *, cached: bool, degraded: Sequence[str]
     ) -> dict[str, Any]:
+        unread = project.unread
+        partial = bool(built.stale or unread) or project.state == "scanning"
         reply = {**built.reply, "partial": partial, "cached": cached, "clock": project.clock}
-        if project.unread:
-            reply["gaps"] = [*reply["gaps"], *project.unread]
+        if unread:
+            reply["gaps"] = [*reply["gaps"], *unread]
         if degraded:
             reply["degraded"] = [*reply["degraded"], *degraded]
         return reply
@@ -604,6 +618,7 @@ class Engine:
             constraints=selector.constraints or (),
             parent_id=selector.parent_scope_id,
             hot=project.hot_nodes(),
+            settled=project.state == "ready",
             created_at=iso(self.system),
         )
         scope = self.scopes.add(replace(scope, inherited=self.scopes.constraints_above(scope)))
@@ -611,6 +626,12 @@ class Engine:
         self.events.publish("scope.created", {"scope_id": scope.id, "project": scope.root})
         self._evict(scope.id)
         return scope
+
+    def _settled(self, project: Project, scope: Scope) -> Scope:
+        """Return a scope with what is hot, taken once as soon as that is known; then it stays as it is."""
+        if scope.settled or project.state != "ready" or self.scopes.get(scope.id) is not scope:
+            return scope
+        return self.scopes.update(replace(scope, hot=project.hot_nodes(), settled=True))
 
     def _evict(self, keep: str) -> None:
         for scope in self.scopes.evict(keep):
@@ -655,11 +676,26 @@ class Engine:
         project = Project(root, folder, loaded, pool, self.system)
         self.projects[root] = project
         self._known.add(root)
-        try:
-            await self._ask(self._open_command(project))
-        except IndexerDied as error:
-            project.problems["indexer"] = str(error)
+        await self._open_index(project)
         return project
+
+    async def _open_index(self, project: Project) -> None:
+        """Have a project indexed, and catch up where its index isn't what was read of it, or is a new one.
+
+        A project that can't be indexed is served without, and says so.
+        """
+        async with project.index_lock:
+            read: tuple[Tree | None, tuple[Activity, ...]] = None, ()
+            project.hold_changes()
+            try:
+                opened = await self._ask(self._open_command(project))
+                project.problems.pop("indexer", None)
+                if opened is not None and opened.generation != project.tree.generation:
+                    read = await self._in_builder(partial(read_tree, project.root, project.folder))
+            except FovealError as error:
+                project.problems["indexer"] = str(error)
+            finally:
+                project.take_changes(*read)
 
     def _open_command(self, project: Project) -> OpenProject:
         scan = project.config.scan
@@ -684,11 +720,16 @@ class Engine:
             project.apply(event)
             if event.upserted or event.removed or event.resync:
                 self._announce_change(project, event)
-        else:
+        elif isinstance(event, ProjectProgress):
             project.set_progress(event)
-            self.events.publish("index.progress", progress_map(event))
-            if event.state == "ready":
-                self._start_unheard(self._load_activity(project), f"activity {project.root}")
+            self._announce_progress(project)
+        else:
+            self._start_unheard(self._load_activity(project), f"activity {project.root}")
+
+    def _announce_progress(self, project: Project) -> None:
+        if project.progress is not None:
+            progress = replace(project.progress, state=project.state)
+            self.events.publish("index.progress", progress_map(progress))
 
     def _announce_change(self, project: Project, delta: TreeDelta) -> None:
         if not self.events.wanted("project.changed"):
@@ -699,18 +740,15 @@ class Engine:
         self.events.publish("project.changed", data)
 
     async def _load_activity(self, project: Project) -> None:
-        _, activity = await self._in_builder(partial(read_tree, project.root, project.folder))
-        project.set_activity(activity)
+        before = project.state
+        project.set_activity(await self._in_builder(project.read_activity))
+        if project.state != before:
+            self._announce_progress(project)
 
     async def _on_indexer_started(self) -> None:
-        """Open the projects again in a new indexer, and catch up with what the last one had committed."""
+        """Open the projects again in a new indexer."""
         for project in list(self.projects.values()):
-            project.problems.pop("indexer", None)
-            opened = await self._ask(self._open_command(project))
-            if opened is not None and opened.generation != project.tree.generation:
-                tree, activity = await self._in_builder(partial(read_tree, project.root, project.folder))
-                if tree.generation > project.tree.generation:
-                    project.set_tree(tree, activity)
+            await self._open_index(project)
 
     def _on_indexer_died(self) -> None:
         for project in self.projects.values():

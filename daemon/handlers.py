@@ -173,7 +173,8 @@ class Handlers:
         unknown = [topic for topic in topics if topic not in TOPICS]
         if unknown:
             raise InvalidRequest(
-                f"topics names {unknown[0]!r:.80}, which is none; there are {', '.join(sorted(TOPICS))}", "topics"
+                f"topics names {unknown[0]!r:.80}, which is none; there are {', '.join(sorted(TOPICS))}",
+                "topics",
             )
         events = self._engine.events
         events.subscribe(connection, topics, connection.publish)
@@ -195,7 +196,9 @@ class Handlers:
         if "\0" in path:
             raise InvalidRequest("path has a NUL character in it, which no path can have", "path")
         if not await self._engine.close_project(path):
-            raise NotFound(f"{path!r:.200} isn't open; ListProjects names what is")
+            raise NotFound(
+                f"{path!r:.200} isn't open; these are: {', '.join(self._engine.projects) or 'none'}"
+            )
         return {"closed": True}
 
     def _list_projects(self, connection: Connection, parameters: Parameters) -> Handled:
@@ -270,17 +273,27 @@ class Handlers:
         node_id = _clean_node(project, parameters.text("node_id", empty=False), "node_id")
         return _timed(await self._engine.node(project, node_id, fresh, deadline_ms), started)
 
-    async def _notify_file(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
+    def _notify_file(self, connection: Connection, parameters: Parameters) -> Handled:
         event = parameters.choice("event", "", EVENTS_OF_FILES)
         text = parameters.optional_text("text")
         if text is not None and len(text) > OVERLAY_CHARACTERS:
             raise TooLarge(
                 f"text has {len(text):,} characters; at most {OVERLAY_CHARACTERS:,} are kept for a buffer"
             )
-        project = await self._engine.project_at(parameters.text("cwd"))
-        path = relative_path(project.root, parameters.text("path", empty=False), "path")
-        self._engine.note_file(project, path, event, text)
-        return {"noted": path}
+        cwd, path = parameters.text("cwd"), parameters.text("path", empty=False)
+        project = self._engine.project_at_nowait(cwd)
+        if project is None:
+            return self._note_file_later(cwd, path, event, text)
+        # At once, since the next request on the connection may be answered at once too.
+        return self._note_file(project, path, event, text)
+
+    async def _note_file_later(self, cwd: str, path: str, event: str, text: str | None) -> dict[str, Any]:
+        return self._note_file(await self._engine.project_at(cwd), path, event, text)
+
+    def _note_file(self, project: Project, path: str, event: str, text: str | None) -> dict[str, Any]:
+        relative = relative_path(project.root, path, "path")
+        self._engine.note_file(project, relative, event, text)
+        return {"noted": relative}
 
     async def _graft_experience(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         cwd = parameters.text("cwd")

@@ -22,7 +22,7 @@ from .context.zone import stamp_now
 from .errors import ProjectUnavailable
 from .experience.experience import Experience
 from .experience.pool import Pool
-from .index.messages import ProjectProgress, TreeDelta
+from .index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from .index.store import Activity, Reader
 from .project.tree import ProjectState, Tree
 from .snapshot import ProjectSnapshot
@@ -36,12 +36,21 @@ HOT_EACH = 3
 ASKED_OFTEN = 3
 """A file that was in focus this often counts as often asked for."""
 
+ASKED_MAX = 1_000
+"""So many files that were asked for are counted; then the half that was asked for least is forgotten."""
+
+REMEMBERED_MAX = 4 * HOT_MAX
+"""So many edited and so many open files are remembered; some of them may go before one asks what is hot."""
+
 CHANGED_OFTEN = 3
 """A file that this many of the latest commits changed counts as often changed."""
 
 RULES_CHECK_S = 0.5
 """How often an answer looks into all places where a rule file could have appeared. What was found before is
 looked at every time; new files in the project are told by the watcher, so this is for the user's own."""
+
+ACTIVITY_MAX = 10 * HOT_MAX
+"""So many files of each measure are read from the index; some of them may be gone or in focus."""
 
 READERS_MAX = 4
 OVERLAYS_MAX = 64
@@ -96,8 +105,8 @@ def load(root: str, folder: str, user: UserConfig, home: str, system: System) ->
     if not os.path.exists(record):
         system.write_atomic(record, json.dumps({"root": root}).encode())
     tree, activity = read_tree(root, folder)
-    rules = discover(root, home, tree.files, system)
-    return Loaded(tree, loaded.config, loaded.warnings, config_stamp, rules, activity)
+    rules = discover(root, home, tree.files if tree else (), system)
+    return Loaded(tree or Tree(root), loaded.config, loaded.warnings, config_stamp, rules, activity)
 
 
 class Project:
@@ -120,14 +129,18 @@ class Project:
         """What foveal.toml was before it was read; None where there was none."""
         self.config_stale = False
         self.settings_lock = asyncio.Lock()
+        self.index_lock = asyncio.Lock()
+        """Held while the indexer is told of the project: between `hold_changes` and `take_changes`."""
         self.overlays: dict[str, str] = {}
         self._system = system
         self._warm = bool(loaded.tree.files)
         self.opened_at = asyncio.get_running_loop().time()
         """On the event loop's clock, in seconds."""
+        self._activity_known = self._warm
         self._activity = {one.path: one for one in loaded.activity}
         self._edited: dict[str, None] = {}
         self._opened: dict[str, None] = {}
+        self._held: list[TreeDelta] | None = None
         self._asked: Counter[str] = Counter()
         self._versions = Counter[str]()
         self._changed = asyncio.Event()
@@ -136,7 +149,12 @@ class Project:
     @property
     def state(self) -> ProjectState:
         """How far it is indexed. Warm projects serve while they are checked against the disk."""
-        return "scanning" if self.progress is None else self.progress.state
+        if self.progress is None:
+            return "scanning"
+        # Without its history it isn't known what is hot: a context would change a moment later.
+        return (
+            "indexing" if self.progress.state == "ready" and not self._activity_known else self.progress.state
+        )
 
     @property
     def named(self) -> bool:
@@ -219,8 +237,33 @@ class Project:
             system=self._system,
         )
 
+    def hold_changes(self) -> None:
+        """Keep back what a new indexer says of the tree, until `take_changes`.
+
+        The last one may have committed what it could not announce any more, so that its successor's changes
+        don't follow from the tree that is known here.
+        """
+        self._held = []
+
+    def take_changes(self, tree: Tree | None, activity: tuple[Activity, ...]) -> None:
+        """Take over the tree that the new indexer began with, and what it said since.
+
+        With None the known tree holds. The index may be another one now: connections to it are made anew.
+        """
+        held, self._held = self._held or [], None
+        if tree is not None:
+            self.tree = tree.after(self.tree)
+            self.set_activity(activity)
+            self._bump("links")
+        self._readers.renew()
+        for delta in held:
+            self.apply(delta)
+
     def apply(self, delta: TreeDelta) -> None:
         """Take over a change that the indexer committed."""
+        if self._held is not None:
+            self._held.append(delta)
+            return
         if delta.generation > self.tree.generation:
             if delta.upserted or delta.removed:
                 self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)
@@ -234,12 +277,10 @@ class Project:
             self._bump("rules")
         if delta.resync or CONFIG_NAME in named:
             self.config_stale = True
-        for path in delta.touched:
-            if path in self.tree.files:
-                self._edited.pop(path, None)
-                self._edited[path] = None
-        while len(self._edited) > 4 * HOT_MAX:
-            del self._edited[next(iter(self._edited))]
+        if len(delta.touched) <= EDITS_MAX:
+            for path in delta.touched:
+                if path in self.tree.files:
+                    _remember(self._edited, path)
         self._wake()
 
     def set_progress(self, progress: ProjectProgress) -> None:
@@ -265,14 +306,16 @@ class Project:
         self.progress = None
         self._warm = False
 
-    def set_tree(self, tree: Tree, activity: tuple[Activity, ...]) -> None:
-        """Take over a tree that was read again from the disk, after the indexer was lost."""
-        self.tree = tree.after(self.tree)
-        self.set_activity(activity)
-
     def set_activity(self, activity: tuple[Activity, ...]) -> None:
         """Take over what the index knows of edits and commits."""
         self._activity = {one.path: one for one in activity}
+        self._activity_known = True
+        self._wake()
+
+    def read_activity(self) -> tuple[Activity, ...]:
+        """Read from the index what it knows of edits and commits. Blocks."""
+        with self._readers.borrow() as reader:
+            return reader.activity(ACTIVITY_MAX)
 
     def set_overlay(self, path: str, text: str | None) -> None:
         """Put an editor's unsaved text in the place of a file, or with None the file itself again."""
@@ -286,8 +329,7 @@ class Project:
 
     def note_opened(self, path: str) -> None:
         """Remember that an editor has a file open, the latest last."""
-        self._opened.pop(path, None)
-        self._opened[path] = None
+        _remember(self._opened, path)
 
     def note_closed(self, path: str) -> None:
         """Forget that a file is open."""
@@ -296,6 +338,8 @@ class Project:
     def note_asked(self, paths: tuple[str, ...]) -> None:
         """Count files that somebody focused on."""
         self._asked.update(path.partition("#")[0] for path in paths[:HOT_MAX])
+        if len(self._asked) > ASKED_MAX:
+            self._asked = Counter(dict(self._asked.most_common(ASKED_MAX // 2)))
 
     def hot_nodes(self) -> tuple[HotNode, ...]:
         """Return the files that are worked on now, the strongest reason first, at most `HOT_MAX`."""
@@ -351,13 +395,14 @@ class ReaderPool:
         self._folder = folder
         self._lock = threading.Lock()
         self._idle: list[Reader] = []
+        self._lives = 0
         self._closed = False
 
     @contextlib.contextmanager
     def borrow(self) -> Iterator[Reader]:
         """Lend a reader. Raises `DatabaseError` where there is no index yet, or a damaged one."""
         with self._lock:
-            reader = self._idle.pop() if self._idle else None
+            reader, lives = self._idle.pop() if self._idle else None, self._lives
         reader = reader or Reader(self._folder)
         try:
             yield reader
@@ -365,33 +410,46 @@ class ReaderPool:
             reader.close()
             raise
         with self._lock:
-            if len(self._idle) < READERS_MAX and not self._closed:
+            if len(self._idle) < READERS_MAX and lives == self._lives and not self._closed:
                 self._idle.append(reader)
                 return
         reader.close()
 
-    def close(self) -> None:
-        """Close the idle readers now and the lent ones when they come back."""
+    def renew(self) -> None:
+        """Close the idle readers now, the lent ones when they come back; later ones open the index anew."""
         with self._lock:
-            self._closed = True
+            self._lives += 1
             idle, self._idle = self._idle, []
         for reader in idle:
             reader.close()
 
+    def close(self) -> None:
+        """Close the idle readers now and the lent ones when they come back."""
+        self._closed = True
+        self.renew()
 
-def read_tree(root: str, folder: str) -> tuple[Tree, tuple[Activity, ...]]:
-    """Read a project's tree from its index; an empty one where there is none that can be read."""
+
+def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]]:
+    """Read a project's tree from its index; None where there is none that can be read."""
     try:
         reader = Reader(folder)
     except DatabaseError:
-        return Tree(root), ()  # none yet, or a damaged one that the indexer will set aside and say so
+        return None, ()  # none yet, or a damaged one that the indexer will set aside and say so
     try:
         with reader.snapshot() as generation:
-            return Tree(root, generation, reader.load_files()), reader.activity(10 * HOT_MAX)
+            return Tree(root, generation, reader.load_files()), reader.activity(ACTIVITY_MAX)
     except DatabaseError:
-        return Tree(root), ()
+        return None, ()
     finally:
         reader.close()
+
+
+def _remember(paths: dict[str, None], path: str) -> None:
+    """Put a path last, and forget the first ones of too many."""
+    paths.pop(path, None)
+    paths[path] = None
+    while len(paths) > REMEMBERED_MAX:
+        del paths[next(iter(paths))]
 
 
 def _most_first(pair: tuple[str, int]) -> tuple[int, str]:

@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import FrameType
 
 from .. import __version__
 from ..ipc import paths
@@ -72,27 +73,21 @@ def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file:
 
 def serve(startup: Startup) -> None:
     """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one runs already."""
+    os.umask(0o077)  # all that this process and its children make is the user's alone, from birth
+    signal.signal(signal.SIGTERM, _end)  # until the loop runs and has a gentler way
     _set_up_logging(startup)
     state = startup.environment.state_dir
-    lock = StateLock.take(paths.lock_file(state))
-    try:
-        listener = bind(startup.socket)
+    with contextlib.ExitStack() as stack:
+        stack.callback(StateLock.take(paths.lock_file(state)).release)
+        listener = _bind(startup.socket, stack)
         http_path = paths.http_socket(startup.socket)
-        http_listener = bind(http_path)
-        try:
-            http_listener.listen(128)
-            _write_info(startup, http_path)
-            for warning in startup.warnings:
-                log.warning("%s", warning)
-            _run(startup, listener, http_listener)
-        finally:
-            listener.close()
-            http_listener.close()
-            remove_socket(startup.socket)
-            remove_socket(http_path)
-            paths.remove_daemon_info(state)
-    finally:
-        lock.release()
+        http_listener = _bind(http_path, stack)
+        http_listener.listen(128)
+        stack.callback(paths.remove_daemon_info, state)
+        _write_info(startup, http_path)
+        for warning in startup.warnings:
+            log.warning("%s", warning)
+        _run(startup, listener, http_listener)
 
 
 class Daemon:
@@ -154,9 +149,22 @@ class Daemon:
             if busy or statistics.accepted != seen:
                 last, seen = loop.time(), statistics.accepted
             elif loop.time() - last >= minutes * 60:
-                log.info("nobody was connected for %d minutes", minutes)
+                log.info("nobody was connected for %g minutes", minutes)
                 self.stop()
                 return
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End the process, with what has to be undone."""
+    raise SystemExit(0)
+
+
+def _bind(path: str, stack: contextlib.ExitStack) -> socket.socket:
+    """Bind a socket that is closed and removed with the stack."""
+    listener = bind(path)
+    stack.callback(remove_socket, path)
+    stack.callback(listener.close)
+    return listener
 
 
 def _run(startup: Startup, listener: socket.socket, http_listener: socket.socket) -> None:

@@ -64,6 +64,10 @@ class System:
         """Return seconds of a clock that never jumps."""
         return time.monotonic()
 
+    def sleep(self, seconds: float) -> None:
+        """Wait; never on the event loop."""
+        time.sleep(seconds)
+
     def stat(self, path: str) -> os.stat_result:
         """Stat a path, following symlinks."""
         return os.stat(path)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +17,6 @@ from typing import Any
 
 import psutil
 import pytest
-
 from foveal.ipc import paths
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.errors import RpcError
@@ -90,12 +91,27 @@ class DaemonProcess:
         if info is None or not psutil.pid_exists(info.pid):
             return
         process = psutil.Process(info.pid)
-        children = process.children(recursive=True)
+        family = [process, *process.children(recursive=True)]
+        descriptors = {_open_end(one.pid): one for one in family}
+        descriptors.pop(-1, None)
         process.send_signal(number)
-        _, alive = psutil.wait_procs([process, *children], timeout=DEADLINE_S)
-        for left in alive:
+        deadline = time.monotonic() + DEADLINE_S
+        while descriptors and time.monotonic() < deadline:
+            for ended in select.select(list(descriptors), [], [], deadline - time.monotonic())[0]:
+                os.close(ended)
+                del descriptors[ended]
+        for descriptor, left in descriptors.items():
+            os.close(descriptor)
             left.kill()
-        assert not alive, f"{alive} outlived the daemon's end"
+        assert not descriptors, f"{list(descriptors.values())} outlived the daemon's end"
+
+
+def _open_end(pid: int) -> int:
+    """Return a descriptor that is readable when a process has ended, reaped or not; -1 if it has."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return -1
 
 
 def next_event(client: Client, topic: str, **data: Any) -> Any:
@@ -134,14 +150,14 @@ def running_daemon(folder: Path, extra: Mapping[str, str] | None = None) -> Iter
 
 @pytest.fixture
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon that the first client starts."""
+    """Give a daemon that the first client starts."""
     with running_daemon(tmp_path_factory.mktemp("d")) as process:
         yield process
 
 
 @pytest.fixture(scope="module")
 def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon for all tests of a file that leave it as they found it."""
+    """Give one daemon to all tests of a file that leave it as they found it."""
     with running_daemon(tmp_path_factory.mktemp("d")) as process:
         yield process
 
@@ -184,25 +200,31 @@ SMALL_PROJECT: dict[str, str | bytes] = {
     "src/shop/__init__.py": "",
     "src/shop/auth.py": (
         '"""Log in and out."""\n\nfrom .sessions import Session, expire\nfrom . import missing_module\n\n\n'
-        'def login(user: str) -> Session:\n    """Open a session for a user."""\n    return Session(user)\n\n\n'
+        'def login(user: str) -> Session:\n    """Open a session for a user."""\n'
+        "    return Session(user)\n\n\n"
         "def logout(session: Session) -> None:\n    expire(session)\n"
     ),
     "src/shop/sessions.py": (
-        '"""Sessions and how they end."""\n\nMAX_AGE = 3600\n\n\nclass Session:\n    """One visit of a user."""\n\n'
+        '"""Sessions and how they end."""\n\nMAX_AGE = 3600\n\n\n'
+        'class Session:\n    """One visit of a user."""\n\n'
         "    def __init__(self, user: str) -> None:\n        self.user = user\n\n"
         '    def touch(self) -> None:\n        """Move the end of the session."""\n\n\n'
         'def expire(session: Session) -> None:\n    """End a session now."""\n'
     ),
     "src/shop/cart.py": "from .auth import login\n\n\ndef checkout():\n    login('x')\n",
-    "web/app.ts": 'import { total } from "./money";\n\nexport function main(): number {\n  return total([1]);\n}\n',
-    "web/money.ts": "/** Add up prices. */\nexport function total(prices: number[]): number {\n  return 0;\n}\n",
+    "web/app.ts": (
+        'import { total } from "./money";\n\nexport function main(): number {\n  return total([1]);\n}\n'
+    ),
+    "web/money.ts": (
+        "/** Add up prices. */\nexport function total(prices: number[]): number {\n  return 0;\n}\n"
+    ),
     "logo.png": b"\x89PNG\r\n\x1a\n\0\0\0",
 }
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """A small project of two languages in a git repository, with rules and an import that leads nowhere."""
+    """Give a small project of two languages in a git repository, with rules."""
     root = write_files(tmp_path / "shop", SMALL_PROJECT)
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")

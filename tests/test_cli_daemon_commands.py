@@ -18,7 +18,8 @@ from click.testing import CliRunner, Result
 from foveal import __version__
 from foveal.cli import life
 from foveal.cli.app import foveal
-from foveal.ipc.paths import DaemonInfo, daemon_file, lock_file, write_daemon_info
+from foveal.cli.logs import follow_log
+from foveal.ipc.paths import DaemonInfo, daemon_file, lock_file, log_file, write_daemon_info
 
 from tests.conftest import DaemonProcess, write_files
 
@@ -30,7 +31,7 @@ def run(daemon: DaemonProcess, *arguments: str) -> tuple[int, str, str]:
     done = subprocess.run(
         [sys.executable, "-m", "foveal", *arguments],
         check=False,
-        env=daemon.environ,
+        env=daemon.environ | {"NO_COLOR": "1"},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -41,6 +42,23 @@ def run(daemon: DaemonProcess, *arguments: str) -> tuple[int, str, str]:
 def run_here(daemon: DaemonProcess, *arguments: str) -> Result:
     """Run a command in this process, where a test can shorten its patience."""
     return CliRunner(env={**daemon.environ, "NO_COLOR": "1"}).invoke(foveal, arguments)
+
+
+def wait_log(daemon: DaemonProcess, words: str) -> None:
+    """Wait until the daemon has logged some words."""
+    seen = ""
+    for text in follow_log(log_file(str(daemon.state))):
+        seen += text
+        if words in seen:
+            return
+
+
+def has_ended(pid: int) -> bool:
+    """Say whether a process has ended; who inherited it may not have reaped it yet."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def kill(daemon: DaemonProcess) -> int:
@@ -59,7 +77,7 @@ def test_up_says_whether_it_started_one(daemon: DaemonProcess) -> None:
 
 def test_up_with_a_project_waits_until_it_is_indexed(daemon: DaemonProcess, shop: Path) -> None:
     code, output, errors = run(daemon, "up", str(shop))
-    assert (code, errors) == (0, "")
+    assert (code, "error" in errors) == (0, False)
     ready = output.splitlines()[1]
     assert re.fullmatch(rf"ready: {re.escape(str(shop))} \(9 files, \d+ symbols\) in \d+\.\d s", ready)
     [project] = daemon.call("Status")["projects"]
@@ -99,7 +117,7 @@ def test_down_waits_for_the_end(daemon: DaemonProcess) -> None:
     run(daemon, "up")
     pid, place = daemon.pid, daemon.socket
     assert run(daemon, "down") == (0, f"stopped the daemon (pid {pid})\n", "")
-    assert not psutil.pid_exists(pid)
+    assert has_ended(pid)
     assert not os.path.lexists(place)
     assert not os.path.exists(daemon_file(str(daemon.state)))
     assert run(daemon, "down") == (0, "no daemon runs\n", "")
@@ -145,12 +163,11 @@ def test_foreground_runs_until_a_signal(daemon: DaemonProcess) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    daemon.client().close()  # waits for it, or starts another one
+    wait_log(daemon, "serves on")
     assert daemon.pid == child.pid
     child.send_signal(signal.SIGTERM)
     assert child.communicate(timeout=TIMEOUT_S) == ("", "")  # no terminal: it logs to the file
     assert child.returncode == 0
-    assert "serves on" in daemon.log()
 
 
 def test_foreground_opens_no_project(daemon: DaemonProcess) -> None:
@@ -212,7 +229,7 @@ def test_a_daemon_whose_socket_was_removed_is_stopped(
     os.unlink(daemon.socket)
     result = run_here(daemon, "down")
     assert (result.exit_code, result.output) == (0, f"stopped the daemon (pid {pid})\n")
-    assert not psutil.pid_exists(pid)
+    assert has_ended(pid)
 
 
 def test_a_daemon_that_hangs_is_named(daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,8 +245,7 @@ def test_a_daemon_that_hangs_is_named(daemon: DaemonProcess, monkeypatch: pytest
         )
     finally:
         os.kill(pid, signal.SIGCONT)
-    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=TIMEOUT_S)
-    assert not psutil.pid_exists(pid)
+    wait_log(daemon, " stopped\n")
 
 
 def test_doctor_of_a_healthy_daemon(daemon: DaemonProcess, shop: Path) -> None:
@@ -251,7 +267,7 @@ def test_doctor_names_what_is_wrong_and_what_to_run(daemon: DaemonProcess, shop:
     write_files(config, {"config.toml": "[scan]\nexclude = 3\n"})
     code, output, _ = run(daemon, "doctor")
     assert code == 1
-    assert f"✗ {config}/config.toml:2: scan.exclude must be a list of strings" in output
+    assert f"✗ {config}/config.toml, line 2: scan.exclude must be a list of strings" in output
     assert "    run: mend the file; docs/configuration.md lists the keys\n" in output
     assert "did you mean context.max_tokens?" in output
     assert output.endswith("1 problem, 1 warning\n")
@@ -263,10 +279,9 @@ def test_doctor_after_a_crash(daemon: DaemonProcess) -> None:
     kill(daemon)
     code, output, _ = run(daemon, "doctor")
     assert code == 0
-    assert (
-        f"! {place} is stale: its daemon was killed; the next start replaces it\n    run: foveal up\n"
-        in output
-    )
+    stale = f"! {place} is stale: its daemon was killed; the next start replaces it\n    run: foveal up\n"
+    assert stale in output
+    os.unlink(daemon_file(str(daemon.state)))
 
 
 def test_doctor_of_a_stranger_on_the_socket(daemon: DaemonProcess) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Generator
 from pathlib import Path
 
 from foveal.cli.logs import BLOCK_BYTES, follow_log, last_lines, log_files, tail
@@ -59,6 +60,7 @@ def test_follow_goes_on_in_the_file_that_takes_its_place(tmp_path: Path) -> None
     path = tmp_path / "foveal.log"
     path.write_bytes(b"old\n")
     added = follow_log(str(path), position=4)
+    assert isinstance(added, Generator)
     with path.open("ab") as file:
         file.write("naïve\n".encode())
     assert next(added) == "naïve\n"

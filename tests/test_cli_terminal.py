@@ -81,7 +81,8 @@ def test_clean_lines_keeps_line_breaks_and_tabs() -> None:
     check("\x1b]0;title\x07", "\\x1b]0;title\\x07")
 
 
-def test_table_aligns_and_cleans() -> None:
+def test_table_aligns_and_cleans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
     text = terminal.table(("NAME", "N"), [("a", "1"), ("long\nname", "1,000")], right=(1,))
     assert text == "NAME            N\na               1\nlong\\nname  1,000"
 

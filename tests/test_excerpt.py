@@ -183,7 +183,7 @@ def test_a_file_with_room_is_shown_with_what_stands_between_the_definitions() ->
 
 
 def test_without_room_for_bodies_there_are_heads_with_their_numbers() -> None:
-    text, left_out = show(source_of(SHOP), 170)
+    text, left_out = show(source_of(SHOP), 150)
     assert text.split("\n") == [
         " 6  LIMIT = 10",
         " 9  class Shop:",
@@ -208,6 +208,34 @@ def test_what_the_words_name_is_shown_first() -> None:
         assert text.count("work()") == 8
 
 
+@pytest.mark.parametrize("word", ["expire", "expires", "expired", "expiring", "expiry", "expiration"])
+def test_a_word_is_found_whatever_its_ending(word: str) -> None:
+    for name in ("set_expiry", "expiration", "Expired"):
+        played = "def f():\n" + "    play()\n" * 9
+        text, _ = show(source_of(f"{played}def {name}():\n" + "    work()\n" * 9), 190, word)
+        assert text.count("work()") == 9
+
+
+def test_a_word_that_few_definitions_hold_counts_more() -> None:
+    common = "".join(f"def session_{index}():\n" + "    play()\n" * 5 for index in range(9))
+    text, _ = show(source_of(f"{common}def expire():\n" + "    work()\n" * 5), 420, words="session expire")
+    assert text.count("work()") == 5
+
+
+def test_the_members_of_a_class_are_not_ranked_by_its_name() -> None:
+    members = "".join(f"    def m{index}(self):\n" + "        pass\n" * 9 for index in range(4))
+    source = source_of(f"class Session:\n{members}    def end(self, session):\n        session.stop()\n")
+    text, _ = show(source, 220, words="session")
+    assert "session.stop()" in text
+
+
+def test_a_docstring_that_is_shown_is_not_summed_up_too() -> None:
+    source = source_of(SHOP)
+    text, _ = show(source, 300, words="open")
+    assert "open = True" in text
+    assert text.count("Sells things.") == 1
+
+
 def test_what_is_wanted_comes_before_what_the_words_name() -> None:
     source = source_of("".join(f"def {name}():\n" + "    work()\n" * 8 for name in ("one", "two")))
     text, _ = show(source, 200, words="one", wanted="two")
@@ -220,6 +248,12 @@ def test_a_nested_definition_can_be_shown_without_what_is_around_it() -> None:
     assert "till.add(thing)" in text
     assert " 9  class Shop:" in text
     assert "shelves" not in text
+
+
+def test_a_function_is_not_torn_around_the_functions_in_it() -> None:
+    source = source_of("def f():\n    value = 1\n    def g():\n        pass\n" + "    y = 2\n" * 50)
+    text, _ = show(source, 150)
+    assert check_lines(source, text) == {1, 3, 4}
 
 
 def test_showing_what_is_around_takes_the_place_of_what_is_inside() -> None:
@@ -343,7 +377,7 @@ def test_an_outline_lists_signatures_on_one_line_each() -> None:
     assert outline(source.symbols, "python", docs=False, depth=0).split("\n") == [
         " 6  LIMIT = 10",
         " 9  class Shop:",
-        "29  def count(things):",
+        "28  def count(things):",
     ]
 
 

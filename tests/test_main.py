@@ -30,6 +30,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
         "XDG_RUNTIME_DIR": str(tmp_path / "run"),
         "FOVEAL_STATE_DIR": str(tmp_path / "state"),
         "FOVEAL_CONFIG_DIR": str(tmp_path / "config"),
+        "NO_COLOR": "1",
     }
 
 

@@ -96,7 +96,8 @@ def test_home_and_slash_are_refused_unless_opened(home: Path) -> None:
     ],
 )
 def test_bad_cwd(home: Path, cwd: str, message: str) -> None:
-    for call in (lambda: find_root(cwd, str(home)), lambda: check_named_root(cwd)):
+    calls: list[Callable[[], str]] = [lambda: find_root(cwd, str(home)), lambda: check_named_root(cwd)]
+    for call in calls:
         with pytest.raises(InvalidRequest, match=message):
             call()
 

@@ -1,11 +1,10 @@
-"""The tree is what git lists, less what is no source; after any change a sweep knows what a scan would."""
+"""After any change a sweep knows what a new scan would, and trouble on the disk ends none."""
 
 from __future__ import annotations
 
 import os
 import random
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,11 +13,12 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from foveal.daemon.project.scan import Changes, RootGone, Scanner, ScanSettings, classify_content
+from foveal.daemon.project.scan_results import RootGone
+from foveal.daemon.project.scan_settings import ScanSettings
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.system import System
 
-Known = dict[str, FileRecord]
+from tests.scan_cases import applied, full, git, make, scanner_of
 
 
 @pytest.fixture(autouse=True)
@@ -38,293 +38,17 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def git(root: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always"]
-    done = subprocess.run(
-        ["git", *identity, *arguments], cwd=root, check=True, capture_output=True, text=True
-    )
-    return done.stdout
+def in_turn(*steps: Callable[[], object]) -> Callable[[], None]:
+    """Return one change that is made of several."""
 
+    def change() -> None:
+        for step in steps:
+            step()
 
-def make(root: Path, *paths: str, text: str = "x\n") -> None:
-    for path in paths:
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if path.endswith("/"):
-            target.mkdir(exist_ok=True)
-        else:
-            target.write_text(text)
-
-
-def scanner_of(root: Path, settings: ScanSettings | None = None, system: System | None = None) -> Scanner:
-    return Scanner(str(root), system or System(), settings)
-
-
-def full(scanner: Scanner) -> Known:
-    return {record.path: record for batch in scanner.full() for record in batch}
-
-
-def listed(root: Path, settings: ScanSettings | None = None) -> set[str]:
-    return set(full(scanner_of(root, settings)))
-
-
-def applied(known: Known, changes: Changes) -> Known:
-    assert not {record.path for record in changes.upserted} & set(changes.removed)
-    assert set(changes.removed) <= known.keys()
-    kept = {path: record for path, record in known.items() if path not in changes.removed}
-    return kept | {record.path: record for record in changes.upserted}
+    return change
 
 
 # -- what belongs to the tree
-
-
-def test_outside_of_git(root: Path) -> None:
-    make(root, "a.py", "pkg/b.py", "pkg/skip.log", "pkg/keep.log", "pkg/deep/c.log", "gen/x.py", "docs/y.md")
-    make(root, "vendor/lib.c", "node_modules/m/index.js", "build/out.js", "src/dist/z.js")
-    (root / ".gitignore").write_text("*.log\n/gen/\n")
-    (root / "pkg/.gitignore").write_text("!keep.log\n")
-    (root / ".fovealignore").write_text("docs\n")
-    assert listed(root) == {
-        ".gitignore",
-        ".fovealignore",
-        "a.py",
-        "pkg/.gitignore",
-        "pkg/b.py",
-        "pkg/keep.log",
-    }
-    scanner = scanner_of(root)
-    full(scanner)
-    assert scanner.skipped_folders == {
-        "gen": "ignored",
-        "docs": "excluded",
-        "vendor": "vendored",
-        "node_modules": "vendored",
-        "build": "vendored",
-        "src/dist": "vendored",
-    }
-    assert scanner.statistics().skipped_folders == {"ignored": 1, "excluded": 1, "vendored": 4}
-    assert scanner.statistics().ignored_files == 2
-    assert scanner.statistics().git_problem
-
-
-def test_in_git(root: Path, user: Path) -> None:
-    git(root, "init", "-q")
-    make(root, "a.py", "ignored.log", "tracked.log", "sub/b.py", "sub/c.tmp", "secret.txt", "cache/kept.py")
-    make(root, "vendor/tracked.c", "dist/untracked.js", "cache/new.py", "globally.bak", "open.py", "empty/")
-    (root / ".gitignore").write_text("*.log\n/cache/\n")
-    (root / "sub/.gitignore").write_text("*.tmp\n")
-    (root / ".git/info/exclude").write_text("secret.txt\n")
-    (user / ".config/git").mkdir(parents=True)
-    (user / ".config/git/ignore").write_text("*.bak\n")
-    git(root, "add", "-f", "a.py", "tracked.log", "sub/b.py", "vendor/tracked.c", "cache/kept.py")
-    expected = {".gitignore", "a.py", "tracked.log", "sub/.gitignore", "sub/b.py", "vendor/tracked.c"}
-    assert listed(root) == expected | {"cache/kept.py", "open.py"}
-
-
-def test_agrees_with_git_on_names(root: Path) -> None:
-    git(root, "init", "-q")
-    make(
-        root,
-        ":(top)x",
-        ":/y",
-        "*.py",
-        "[a]",
-        "!b",
-        "#c",
-        " d",
-        "e ",
-        "new\nline",
-        "日本",
-        "-f",
-        "'q'\"",
-        "sub/:z",
-    )
-    (root / ".gitignore").write_text("[a]\n\\!b\n日*\n")
-    expected = git(root, "ls-files", "-z", "-co", "--exclude-standard").split("\0")
-    assert listed(root) == set(filter(None, expected))
-
-
-def test_fovealignore_counts_for_tracked_files_too(root: Path) -> None:
-    git(root, "init", "-q")
-    make(root, "a.py", "fixtures/big.json", "sub/x.snap")
-    (root / ".fovealignore").write_text("/fixtures/\n")
-    (root / "sub/.fovealignore").write_text("*.snap\n")
-    git(root, "add", ".")
-    assert listed(root) == {".fovealignore", "a.py", "sub/.fovealignore"}
-    assert "a.py" not in listed(root, ScanSettings(exclude=("a.*",)))
-
-
-def test_settings(root: Path) -> None:
-    make(root, "small", "docs/x.md", "mine/y", "vendor/z")
-    make(root, "large", text="x" * 101)
-    settings = ScanSettings(100, ("docs/",), frozenset({"mine"}), frozenset())
-    records = full(scanner_of(root, settings))
-    assert {path: record.skipped for path, record in records.items()} == {
-        "small": "",
-        "large": "too_large",
-        "vendor/z": "",
-    }
-
-
-def test_a_skipped_name_above_the_root_does_not_count(tmp_path: Path) -> None:
-    root = tmp_path.resolve() / "vendor/node_modules/app"
-    make(root, "a.js")
-    assert listed(root) == {"a.js"}
-
-
-def test_repositories_inside_have_their_own_rules(root: Path, tmp_path: Path) -> None:
-    library = tmp_path / "library"
-    make(library, "lib.py", "x.log")
-    (library / ".gitignore").write_text("*.o\n")
-    git(library, "init", "-q")
-    git(library, "add", ".")
-    git(library, "commit", "-qm", "first")
-    git(root, "init", "-q")
-    (root / ".gitignore").write_text("*.log\n")
-    git(root, "submodule", "--quiet", "add", str(library), "submodule")
-    shutil.copytree(library, root / "embedded")
-    make(root, "broken/.git", "broken/y.py", "broken/y.log", "submodule/new.o", "submodule/new.py", "top.log")
-    assert listed(root) == {
-        ".gitignore",
-        ".gitmodules",
-        *(f"submodule/{name}" for name in (".gitignore", "lib.py", "x.log", "new.py")),
-        *(f"embedded/{name}" for name in (".gitignore", "lib.py", "x.log")),
-        "broken/y.py",
-    }
-
-
-def test_repositories_in_a_plain_folder(root: Path) -> None:
-    make(root, "one/a.py", "one/a.log", "notes.log")
-    (root / ".gitignore").write_text("*.log\n")
-    (root / "one/.gitignore").write_text("")
-    git(root / "one", "init", "-q")
-    assert listed(root) == {".gitignore", "one/.gitignore", "one/a.py", "one/a.log"}
-
-
-def test_other_work_trees_are_copies(root: Path) -> None:
-    git(root, "init", "-q")
-    make(root, "a.py")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "first")
-    git(root, "worktree", "add", "-q", "trees/fix")
-    scanner = scanner_of(root)
-    known = full(scanner)
-    assert set(known) == {"a.py"}
-    assert scanner.skipped_folders == {"trees/fix": "worktree"}
-    git(root, "worktree", "remove", "trees/fix")
-    make(root, "trees/fix/b.py")
-    assert set(applied(known, scanner.sweep(known))) == {"a.py", "trees/fix/b.py"}
-
-
-def test_a_parent_repository_is_not_asked(tmp_path: Path, root: Path) -> None:
-    git(tmp_path, "init", "-q")
-    (tmp_path / ".gitignore").write_text("*.py\n")
-    make(root, "a.py", ".git/HEAD")
-    scanner = scanner_of(root)
-    assert set(full(scanner)) == {"a.py"}
-    assert "not a git repository" in scanner.statistics().git_problem
-
-
-def test_without_git_installed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    git(root, "init", "-q")
-    make(root, "a.py", "a.log")
-    (root / ".gitignore").write_text("*.log\n")
-    monkeypatch.setenv("PATH", str(root))
-    scanner = scanner_of(root)
-    assert set(full(scanner)) == {".gitignore", "a.py"}
-    assert "not installed" in scanner.statistics().git_problem
-
-
-def test_a_git_that_hangs_is_given_up(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    git(root, "init", "-q")
-    make(root, "a.py", "sub/b.py", "sub/b.log")
-    (root / ".gitignore").write_text("*.log\n")
-    os.mkfifo(root / "sub/.gitignore")
-    monkeypatch.setattr("foveal.daemon.project.git.IDLE_TIMEOUT_S", 0.2)
-    scanner = scanner_of(root)
-    assert set(full(scanner)) == {".gitignore", "a.py", "sub/.gitignore", "sub/b.py"}
-    assert "did not answer" in scanner.statistics().git_problem
-    assert scanner.statistics().problems == {"sub/.gitignore": "unreadable"}
-
-
-def test_files_that_are_no_source(root: Path) -> None:
-    make(root, "real/a.py", "empty", text="")
-    (root / "to_file").symlink_to("real/a.py")
-    (root / "to_folder").symlink_to("real")
-    (root / "real/loop").symlink_to("..")
-    (root / "broken").symlink_to("nowhere")
-    (root / "outside").symlink_to("/etc/passwd")
-    os.mkfifo(root / "pipe")
-    (root / os.fsdecode(b"b\xff.py")).write_text("x")
-    (root / os.fsdecode(b"folder\xfe")).mkdir()
-    (root / os.fsdecode(b"folder\xfe") / "x").write_text("x")
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(os.path.relpath(root / "socket"))
-    scanner = scanner_of(root)
-    known = full(scanner)
-    assert {path: record.skipped for path, record in known.items()} == {
-        "real/a.py": "",
-        "empty": "",
-        "to_file": "symlink",
-        "to_folder": "symlink",
-        "real/loop": "symlink",
-        "broken": "symlink",
-        "outside": "symlink",
-        "pipe": "special",
-        "socket": "special",
-        "b\\xff.py": "not_utf8_name",
-    }
-    assert scanner.skipped_folders == {"folder\\xfe": "not_utf8_name"}
-    assert not scanner.sweep(known)
-    os.unlink(root / os.fsdecode(b"b\xff.py"))
-    assert scanner.sweep(known).removed == ("b\\xff.py",)
-
-
-def test_names_that_print_alike(root: Path) -> None:
-    odd, plain = root / os.fsdecode(b"a\xff"), root / "a\\xff"
-    odd.write_text("odd")
-    scanner = scanner_of(root)
-    known = full(scanner)
-    assert known["a\\xff"].skipped == "not_utf8_name"
-    plain.write_text("plain text")
-    known = applied(known, scanner.sweep(known))
-    assert (known["a\\xff"].skipped, known["a\\xff"].stamp.size) == ("", 10)
-    plain.unlink()
-    known = applied(known, scanner.sweep(known))
-    assert (known["a\\xff"].skipped, known["a\\xff"].stamp.size) == ("not_utf8_name", 3)
-
-
-def test_records(root: Path) -> None:
-    make(root, "a.py", "b.unknown")
-    records = full(scanner_of(root))
-    status = os.stat(root / "a.py")
-    stamp = records["a.py"].stamp
-    assert (stamp.size, stamp.mtime_ns, stamp.inode) == (2, status.st_mtime_ns, status.st_ino)
-    assert (records["a.py"].language, records["b.unknown"].language) == ("python", "")
-    assert not records["a.py"].parsed
-
-
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b"", ""),
-        (b"text \xff\xfe caf\xe9", ""),
-        ("text".encode("utf-16"), ""),
-        ("text".encode("utf-32"), ""),
-        (b"\x7fELF\0", "binary"),
-        (b"a" * 8191 + b"\0", "binary"),
-        (b"a" * 8192 + b"\0", ""),
-    ],
-)
-def test_classify_content(data: bytes, reason: str) -> None:
-    assert classify_content(data) == reason
-
-
-def test_large_trees_come_in_batches(root: Path) -> None:
-    make(root, *(f"d{number}/f{file}.py" for number in range(40) for file in range(60)))
-    batches = list(scanner_of(root).full())
-    assert sum(map(len, batches)) == 2400
-    assert max(map(len, batches)) <= 1000
 
 
 # -- trouble on the disk
@@ -384,9 +108,8 @@ def test_files_that_vanish_during_the_scan(root: Path) -> None:
     system = Faulty()
     system.before_lstat[f"{root}/a.py"] = (root / "a.py").unlink
     system.before_lstat[f"{root}/sub"] = lambda: shutil.rmtree(root / "sub")
-    system.before_lstat[f"{root}/other"] = lambda: (
-        shutil.rmtree(root / "other"),
-        (root / "other").symlink_to("/"),
+    system.before_lstat[f"{root}/other"] = in_turn(
+        lambda: shutil.rmtree(root / "other"), lambda: (root / "other").symlink_to("/")
     )
     scanner = scanner_of(root, system=system)
     known = full(scanner)
@@ -506,15 +229,18 @@ def test_every_kind_of_change(root: Path, mode: str, in_git: bool, system: Syste
     check(lambda: make(root, "top/w/v.py"), ["top/w/v.py"], {"top/w/v.py"}, set())
     check(lambda: shutil.rmtree(root / "sub"), ["sub"], set(), {"sub/d.py", "sub/deep/e.py"})
     check(lambda: (root / "moved").rename(root / "away"), ["moved", "away"], {"away/f.py"}, {"moved/f.py"})
-    check(lambda: ((root / "node").unlink(), make(root, "node/i.py")), ["node"], {"node/i.py"}, {"node"})
-    check(lambda: (shutil.rmtree(root / "node"), make(root, "node")), ["node"], {"node"}, {"node/i.py"})
+    replace_node = in_turn((root / "node").unlink, lambda: make(root, "node/i.py"))
+    check(replace_node, ["node"], {"node/i.py"}, {"node"})
+    replace_node = in_turn(lambda: shutil.rmtree(root / "node"), lambda: make(root, "node"))
+    check(replace_node, ["node"], {"node"}, {"node/i.py"})
     check(
-        lambda: (shutil.rmtree(root / "tree"), (root / "top").rename(root / "tree")),
+        in_turn(lambda: shutil.rmtree(root / "tree"), lambda: (root / "top").rename(root / "tree")),
         ["tree", "top"],
         {"tree/x/y.py", "tree/w/v.py"},
         {"tree/g.py", "top/x/y.py", "top/w/v.py"},
     )
-    check(lambda: ((root / "h.py").unlink(), (root / "h.py").symlink_to("a.py")), ["h.py"], {"h.py"}, set())
+    link = in_turn((root / "h.py").unlink, lambda: (root / "h.py").symlink_to("a.py"))
+    check(link, ["h.py"], {"h.py"}, set())
     check(lambda: None, ["a.py", "tree", "nowhere/at/all", "../outside", ".git/HEAD"], set(), set())
 
 
@@ -538,16 +264,16 @@ def test_a_folder_that_was_named_too_early_is_examined_again(root: Path) -> None
 
 def test_a_folder_that_changes_twice_within_a_tick_of_the_clock(root: Path) -> None:
     class Ticking(System):
-        """A file system whose clock stands still until `now` is set."""
+        """A file system whose clock stands still."""
 
-        now = 10**18
+        tick = 10**18
 
         def time_ns(self) -> int:
-            return self.now
+            return self.tick
 
         def lstat(self, path: str) -> os.stat_result:
             status = super().lstat(path)
-            times = {"st_mtime_ns": self.now, "st_ctime_ns": self.now}
+            times = {"st_mtime_ns": self.tick, "st_ctime_ns": self.tick}
             fields = {name: getattr(status, name) for name in dir(status) if name.startswith("st_")}
             return cast("os.stat_result", SimpleNamespace(**(fields | times)))
 

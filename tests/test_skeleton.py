@@ -63,6 +63,16 @@ def test_a_small_map_counts_what_it_folds() -> None:
     assert folded
 
 
+def test_a_map_that_fits_to_the_character_is_drawn() -> None:
+    layout = Layout([*(f"big/file_number_{i}.py" for i in range(30)), "a/b/c.py", "top.py"])
+    for text in ("top.py\na/ (1 file)\nbig/ (30 files)", "top.py\na/b/ (1 file)\nbig/ (30 files)"):
+        assert text in {draw_skeleton(layout, (), (), size)[0] for size in range(200)}
+    for size in range(200):
+        assert len(draw_skeleton(layout, (), (), size)[0]) <= size
+    root = "top.py\na/ (1 file)\nbig/ (30 files)"
+    assert draw_skeleton(layout, (), (), len(root)) == (root, True)
+
+
 def test_the_way_to_the_focus_unfolds_before_anything_else() -> None:
     paths = [f"{folder}/f{i}.py" for folder in ("a", "b", "tests/unit") for i in range(20)]
     text = draw(paths, 250, near="tests/unit/f3.py")

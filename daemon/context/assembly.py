@@ -101,6 +101,8 @@ class _Assembly:
         self._stale: dict[str, None] = {}
         self._shown: dict[str, Shown] = {}
         self._words = prompt_words(request.prompt)
+        self._wanted: dict[str, set[str]] = {}
+        """Definitions that were asked for in files that are in focus as a whole."""
 
     def run(self) -> Built:
         """Gather the slices, fit them into the budget, render."""
@@ -182,8 +184,10 @@ class _Assembly:
         nodes = {node.node_id: node for node in primary}
         named = self._named_nodes() if self._reader and self._request.prompt else []
         for node in (*expanded, *named):
-            if node.path not in nodes:  # a file that is shown whole shows its definitions too
+            if node.path not in nodes:
                 nodes.setdefault(node.node_id, node)
+            elif node.symbol:  # the file in focus shows it, and shows it first if it doesn't fit
+                self._wanted.setdefault(node.path, set()).add(node.symbol)
         return list(nodes.values())
 
     def _named_nodes(self) -> list[FocusNode]:
@@ -242,11 +246,17 @@ class _Assembly:
             )
 
     def _node_forms(self, node: FocusNode, content: Content) -> tuple[Form, GrowForm, int]:
-        symbols = () if self._contents.unsaved(node.path) else self._symbols(node.path, content)
+        unsaved = self._contents.unsaved(node.path)
+        symbols = () if unsaved else self._symbols(node.path, content)
         source = Source(node.path, content.text, self._tag(node.path), symbols)
-        if not node.symbol:
+        if not node.symbol or unsaved:  # where a definition lies in an unsaved buffer isn't known
             whole = _FileForms(
-                node, source, self._words, cut=content.cut, unsaved=self._contents.unsaved(node.path)
+                node,
+                source,
+                self._words,
+                self._wanted.get(node.path, ()),
+                cut=content.cut,
+                unsaved=unsaved,
             )
             return whole(0), whole, whole.full_characters
         wanted = next((symbol for symbol in symbols if symbol.name == node.symbol), None)
@@ -413,10 +423,18 @@ class _FileForms:
     """A file in focus: whole where it fits, else its definitions and as many bodies as there is room for."""
 
     def __init__(
-        self, node: FocusNode, source: Source, words: Iterable[str], *, cut: bool, unsaved: bool
+        self,
+        node: FocusNode,
+        source: Source,
+        words: Iterable[str],
+        wanted: Iterable[str],
+        *,
+        cut: bool,
+        unsaved: bool,
     ) -> None:
         self._source = source
         self._words = tuple(words)
+        self._wanted = frozenset(wanted)
         self._count = len(source.lines)
         mark = ", unsaved" if unsaved else ""
         self._heading = f"`{render.inline(node.path)}` ({_lines(self._count)}{mark})"
@@ -441,7 +459,7 @@ class _FileForms:
             return Form(
                 render.block(self._heading, f"{names or 'Not shown for want of room.'}\n"), compressed=True
             )
-        text, left_out = excerpt(self._source, self._words, (), room)
+        text, left_out = excerpt(self._source, self._words, self._wanted, room)
         note = f"{left_out:,} lines left out: expand `{render.inline(self._node.path)}` or a definition of it"
         if self._cut:
             note = f"The file is too large to be shown whole; {note}"

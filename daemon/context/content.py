@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..project.scan import classify_content
+from ..project.binary import classify_content
 from ..system import RACY_NS, Stamp, System, is_stamp_of, stamp_of
 
 DIGEST_BYTES = 16

@@ -84,17 +84,19 @@ def excerpt(
 ) -> tuple[str, int]:
     """Show as much of a file as fits into so many characters: whole definitions, the rest as signatures.
 
-    `wanted` names definitions that come first; `words` (lower case) rank the others by how many of them
-    stand in a definition's name, signature and documentation. What stands between the definitions, such as
-    imports, is shown where there is room. Returns the numbered text, never longer than `characters`, and
-    how many lines that aren't blank it leaves out. A file without definitions is cut after a line.
+    `wanted` names definitions that come first; `words` (lower case, whatever their endings) rank the others
+    by those that stand in a definition's signature and documentation, a word that few of them hold before
+    one that all do. What stands between the definitions, such as imports, is shown where there is room.
+    Returns the numbered text, never longer than `characters`, and how many lines that aren't blank it
+    leaves out. A file without definitions is cut after a line.
 
     Linear but for sorting: 3,000 definitions take about 20 ms.
     """
     if not source.symbols:
         return _first_lines(source.lines, characters)
     plain = source.text.lower()
-    order, relevant = _ranked(source.units, [word for word in words if word in plain], wanted)
+    stems = {stem for stem in map(_stem, words) if stem in plain}
+    order, relevant = _ranked(source.units, stems, wanted)
     plan = _Plan(source.lines, source.units, characters)
     plan.choose_heads(order)
     plan.show_whole(order[:relevant])
@@ -163,7 +165,7 @@ class _Divider:
         unit = _Unit(start, symbol.end_line, symbol)
         unit.head_line = self._find_head(symbol)
         unit.heads = self._heads(symbol, unit.head_line)
-        unit.text = f"{symbol.name} {symbol.signature} {symbol.doc}".lower()
+        unit.text = f"{symbol.signature} {symbol.doc}".lower()
         if symbol.kind == "section":
             unit.text = self._beginning(symbol.start_line, symbol.end_line)
         self._next_line = max(self._next_line, unit.head_line + symbol.signature.count("\n") + 1)
@@ -231,18 +233,28 @@ def _holds(outer: _Unit, symbol: Symbol) -> bool:
     return outer.symbol is not None and outer.symbol.depth < symbol.depth and symbol.end_line <= outer.end
 
 
-def _ranked(units: Sequence[_Unit], words: Collection[str], wanted: Collection[str]) -> tuple[list[int], int]:
-    """Return indexes, what is wanted first, then by how many words are found, then as they stand.
+def _stem(word: str) -> str:
+    """Return a word without its ending, so that `expire` is found in `expiry` and `expiration`."""
+    stem = _ENDING.sub("", word)
+    return stem if len(stem) >= 4 else word
 
-    The number says how many of them are wanted or hold a word at all.
+
+_ENDING = re.compile(r"(?:ations?|ing|ies|es|ed|[esy])\Z")
+
+
+def _ranked(units: Sequence[_Unit], words: Collection[str], wanted: Collection[str]) -> tuple[list[int], int]:
+    """Return indexes, what is wanted first, then by the words that are found, then as they stand.
+
+    A word counts the more the fewer units hold it. The number says how many units are wanted or hold any.
     """
-    keys: list[tuple[bool, int, int]] = []
-    for index, unit in enumerate(units):
-        asked = unit.symbol is not None and unit.symbol.name in wanted
-        keys.append((not asked, -sum(word in unit.text for word in words), index))
-    keys.sort()
-    relevant = sum(not unasked or hits < 0 for unasked, hits, _ in keys)
-    return [index for _, _, index in keys], relevant
+    scores = [0.0] * len(units)
+    for word in sorted(words):
+        holders = [index for index, unit in enumerate(units) if word in unit.text]
+        for index in holders:
+            scores[index] += 1 / len(holders)
+    asked = [unit.symbol is not None and unit.symbol.name in wanted for unit in units]
+    order = sorted(range(len(units)), key=lambda index: (not asked[index], -scores[index], index))
+    return order, sum(asked[index] or scores[index] > 0 for index in order)
 
 
 # What is shown of it
@@ -311,7 +323,9 @@ class _Plan:
                 covered = max(covered, unit.end)
                 shown.update(range(start, unit.end + 1))
             elif self._heads[index] and unit.head_line > covered:
-                parts.append(self._heads[index])
+                # Where the docstring follows, its first line needn't stand above it.
+                documented = index + 1 in whole and self._units[index + 1].symbol is None
+                parts.append(unit.heads[PLAIN] if documented else self._heads[index])
                 shown.update(self._lines_of_head(unit))
         left_out = sum(bool(line.strip()) for n, line in enumerate(self._lines, 1) if n not in shown)
         return "\n".join(parts), left_out

@@ -45,7 +45,7 @@ _PATH = re.compile(r"(?<![\w.@+-])(?:[\w.@+-]++(?:/[\w.@+-]++)+|[\w-]++\.[A-Za-z
 _IDENTIFIER = re.compile(
     r"`([A-Za-z_][\w.]*)`|\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|\w*[a-z0-9][A-Z]\w*|[A-Za-z]\w*_\w+)\b|\b([A-Za-z_]\w*)\("
 )
-_WORD = re.compile(r"[A-Za-z][a-z]{2,}|[A-Z]{3,}")
+_WORD = re.compile(r"[A-Z]{3,}(?![a-z])|[A-Za-z][a-z]{2,}")
 
 _COMMON = """
 the and for are was were what which who how why when where does did can could should would this that with

@@ -102,11 +102,9 @@ def rule_form(name: str, text: str, characters: int) -> Form:
     whole = code_block(heading, text, "markdown")
     if len(whole) <= characters:
         return Form(whole)
-    rest = f" more lines: read {inline(name)}"
-    around = len(code_block(heading, "\n", "markdown", f"{text.count(chr(10)) + 1:,}{rest}"))
-    fences = len(whole) - len(text) - len(code_block(heading, "\n", "markdown"))  # if longer than three
-    kept, left_out = cut_lines(text, max(characters - around - fences, RULE_CHARACTERS_MIN))
-    cut = code_block(heading, kept, "markdown", f"{left_out:,}{rest}")
+    around = len(whole) - len(text) + len(_more_lines(text.count("\n") + 1, name)) + len("\n__\n\n")
+    kept, left_out = cut_lines(text, max(characters - around, RULE_CHARACTERS_MIN))
+    cut = code_block(heading, kept, "markdown", _more_lines(left_out, name))
     return Form(whole) if len(whole) <= len(cut) else Form(cut, compressed=True)
 
 
@@ -120,8 +118,8 @@ def list_item(text: str, characters: int) -> Form:
 
 def inline(text: str) -> str:
     """Return a text that can't end the line or the block it stands in: white space folded, fences split."""
-    flat = re.sub(r"\s+", " ", text).strip()
-    flat = "".join(c for c in flat if c.isprintable())
+    flat = "".join(c for c in text if c.isprintable() or c.isspace())
+    flat = re.sub(r"\s+", " ", flat).strip()
     return re.sub(r"`{3,}", lambda run: " ".join("`" * len(run.group())), flat)
 
 
@@ -141,3 +139,7 @@ def slice_summary(one: Slice, form: Form) -> dict[str, Any]:
     if one.score is not None:
         summary["score"] = one.score
     return summary
+
+
+def _more_lines(count: int, name: str) -> str:
+    return f"{count:,} more line{'s' * (count != 1)}: read {inline(name)}"

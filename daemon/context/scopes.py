@@ -49,6 +49,8 @@ class Scope:
     inherited: tuple[str, ...] = ()
     parent_id: str = ""
     hot: tuple[HotNode, ...] = ()
+    settled: bool = False
+    """Whether `hot` was taken when it was known; else it is taken again, once."""
     created_at: str = ""
     revision: int = 0
 
@@ -120,8 +122,8 @@ class ScopeTable:
         scope = self._scopes.get(scope_id)
         if scope is None:
             raise NotFound(
-                f"no scope {scope_id!r:.80}: it was released, evicted as least recently used, or never existed. "
-                "Call GetContext with cwd (and focus_paths or session_id) to make a new one."
+                f"no scope {scope_id!r:.80}: it was released, evicted as least recently used, or never"
+                " existed. Call GetContext with cwd (and focus_paths or session_id) to make a new one."
             )
         self._scopes.move_to_end(scope_id)
         return scope

@@ -65,7 +65,7 @@ class _Map:
         self._folders = layout.folders
         self._hidden = _by_folder(hidden)
         self._on_the_way = {ancestor for path in near for ancestor in _ancestors(path)}
-        self._room = characters
+        self._room = characters + 1  # every line is counted with its end, which the last one hasn't
         self._unfolded: dict[str, _Unfolded] = {}
         self._queue: list[tuple[tuple[bool, int, int, str], str]] = []
         self._folded = False
@@ -78,7 +78,7 @@ class _Map:
             self._unfold(path)
         if "" not in self._unfolded:
             line = self._folder_line("", "./")
-            return (line if len(line) <= self._room else ""), True
+            return (line if len(line) < self._room else ""), True
         return "\n".join(self._lines()), self._folded
 
     def _push(self, path: str) -> None:

@@ -14,22 +14,19 @@ from dataclasses import replace
 from itertools import islice
 
 from ..project import git
-from ..project.imports import ImportResolver, keys_of_path
+from ..project.binary import classify_content
+from ..project.import_keys import keys_of_path
+from ..project.imports import ImportResolver
 from ..project.languages import language_of
 from ..project.parse import PARSER_VERSION, parse_source
-from ..project.scan import (
-    ALWAYS_SKIPPED_FOLDERS,
-    Changes,
-    RootGone,
-    Scanner,
-    ScanSettings,
-    classify_content,
-)
+from ..project.scan import Scanner
+from ..project.scan_results import Changes, RootGone
+from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord, Import, ProjectState
 from ..project.watcher import Batch, Watcher
 from ..system import RACY_NS, System, stamp_of
-from .messages import Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
-from .store import FileContent, ImportRow, Store
+from .messages import EDITS_MAX, ActivityTaken, Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
+from .store import FileContent, ImportRow, Store, StoredImport
 
 log = logging.getLogger(__name__)
 
@@ -53,9 +50,6 @@ COOKIE_FILES = 10_000
 
 COOKIE_S = 2.0
 TOUCHED_MAX = 1_000
-EDITS_MAX = 50
-"""A batch of more paths is a checkout or a build, not somebody's editing."""
-
 RETRY_MAX = 2_000
 """When more names than this come or go, all imports are resolved again at once."""
 
@@ -91,6 +85,7 @@ class ProjectIndexer:
         self._reasons: dict[str, str] = {}
         self._bulk: Iterator[None] | None = self._open()
         self._next_sweep = 0.0
+        self._reported: ProjectProgress | None = None
         self._closed = False
         if self._store.replaced:
             self._reasons["index"] = self._store.replaced
@@ -129,7 +124,7 @@ class ProjectIndexer:
     def refresh(self, paths: Sequence[str]) -> Refreshed:
         """Examine a few files on the disk and read them now, ahead of everything else."""
         self._examine([os.path.join(self._root, path) for path in paths])
-        self._read([path for path in paths if path in self._pending])
+        self._read([path for path in dict.fromkeys(paths) if path in self._pending])
         return Refreshed(self.generation, complete=True)
 
     def sync(self) -> Refreshed:
@@ -140,7 +135,7 @@ class ProjectIndexer:
         trusted = len(self._known) > COOKIE_FILES and watcher is not None and watcher.mode == "native"
         if trusted and watcher is not None and self._caught_up(watcher):
             self._take_batches()  # the cookie came after them
-            changed, settled = list(self._pending), True
+            changed, settled = list(self._pending), self._state != "degraded"  # it may have lost the root
         else:
             changed, settled = self._sweep_until_quiet()
         self._read([path for path in changed if path in self._pending][:SYNC_FILES])
@@ -181,6 +176,7 @@ class ProjectIndexer:
         # Only now: a process that was killed before reads the rest with the next one.
         self._store.set_meta("parser", str(PARSER_VERSION))
         self._take_history()
+        self._announce(ActivityTaken(self._root))
         self._schedule_sweep()
 
     def _read_pending(self) -> Iterator[None]:
@@ -243,11 +239,14 @@ class ProjectIndexer:
         touched = sorted(path[len(prefix) :] for path in batch.paths if path.startswith(prefix))
         if batch.overflow or len(touched) > TOUCHED_MAX:
             self._announce(TreeDelta(self._root, self.generation, resync=True))
+            if batch.overflow and self._watcher is not None:
+                # A folder may have been replaced, and nobody heard that its watch is lost.
+                self._watcher.replace(self._scanner.watch_folders)
             self._sweep()
         else:
+            changes = self._examine([*(prefix + path for path in touched), *batch.lost_folders])
             if touched:
                 self._announce(TreeDelta(self._root, self.generation, touched=tuple(touched)))
-            changes = self._examine([*(prefix + path for path in touched), *batch.lost_folders])
             edited = [record.path for record in changes.upserted]
             if 0 < len(edited) <= EDITS_MAX and self._state == "ready":
                 with self._store.transaction():
@@ -264,15 +263,17 @@ class ProjectIndexer:
     def _sweep_until_quiet(self) -> tuple[list[str], bool]:
         """Sweep until nothing changed meanwhile; returns the changed files, and whether it came to that.
 
-        A name that is moved while its folder is listed can be missed under both names; a sweep that finds
-        nothing proves that everything known was there while it ran.
+        A sweep that finds nothing, and whose folders rested, proves that the tree is what is known.
         """
         changed: dict[str, None] = {}
         for _ in range(SYNC_SWEEPS):
             changes = self._sweep()
-            if not changes:
-                return list(changed), True
             changed.update((record.path, None) for record in changes.upserted)
+            restless = self._scanner.restless
+            if not changes and not restless:
+                return list(changed), True
+            if restless:
+                self._system.sleep(RACY_NS / 1e9)  # until the folders' stamps prove something
         return list(changed), False
 
     def _sweep(self) -> Changes:
@@ -296,13 +297,11 @@ class ProjectIndexer:
                 self._pending.pop(path, None)
             for record in changes.upserted:
                 old = self._known.get(record.path)
-                if not record.skipped:
-                    former = self._pending.get(record.path) or (
-                        old if old is not None and old.digest else None
-                    )
-                    self._pending[record.path] = former
-                else:
+                if record.skipped:
                     self._pending.pop(record.path, None)
+                elif record.path not in self._pending:
+                    # What waits already is compared with what was known when it began to.
+                    self._pending[record.path] = old if old is not None and old.digest else None
                 self._known[record.path] = record
             for path in added:
                 self._resolver.added(path)
@@ -334,6 +333,8 @@ class ProjectIndexer:
         if any(map(self._resolver.is_config, (*upserted, *removed))):
             self._resolver.invalidate_config()
             candidates = self._store.all_imports()
+            # They wait for files at other places now.
+            self._store.put_keys((one.row, self._retry_keys(one)) for one in candidates)
         elif len(added) + len(removed) > RETRY_MAX:
             candidates = self._store.all_imports()
         else:
@@ -365,7 +366,6 @@ class ProjectIndexer:
                 break
         if not contents and not records:
             return
-        records = [record for record in records if record.path]
         with self._store.transaction() as generation:
             self._store.put_records(records)
             self._store.put_contents(contents)
@@ -383,11 +383,10 @@ class ProjectIndexer:
             return record  # the watcher or the next sweep takes it out
         except OSError as error:
             log.info("%s can't be read: %s", record.path, error)
-            return replace(record, skipped="unreadable")
+            return replace(_without_content(record), skipped="unreadable")
         stamp = stamp_of(status)
-        record = replace(
-            record, skipped="", stamp=stamp, racy=abs(self._system.time_ns() - stamp.mtime_ns) < RACY_NS
-        )
+        racy = abs(self._system.time_ns() - stamp.mtime_ns) < RACY_NS
+        record = replace(_without_content(record), stamp=stamp, racy=racy)
         if len(data) > self._command.max_file_bytes:
             return replace(record, skipped="too_large")
         skipped = classify_content(data)
@@ -417,10 +416,13 @@ class ProjectIndexer:
             return ("" if target == importer else target), False  # a package that imports a name of its own
         return "", imported.required and self._resolver.is_internal(importer, language, imported)
 
+    def _retry_keys(self, stored: StoredImport) -> tuple[str, ...]:
+        return self._resolver.retry_keys(stored.importer, stored.language, stored.imported)
+
     def _read_all_again(self) -> None:
         """Have all contents read again, as if they had changed; what is known answers meanwhile."""
         for path, record in self._known.items():
-            if record.digest or record.skipped == "binary":
+            if record.digest or record.skipped in {"binary", "unreadable"}:
                 self._pending[path] = None
 
     def _read_config(self, path: str) -> bytes | None:
@@ -440,7 +442,6 @@ class ProjectIndexer:
             return
         with self._store.transaction():
             self._store.put_commits({path: count for path, count in counts.items() if path in self._known})
-        self._report()
 
     # State
 
@@ -459,23 +460,30 @@ class ProjectIndexer:
         self._report()
 
     def _report(self) -> None:
+        """Say how far the index is, if that changed since it was last said."""
         statistics = self._scanner.statistics()
         watcher = self._watcher
         reasons = list(self._reasons.values())
         if watcher is not None and watcher.mode != "native" and watcher.reason:
             reasons.append(watcher.reason)
         reasons.extend(f"{path}: {problem}" for path, problem in sorted(statistics.problems.items()))
-        self._announce(
-            ProjectProgress(
-                root=self._root,
-                state=self._state,
-                watch=watcher.mode if watcher is not None else "off",
-                degraded=tuple(reasons),
-                total=len(self._known),
-                pending=len(self._pending),
-                skipped=tuple(sorted(statistics.skipped_folders.items())),
-            )
+        progress = ProjectProgress(
+            root=self._root,
+            state=self._state,
+            watch=watcher.mode if watcher is not None else "off",
+            degraded=tuple(reasons),
+            total=len(self._known),
+            pending=len(self._pending),
+            skipped=tuple(sorted(statistics.skipped_folders.items())),
         )
+        if progress != self._reported:
+            self._reported = progress
+            self._announce(progress)
+
+
+def _without_content(record: FileRecord) -> FileRecord:
+    """Return a record that claims nothing of the content, so that no later read is compared with it."""
+    return replace(record, digest=b"", skipped="", lines=0, symbols=0)
 
 
 def _settings(command: OpenProject) -> ScanSettings:

@@ -51,7 +51,7 @@ class IndexerLink:
         self._waiting: dict[int, asyncio.Future[Refreshed | None]] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._process: asyncio.subprocess.Process | None = None
-        self._stopping = False
+        self._stopping = asyncio.Event()
 
     @property
     def pid(self) -> int | None:
@@ -61,21 +61,25 @@ class IndexerLink:
     async def run(self) -> None:
         """Keep an indexer running until `stop`, or until the task is cancelled (then it is killed)."""
         failures = 0
-        while not self._stopping:
+        while not self._stopping.is_set():
             started = asyncio.get_running_loop().time()
+            reason = "ended by itself"
             try:
                 await self._run_once()
+            except OSError as error:  # no memory, no processes or no descriptors are left
+                reason = f"could not be started ({error})"
             finally:
                 self._fail_waiting()
-            if self._stopping:
+            if self._stopping.is_set():
                 return
             self._on_died()
             if asyncio.get_running_loop().time() - started > SETTLED_S:
                 failures = 0
             pause = BACKOFF_S[min(failures, len(BACKOFF_S) - 1)]
             failures += 1
-            log.error("the indexer process ended by itself; it is started again in %.1f s", pause)
-            await asyncio.sleep(pause)
+            log.error("the indexer process %s; it is started again in %.1f s", reason, pause)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause)
 
     async def request(self, command: Command) -> Refreshed | None:
         """Send a command and wait for its reply. Raises `IndexerDied`, or `FovealError` with its message."""
@@ -93,7 +97,7 @@ class IndexerLink:
 
     async def stop(self, deadline_s: float) -> None:
         """Ask the process to end, and kill it after the deadline in seconds. `run` returns then."""
-        self._stopping = True
+        self._stopping.set()
         process = self._process
         if process is None:
             return
@@ -125,6 +129,9 @@ class IndexerLink:
             ours.close()
             raise
         process, writer = self._process, self._writer
+        if self._stopping.is_set():  # `stop` saw no process yet
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
         try:
             async with asyncio.TaskGroup() as tasks:
                 starting = tasks.create_task(self._start())
@@ -133,7 +140,7 @@ class IndexerLink:
         finally:
             self._writer = None
             writer.close()
-            if process.returncode is None and not self._stopping:
+            if process.returncode is None and not self._stopping.is_set():
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
             await process.wait()

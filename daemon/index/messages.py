@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from ..project.tree import FileRecord, ProjectState, WatchMode
 
+EDITS_MAX = 50
+"""A batch of more paths is a checkout or a build, not somebody's editing."""
+
 LENGTH = struct.Struct("<Q")
 """Each message on the pipe is its length in bytes, then its pickle."""
 
@@ -107,7 +110,14 @@ class ProjectProgress:
     skipped: tuple[tuple[str, int], ...]
 
 
-Event = TreeDelta | ProjectProgress
+@dataclass(frozen=True, slots=True)
+class ActivityTaken:
+    """What git's history says of a project's files was taken into its index."""
+
+    root: str
+
+
+Event = TreeDelta | ProjectProgress | ActivityTaken
 
 
 @dataclass(frozen=True, slots=True)

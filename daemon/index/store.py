@@ -74,6 +74,11 @@ class Store:
         opened = open_database(self.path, _SCHEMA, SCHEMA_VERSION, system)
         self._db = opened.database
         self.replaced = opened.replaced
+        if self.replaced:
+            # Counted on from the clock: no generation of the former index may come to mean something else.
+            self._db.execute(
+                "UPDATE meta SET value = ? WHERE key = 'generation'", (system.time_ns() // 1_000_000,)
+            )
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
@@ -133,10 +138,7 @@ class Store:
                     (file_id, row.imported.module, row.imported.name, row.imported.line,
                      row.imported.required, row.target, row.missing),
                 )  # fmt: skip
-                self._db.executemany(
-                    "INSERT OR IGNORE INTO import_keys VALUES (?, ?)",
-                    [(key, cursor.lastrowid) for key in row.keys],
-                )
+                self._db.executemany(_PUT_KEY, [(key, cursor.lastrowid) for key in row.keys])
 
     def remove_files(self, paths: Iterable[str]) -> None:
         """Forget files with their definitions and imports."""
@@ -168,6 +170,14 @@ class Store:
             "UPDATE imports SET target = ?, missing = ? WHERE id = ?",
             [(target, missing, row) for row, target, missing in updates],
         )
+
+    def put_keys(self, keys: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Write under which keys imports wait for files now: (row id, keys)."""
+        for row, wanted in keys:
+            found = {key for (key,) in self._db.execute(_KEYS, (row,))}
+            if found != set(wanted):
+                self._db.execute("DELETE FROM import_keys WHERE import_id = ?", (row,))
+                self._db.executemany(_PUT_KEY, [(key, row) for key in wanted])
 
     def add_edits(self, paths: Iterable[str], now_ns: int) -> None:
         """Count one edit for each path."""
@@ -328,6 +338,9 @@ mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.ino
 language = excluded.language, skipped = excluded.skipped, lines = excluded.lines, symbols = excluded.symbols,
 racy = excluded.racy
 """
+
+_PUT_KEY = "INSERT OR IGNORE INTO import_keys VALUES (?, ?)"
+_KEYS = "SELECT key FROM import_keys WHERE import_id = ?"
 
 _FILES = (
     "SELECT path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy FROM files"

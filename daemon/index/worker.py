@@ -16,8 +16,10 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from io import BufferedReader
 
 from ..errors import FovealError
+from ..storage import DatabaseError
 from ..system import System
 from .indexer import ProjectIndexer
 from .messages import (
@@ -128,7 +130,11 @@ class Worker:
         old = self.projects.pop(command.root, None)
         if old is not None:
             old.close()
-        project = ProjectIndexer(command, self._system, self._send, lambda work: self._queue.put(1, work))
+        try:
+            project = ProjectIndexer(command, self._system, self._send, lambda work: self._queue.put(1, work))
+        except (DatabaseError, OSError) as error:
+            # Of one project only; a process that died of it would take the others along, again and again.
+            raise FovealError(f"the index in {command.folder} can't be opened: {error}") from error
         self.projects[command.root] = project
         return Refreshed(project.generation, complete=False)
 
@@ -169,10 +175,24 @@ def _receive(pipe: socket.socket, submit: Callable[[Envelope], None]) -> None:
 
     SQLite's log makes that safe at any point, and nothing else here is worth finishing for nobody.
     """
-    with contextlib.suppress(OSError), pipe.makefile("rb") as stream:
-        while header := stream.read(LENGTH.size):
-            submit(pickle.loads(stream.read(*LENGTH.unpack(header))))  # noqa: S301 - from our own parent
+    try:
+        with contextlib.suppress(OSError), pipe.makefile("rb") as stream:
+            while (data := _read_message(stream)) is not None:
+                submit(pickle.loads(data))  # noqa: S301 - from our own parent
+    except Exception:
+        log.exception("a command can't be understood: has foveal been updated while its daemon runs?")
+        os._exit(1)  # the daemon starts another one, and until then answers without
     os._exit(0)
+
+
+def _read_message(stream: BufferedReader) -> bytes | None:
+    """Return the next message, None at the end; a daemon that is killed may leave a part of one."""
+    header = stream.read(LENGTH.size)
+    if len(header) < LENGTH.size:
+        return None
+    (length,) = LENGTH.unpack(header)
+    data = stream.read(length)
+    return data if len(data) == length else None
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import queries
+
 
 @dataclass(frozen=True, slots=True)
 class Language:
@@ -13,10 +15,7 @@ class Language:
     `extensions` are lower case with their dot and compared without regard to case; `file_names` are
     compared as written, and also match with a suffix (`Dockerfile.dev`). `interpreters` are the names a
     shebang line may call, without version digits. `grammar` is `module:function` of a tree-sitter grammar,
-    empty as long as none is wired. `definitions` and `calls` are queries in tree-sitter's language whose
-    captures parse.py reads: `@def` the node that is defined, `@name` what names it, `@body` where its head
-    ends, `@module` and `@imported` the parts of an import. A pattern's `kind` is the symbol's; of two
-    patterns that match one definition the earlier one counts. `calls` are
+    empty as long as none is wired. `definitions` and `calls` are its queries (queries.py). `calls` are
     imports written as calls; they run only on a source that has one of `call_words`, since they would
     visit every call of a file.
     """
@@ -66,133 +65,7 @@ def _interpreter(head: bytes) -> str:
     return names[0].rstrip("0123456789.") if names else ""
 
 
-_PYTHON = """
-((function_definition name: (identifier) @name body: (block) @body) @def (#set! kind "function"))
-((class_definition name: (identifier) @name body: (block) @body) @def (#set! kind "class"))
-((type_alias_statement left: (type [(identifier) @name (generic_type . (identifier) @name)])) @def
-  (#set! kind "type"))
-((module (expression_statement (assignment left: [
-  (identifier) @name (pattern_list (identifier) @name)])) @def) (#set! kind "variable"))
-((module (if_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
-  (#set! kind "variable"))
-((module (if_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
-  (#set! kind "variable"))
-((module (try_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
-  (#set! kind "variable"))
-((module (try_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
-  (#set! kind "variable"))
-(decorator) @decorator
-(import_statement name: [(dotted_name) @module (aliased_import name: (dotted_name) @module)])
-(import_from_statement module_name: (_) @module (wildcard_import))
-(import_from_statement module_name: (_) @module name: [
-  (dotted_name) @imported (aliased_import name: (dotted_name) @imported)])
-(try_statement body: (block) @optional (except_clause) @handler)
-"""
-
-_PYTHON_CALLS = """
-(call function: [(identifier) (attribute)] @function arguments: (argument_list . (string) @module))
-"""
-
-# What a name can be bound to that makes the binding a function or a class of its own.
-_FUNCTION_VALUES = """[
-  (arrow_function body: (_) @body)
-  (function_expression body: (_) @body)
-  (generator_function body: (_) @body)
-  (parenthesized_expression (function_expression body: (_) @body))
-  (parenthesized_expression (arrow_function body: (_) @body))
-]"""
-
-# Values that define something by being assigned to an export; a mere name re-exports what stands elsewhere.
-_DATA_VALUES = """[
-  (object) (array) (string) (template_string) (number) (regex) (true) (false)
-  (call_expression) (new_expression) (binary_expression)
-]"""
-
-_SCRIPT = f"""
-((function_declaration name: (_) @name body: (_) @body) @def (#set! kind "function"))
-((generator_function_declaration name: (_) @name body: (_) @body) @def (#set! kind "function"))
-((class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
-((class_body (method_definition name: (_) @name body: (_) @body) @def) (#set! kind "method"))
-((variable_declarator name: (identifier) @name value: {_FUNCTION_VALUES}) @def (#set! kind "function"))
-((variable_declarator name: (identifier) @name value: (class body: (_) @body)) @def (#set! kind "class"))
-((program [(lexical_declaration (variable_declarator name: (identifier) @name) @def)
-           (variable_declaration (variable_declarator name: (identifier) @name) @def)])
-  (#set! kind "variable"))
-((export_statement [
-    (lexical_declaration (variable_declarator name: [
-      (identifier) @name
-      (object_pattern (shorthand_property_identifier_pattern) @name)
-      (object_pattern (pair_pattern value: (identifier) @name))]) @def)
-    (variable_declaration (variable_declarator name: (identifier) @name) @def)])
-  (#set! kind "variable"))
-((export_statement value: {_FUNCTION_VALUES}) @def (#set! kind "function") (#set! name "default"))
-((export_statement value: (class body: (_) @body)) @def (#set! kind "class") (#set! name "default"))
-((export_statement value: [(object) (array) (call_expression)]) @def
-  (#set! kind "constant") (#set! name "default"))
-((assignment_expression left: (member_expression) @target right: {_FUNCTION_VALUES}) @def
-  (#set! kind "function"))
-((assignment_expression left: (member_expression) @target right: (class body: (_) @body)) @def
-  (#set! kind "class"))
-((program (expression_statement
-    (assignment_expression left: (member_expression) @target right: {_DATA_VALUES}) @def))
-  (#set! kind "constant"))
-(decorator) @decorator
-(import_statement source: (string) @module)
-(export_statement source: (string) @module)
-"""
-
-_JAVASCRIPT = f"""{_SCRIPT}
-((class_body (field_definition property: (_) @name value: {_FUNCTION_VALUES}) @def) (#set! kind "method"))
-"""
-
-_TYPESCRIPT = f"""{_SCRIPT}
-((class_body (public_field_definition name: (_) @name value: {_FUNCTION_VALUES}) @def) (#set! kind "method"))
-((class_body [(abstract_method_signature name: (_) @name) (method_signature name: (_) @name)] @def)
-  (#set! kind "method"))
-((function_signature name: (_) @name) @def (#set! kind "function"))
-((abstract_class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
-((interface_declaration name: (_) @name body: (_) @body) @def (#set! kind "interface"))
-((enum_declaration name: (_) @name body: (_) @body) @def (#set! kind "enum"))
-((type_alias_declaration name: (_) @name) @def (#set! kind "type"))
-((internal_module name: (_) @name body: (_) @body) @def (#set! kind "namespace"))
-((module name: (_) @name body: (_) @body) @def (#set! kind "namespace"))
-((ambient_declaration [(lexical_declaration (variable_declarator name: (identifier) @name) @def)
-                       (variable_declaration (variable_declarator name: (identifier) @name) @def)])
-  (#set! kind "variable"))
-(import_require_clause source: (string) @module)
-"""
-
-_SCRIPT_CALLS = """
-(call_expression function: [(identifier) (import)] @function arguments: (arguments . (string) @module))
-"""
 _SCRIPT_CALL_WORDS = (b"require", b"import(")
-
-# The names of a constant carry no field: the grammar gives its `name` to the first one only.
-_GO = """
-((function_declaration name: (identifier) @name body: (block) @body) @def (#set! kind "function"))
-((function_declaration name: (identifier) @name) @def (#set! kind "function"))
-((method_declaration receiver: (parameter_list) @receiver name: (field_identifier) @name
-    body: (block) @body) @def (#set! kind "method"))
-((method_declaration receiver: (parameter_list) @receiver name: (field_identifier) @name) @def
-  (#set! kind "method"))
-((type_spec name: (type_identifier) @name type: (struct_type (field_declaration_list) @body)) @def
-  (#set! kind "struct"))
-((type_spec name: (type_identifier) @name type: (interface_type)) @def (#set! kind "interface"))
-((type_spec name: (type_identifier) @name) @def (#set! kind "type"))
-((type_alias name: (type_identifier) @name) @def (#set! kind "type"))
-((source_file (const_declaration (const_spec (identifier) @name) @def)) (#set! kind "constant"))
-((source_file (var_declaration (var_spec (identifier) @name) @def)) (#set! kind "variable"))
-((source_file (var_declaration (var_spec_list (var_spec (identifier) @name) @def)))
-  (#set! kind "variable"))
-(import_spec path: (_) @module)
-"""
-
-_MARKDOWN = """
-(atx_heading) @heading
-(setext_heading) @heading
-(block_quote) @quoted
-(list) @quoted
-"""
 
 _ROWS = (
     Language(
@@ -202,8 +75,8 @@ _ROWS = (
         ("SConstruct", "SConscript", "wscript"),
         ("python", "pypy", "uv"),
         grammar="tree_sitter_python:language",
-        definitions=_PYTHON,
-        calls=_PYTHON_CALLS,
+        definitions=queries.PYTHON,
+        calls=queries.PYTHON_CALLS,
         call_words=(b"import_module(",),
     ),
     Language(
@@ -213,8 +86,8 @@ _ROWS = (
         ("Jakefile",),
         ("node", "nodejs", "bun"),
         grammar="tree_sitter_javascript:language",
-        definitions=_JAVASCRIPT,
-        calls=_SCRIPT_CALLS,
+        definitions=queries.JAVASCRIPT,
+        calls=queries.SCRIPT_CALLS,
         call_words=_SCRIPT_CALL_WORDS,
     ),
     Language(
@@ -224,8 +97,8 @@ _ROWS = (
         (),
         ("deno", "ts-node", "tsx"),
         grammar="tree_sitter_typescript:language_typescript",
-        definitions=_TYPESCRIPT,
-        calls=_SCRIPT_CALLS,
+        definitions=queries.TYPESCRIPT,
+        calls=queries.SCRIPT_CALLS,
         call_words=_SCRIPT_CALL_WORDS,
     ),
     Language(
@@ -233,17 +106,17 @@ _ROWS = (
         "tsx",
         (".tsx",),
         grammar="tree_sitter_typescript:language_tsx",
-        definitions=_TYPESCRIPT,
-        calls=_SCRIPT_CALLS,
+        definitions=queries.TYPESCRIPT,
+        calls=queries.SCRIPT_CALLS,
         call_words=_SCRIPT_CALL_WORDS,
     ),
-    Language("go", "go", (".go",), grammar="tree_sitter_go:language", definitions=_GO),
+    Language("go", "go", (".go",), grammar="tree_sitter_go:language", definitions=queries.GO),
     Language(
         "markdown",
         "markdown",
         (".md", ".markdown", ".mdown", ".mkd", ".mdc"),
         grammar="tree_sitter_markdown:language",
-        definitions=_MARKDOWN,
+        definitions=queries.MARKDOWN,
     ),
     Language("assembly", "asm", (".asm", ".s", ".nasm")),
     Language("astro", "astro", (".astro",)),

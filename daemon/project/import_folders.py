@@ -1,0 +1,87 @@
+"""Owns the folders that a project's names imply, as far as imports ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .import_config import CONFIG_NAMES
+from .relative_paths import ancestors, within
+
+
+class ImportFolders:
+    """The folders that the names imply, built when first asked for and kept true afterwards.
+
+    A caller that forgot to tell a change is noticed by the count of names, and everything is built again.
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+        self._count = -1
+        self._entries: dict[str, int] = {}
+        self._go: dict[str, set[str]] = {}
+        self._holders: dict[str, set[str]] = {}
+        self._packages: dict[str, set[str]] = {}
+
+    def exists(self, folder: str) -> bool:
+        """Return whether any file lies in a folder or below it."""
+        self._refresh()
+        return folder in self._entries
+
+    def go_files(self, folder: str) -> list[str]:
+        """Return the Go files directly in a folder, sorted."""
+        self._refresh()
+        return sorted(path for path in self._go.get(folder, ()) if path in self._names)
+
+    def holding(self, name: str) -> Collection[str]:
+        """Return the folders that directly hold a file of one of the names that are indexed."""
+        self._refresh()
+        return self._holders.get(name, ())
+
+    def packages(self, name: str) -> Collection[str]:
+        """Return the folders of a name that are Python packages."""
+        self._refresh()
+        return self._packages.get(name, ())
+
+    def change(self, path: str, difference: int) -> None:
+        """Count a path in (1) or out (-1), if the folders were built at all."""
+        if self._count >= 0:
+            self._count += difference
+            self._note(path, difference)
+
+    def _refresh(self) -> None:
+        if self._count == len(self._names):
+            return
+        for index in (self._entries, self._go, self._holders, self._packages):
+            index.clear()
+        for path in self._names:
+            self._note(path, 1)
+        self._count = len(self._names)
+
+    def _note(self, path: str, difference: int) -> None:
+        folder, _, name = path.rpartition("/")
+        if name.endswith(".go"):
+            _toggle(self._go, folder, path, difference)
+        elif name in _INDEXED_NAMES:
+            _toggle(self._holders, name, folder, difference)
+            twin = within(folder, "__init__.py" if name.endswith("i") else "__init__.pyi")
+            if name.startswith("__init__") and (difference > 0 or twin not in self._names):
+                _toggle(self._packages, folder.rpartition("/")[2], folder, difference)
+        for ancestor in ancestors(folder):
+            count = self._entries.get(ancestor, 0) + difference
+            if count > 0:
+                self._entries[ancestor] = count
+            else:
+                self._entries.pop(ancestor, None)
+
+
+_INDEXED_NAMES = CONFIG_NAMES | {"__init__.py", "__init__.pyi"}
+
+
+def _toggle(index: dict[str, set[str]], key: str, value: str, difference: int) -> None:
+    """Put a value into a set of the index, or take it out."""
+    if difference > 0:
+        index.setdefault(key, set()).add(value)
+    elif key in index:
+        index[key].discard(value)
+        if not index[key]:
+            del index[key]

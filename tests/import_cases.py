@@ -1,0 +1,36 @@
+"""Projects of a few files, and a check of what an import in one of them means."""
+
+from __future__ import annotations
+
+from foveal.daemon.project.import_keys import keys_of_path
+from foveal.daemon.project.imports import ImportResolver
+from foveal.daemon.project.tree import Import
+
+Files = dict[str, str]
+
+
+def resolver(files: Files) -> ImportResolver:
+    """Return a resolver whose project holds these files."""
+
+    def read(path: str) -> bytes | None:
+        return files[path].encode() if path in files else None
+
+    return ImportResolver(files.keys(), read)
+
+
+def tree(*paths: str) -> Files:
+    """Return empty files."""
+    return dict.fromkeys(paths, "")
+
+
+def check(
+    files: Files, importer: str, language: str, module: str, expected: str | None, name: str = ""
+) -> None:
+    """Check what an import means, and that it waits under a key of the file that it means."""
+    imported = Import(module, name, 1, required=not name)
+    project = resolver(files)
+    found = project.resolve(importer, language, imported)
+    assert found == expected, (importer, module, found)
+    if expected is not None:
+        keys = project.retry_keys(importer, language, imported)
+        assert set(keys) & set(keys_of_path(expected)), (keys, expected)

@@ -1,0 +1,22 @@
+"""Content with a NUL near its beginning is binary, unless a mark says that it is wide text."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.project.binary import classify_content
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", ""),
+        (b"text \xff\xfe caf\xe9", ""),
+        ("text".encode("utf-16"), ""),
+        ("text".encode("utf-32"), ""),
+        (b"\x7fELF\0", "binary"),
+        (b"a" * 8191 + b"\0", "binary"),
+        (b"a" * 8192 + b"\0", ""),
+    ],
+)
+def test_classify_content(data: bytes, reason: str) -> None:
+    assert classify_content(data) == reason

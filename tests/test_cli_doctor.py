@@ -1,0 +1,106 @@
+"""The doctor sees what is wrong with state folder, daemon and log, names the remedy, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from foveal.cli import doctor
+from foveal.cli.app import foveal
+from foveal.cli.check import Check
+from foveal.cli.command import Settings
+from foveal.cli.doctor import check_daemon, check_log, check_state
+
+from tests.conftest import DaemonProcess
+
+
+def fine(state: str) -> Check:
+    """Stand in for the check of the state's version."""
+    return Check("state version", "ok", "known")
+
+
+def levels(checks: list[Check]) -> list[tuple[str, str]]:
+    return [(check.name, check.level) for check in checks]
+
+
+def test_state_folder(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+
+    def check(expected: list[tuple[str, str]], fix: str = "") -> None:
+        found = list(check_state(str(state), fine))
+        assert levels(found) == expected
+        assert found[0].fix == fix
+
+    check([("state folder", "ok")])
+    assert not state.exists()
+    state.mkdir(mode=0o700)
+    check([("state folder", "ok")])
+    (state / "version.json").write_text("{}")
+    check([("state folder", "ok"), ("state version", "ok")])
+    state.chmod(0o755)
+    check([("state folder", "wrong")], f"chmod 700 {state}")
+    (state / "version.json").unlink()
+    state.rmdir()
+    state.write_text("")
+    check([("state folder", "wrong")], f"mv {state} {state}.old")
+
+
+def test_log_of_the_last_day(tmp_path: Path) -> None:
+    now = datetime.now().astimezone()
+
+    def line(age: timedelta, level: str) -> str:
+        return f"{now - age:%Y-%m-%d %H:%M:%S},123 {level:<7} foveal.x  it happened\n"
+
+    def check(text: str, level: str, said: str) -> None:
+        (tmp_path / "foveal.log").write_text(text)
+        found = check_log(str(tmp_path))
+        assert (found.level, said in found.text) == (level, True)
+
+    hour, week = timedelta(hours=1), timedelta(days=7)
+    check("", "ok", "no errors")
+    check(line(hour, "INFO") + line(hour, "WARNING") + line(week, "ERROR"), "ok", "no errors")
+    check(line(hour, "ERROR") + line(hour, "CRITICAL"), "warning", "2 errors in the log of the last day")
+    (tmp_path / "foveal.log.1").write_text(line(hour, "ERROR"))
+    check("", "warning", "1 error in the log")
+
+
+def test_daemon_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir(mode=0o700)
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    settings = Settings(None, {"XDG_RUNTIME_DIR": str(tmp_path / "run"), "FOVEAL_STATE_DIR": str(state)})
+    assert levels(list(check_daemon(settings, str(state), {}))) == [("daemon", "ok")]
+    (state / "daemon.json").write_text("{}")
+    assert levels(list(check_daemon(settings, str(state), {}))) == [("daemon", "warning")]
+    folder = tmp_path / "run" / "foveal"
+    folder.mkdir(mode=0o700)
+    (folder / "foveal.sock").write_text("no socket")
+    assert levels(list(check_daemon(settings, str(state), {}))) == [("socket", "wrong")]
+
+
+def test_daemon_of_another_version(daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon.call("Ping")
+    monkeypatch.setattr(doctor, "__version__", "99.0")
+    result = CliRunner(env=daemon.environ | {"NO_COLOR": "1"}).invoke(foveal, ["doctor"])
+    assert result.exit_code == 1
+    assert f"✗ the daemon (pid {daemon.pid}) is foveal " in result.stdout
+    assert ", this program is 99.0\n    run: foveal restart\n" in result.stdout
+
+
+def test_a_daemon_without_its_marks(daemon: DaemonProcess) -> None:
+    daemon.call("Ping")
+    settings = Settings(None, daemon.environ)
+    state, pid = str(daemon.state), daemon.pid
+    assert levels(list(check_daemon(settings, state, {}))) == [("daemon", "ok")]
+    marks = daemon.state / "daemon.json"
+    kept = marks.read_text()
+    os.rename(marks, f"{marks}.kept")
+    [_, missing] = check_daemon(settings, state, {})
+    assert (missing.level, missing.fix) == ("wrong", "foveal restart")
+    marks.write_text(kept.replace(f'"pid": {pid}', '"pid": 1'))
+    [_, other] = check_daemon(settings, state, {})
+    assert (other.name, other.level) == ("daemon.json", "wrong")
+    marks.write_text(kept)

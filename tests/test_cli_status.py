@@ -1,0 +1,77 @@
+"""The status in words: what is wrong stands below the table, what was left out on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from foveal.cli.status import describe
+
+PROJECT: dict[str, Any] = {
+    "root": "/p/shop",
+    "state": "ready",
+    "files": 6869,
+    "symbols": 43662,
+    "files_pending": 0,
+    "watch": "native",
+    "degraded": [],
+    "skipped": {},
+    "index_bytes": 19_000_000,
+}
+REPLY: dict[str, Any] = {
+    "version": "0.1.0",
+    "pid": 7,
+    "uptime_s": 3725.5,
+    "rss_bytes": 52_000_000,
+    "scopes": 1,
+    "scopes_bytes": 950,
+    "degraded": [],
+    "projects": [],
+}
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("HOME", "/home/me")
+
+
+def text(changes: dict[str, Any], *, skipped: bool = False) -> str:
+    return "\n".join(describe({**REPLY, **changes}, "/run/foveal.sock", skipped=skipped))
+
+
+def test_without_projects() -> None:
+    assert text({}) == (
+        "foveal 0.1.0, pid 7, up 1 h 2 min, 52 MB, 1 scope (950 B)\n"
+        "socket /run/foveal.sock\n\nno project is open"
+    )
+
+
+def test_projects_are_a_table() -> None:
+    lines = text({"projects": [PROJECT, {**PROJECT, "root": "/home/me/x", "watch": "polling"}]}).splitlines()
+    assert lines[3:] == [
+        "PROJECT  STATE  FILES  SYMBOLS  PENDING  WATCH    INDEX",
+        "/p/shop  ready  6,869   43,662        0  native   19 MB",
+        "~/x      ready  6,869   43,662        0  polling  19 MB",
+    ]
+
+
+def test_reasons_stand_in_words_below() -> None:
+    project = {**PROJECT, "degraded": ["watches ran out\x1b[2J"]}
+    found = text({"degraded": ["config: unknown key"], "projects": [project]})
+    assert "socket /run/foveal.sock\n! config: unknown key\n" in found
+    assert found.endswith("\n! /p/shop: watches ran out\\x1b[2J")
+
+
+def test_what_was_left_out() -> None:
+    skipped = {"binary": 12, "too_large": 1, "folder:vendored": 1, "a_newer_reason": 2}
+    found = text({"projects": [{**PROJECT, "skipped": skipped}]}, skipped=True)
+    assert found.endswith(
+        "\n\n/p/shop: left out:\n"
+        "  2 files: a_newer_reason\n"
+        "  12 files: binary\n"
+        "  1 folder: vendored or generated\n"
+        "  1 file: larger than scan.max_file_bytes"
+    )
+    assert "binary" not in text({"projects": [{**PROJECT, "skipped": skipped}]})
+    assert text({"projects": [PROJECT]}, skipped=True).endswith(": nothing is left out")

@@ -1,0 +1,708 @@
+"""Bad input gets a clear error, or a poorer answer that says so, and harms nothing.
+
+The next request is answered. Hostile input belongs to it: paths out of the project, frames that lie about
+their length, a thousand peers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped] # it ships no types
+import pytest
+from foveal.ipc.protocol import encode_request
+
+from tests.conftest import DEADLINE_S, DaemonProcess, write_files
+
+SECRET = "top secret of somebody else"
+
+
+@pytest.fixture
+def root(shared_daemon: DaemonProcess, shop: Path) -> str:
+    """Give the small project, open and indexed."""
+    shared_daemon.open_ready(shop)
+    return str(shop)
+
+
+def check_invalid(daemon: DaemonProcess, method: str, field: str, *words: str, **params: Any) -> None:
+    """Expect `invalid_params` that names the field, in the data and in words."""
+    error = daemon.error(method, **params)
+    assert (error.code, error.data) == ("invalid_params", {"field": field}), error
+    for word in words:
+        assert word in error.message
+
+
+# Where
+
+
+@pytest.mark.parametrize(
+    ("params", "word"),
+    [
+        ({}, "missing"),
+        ({"cwd": None}, "missing"),
+        ({"cwd": ""}, "cwd"),
+        ({"cwd": "src"}, "absolute"),
+        ({"cwd": "."}, "absolute"),
+        ({"cwd": "~/project"}, "absolute"),
+        ({"cwd": "/no/such/folder"}, "/no/such/folder"),
+        ({"cwd": "/a\0b"}, "NUL"),
+        ({"cwd": "/" + "x" * 5000}, "cwd"),
+        ({"cwd": "/"}, ".foveal"),
+    ],
+)
+def test_a_cwd_that_cannot_be_used(shared_daemon: DaemonProcess, params: dict[str, Any], word: str) -> None:
+    check_invalid(shared_daemon, "GetContext", "cwd", word, **params)
+    check_invalid(shared_daemon, "PrepareContext", "cwd", word, **params)
+
+
+def test_the_home_folder_is_no_project(shared_daemon: DaemonProcess) -> None:
+    check_invalid(
+        shared_daemon, "GetContext", "cwd", "home", "foveal open", cwd=os.path.realpath(shared_daemon.home)
+    )
+
+
+@pytest.mark.parametrize("path", ["", "src", "/no/such/folder", "/etc/passwd", "/a\0b"])
+def test_a_project_path_that_cannot_be_used(shared_daemon: DaemonProcess, path: str) -> None:
+    check_invalid(shared_daemon, "OpenProject", "path", path=path)
+    check_invalid(shared_daemon, "ReindexProject", "path", path=path)
+
+
+def test_a_root_that_went_away(shared_daemon: DaemonProcess, shop: Path) -> None:
+    scope_id = shared_daemon.call("GetContext", cwd=str(shop))["scope_id"]
+    shared_daemon.call("CloseProject", path=str(shop))
+    shop.rename(shop.with_name("moved"))
+    error = shared_daemon.error("GetContext", scope_id=scope_id)
+    assert error.code == "project_unavailable"
+    assert str(shop) in error.message
+
+
+def test_a_project_that_was_never_opened_says_what_is_not_known(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    source = "from ..pkg0 import module0\n" + "\n\ndef work{}():\n    pass\n" * 8
+    files: dict[str, str | bytes] = {
+        f"pkg{number // 50}/module{number}.py": source.format(*[number] * 8) for number in range(1500)
+    }
+    root = write_files(tmp_path / "large", files | {"CLAUDE.md": "Rule.\n", "pyproject.toml": "[project]\n"})
+    params = {"cwd": str(root), "focus_paths": ["pkg29/module1499.py"]}
+    # Such a folder is a project by itself: there is no mark upwards.
+    first = shared_daemon.call("GetContext", **params, deadline_ms=0)
+    assert first["partial"]
+    assert any("scanned" in gap or "not indexed yet" in gap for gap in first["gaps"]), first["gaps"]
+    assert "Rule." in first["context"], "what is known is shown"
+    again = shared_daemon.call("GetContext", **params, deadline_ms=0, fresh="no")
+    assert again["partial"] == bool(again["gaps"]), "also when it was kept"
+    second = shared_daemon.call("GetContext", **params)
+    assert "def work1499():" in second["context"], "within the usual deadline the focus file is there"
+    status = shared_daemon.open_ready(root)
+    assert (status["files"], status["files_pending"]) == (1502, 0)
+    last = shared_daemon.call("GetContext", **params)
+    assert (last["partial"], last["gaps"]) == (False, [])
+    assert "pkg0/module0.py" in last["context"]
+
+
+# What isn't there
+
+
+def test_no_rules_and_no_experiences(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "plain", {"a.py": "x = 1\n"})
+    shared_daemon.open_ready(root)
+    reply = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])
+    assert (reply["gaps"], reply["degraded"], reply["items"]) == ([], [], [])
+    assert "## Rules" not in reply["context"]
+    assert "## Recent Decisions" not in reply["context"]
+    listed = shared_daemon.call("ListExperiences", cwd=str(root))
+    assert listed == {"experiences": [], "total": 0}
+
+
+def test_a_focus_file_without_imports(shared_daemon: DaemonProcess, root: str) -> None:
+    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["src/shop/sessions.py"])
+    assert [one["id"] for one in reply["slices"] if one["layer"] == "focus"] == ["focus:src/shop/sessions.py"]
+    assert reply["gaps"] == []
+
+
+def test_a_focus_file_that_imports_everything(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        f"pkg/m{number:03}.py": f'def f{number}():\n    """Do it."""\n' for number in range(300)
+    }
+    everything = "".join(f"from pkg.m{number:03} import f{number}\n" for number in range(300))
+    root = write_files(tmp_path / "hub", files | {"pkg/__init__.py": "", "hub.py": everything})
+    shared_daemon.open_ready(root)
+    reply = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["hub.py"])
+    dependencies = [one for one in reply["slices"] if one["type"] == "dependency"]
+    assert 10 < len(dependencies) <= 50
+    assert any("imported files are left out: at most 50" in gap for gap in reply["gaps"])
+    assert reply["tokens"] <= 6000
+    assert "from pkg.m000 import f0" in reply["context"]
+
+
+def test_a_dependency_whose_file_is_missing(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(
+        tmp_path / "holes",
+        {
+            "app/__init__.py": "",
+            "app/main.py": "from .gone import x\nfrom .here import y\nimport os\n",
+            "app/here.py": "y = 1\n",
+            "app/deleted.py": "z = 1\n",
+            "app/user.py": "from .deleted import z\n",
+        },
+    )
+    shared_daemon.open_ready(root)
+    reply = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["app/main.py"])
+    assert reply["gaps"] == ["app/main.py:1 imports .gone, which doesn't exist"]
+    assert "`app/here.py` (imported by `app/main.py`)" in reply["context"]
+    (root / "app/deleted.py").unlink()
+    later = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["app/user.py"])
+    assert any("deleted" in gap for gap in later["gaps"])
+    assert "imported by `app/user.py`" not in later["context"].replace("app/__init__.py` (imported by", "")
+
+
+@pytest.mark.parametrize(
+    "node_id", ["nope.py", "src", "src/shop/auth.py#nope", "README.md#Shop/Nope", "#x#y"]
+)
+def test_an_unknown_node(shared_daemon: DaemonProcess, root: str, node_id: str) -> None:
+    error = shared_daemon.error("GetNode", cwd=root, node_id=node_id)
+    assert error.code in {"not_found", "invalid_params"}
+    assert node_id in error.message or "node_id" in error.message
+
+
+def test_an_unknown_definition_in_focus_is_a_gap(shared_daemon: DaemonProcess, root: str) -> None:
+    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["src/shop/auth.py#nope", "gone.py"])
+    assert any("src/shop/auth.py#nope" in gap for gap in reply["gaps"])
+    assert any("'gone.py' doesn't exist" in gap for gap in reply["gaps"])
+    moved = shared_daemon.call("GetContext", cwd=root, focus_paths=["lib/auth.py"])
+    assert any("there is src/shop/auth.py" in gap for gap in moved["gaps"])
+
+
+@pytest.mark.parametrize("scope_id", ["s_0000", "", "x" * 100_000])
+def test_an_unknown_scope(shared_daemon: DaemonProcess, root: str, scope_id: str) -> None:
+    for method, params in (
+        ("GetScope", {}),
+        ("ReleaseScope", {}),
+        ("ExpandFocus", {"paths": ["README.md"]}),
+        ("ContractFocus", {"paths": ["README.md"]}),
+    ):
+        error = shared_daemon.error(method, scope_id=scope_id, **params)
+        assert error.code == "not_found"
+        assert "GetContext" in error.message, "it says what to do"
+        assert len(error.message) < 1000
+    if scope_id:
+        assert shared_daemon.error("GetContext", scope_id=scope_id).code == "not_found"
+        assert shared_daemon.error("GetContext", cwd=root, parent_scope_id=scope_id).code == "not_found"
+
+
+def test_an_empty_project(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert shared_daemon.open_ready(tmp_path / "empty")["files"] == 0
+    reply = shared_daemon.call("GetContext", cwd=str(tmp_path / "empty"), prompt="What is here?")
+    assert reply["context"] == "# PROJECT CONTEXT\n"
+    assert (reply["gaps"], reply["partial"], reply["slices"]) == ([], False, [])
+
+
+def test_a_project_of_one_empty_file(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "one", {"a.py": ""})
+    assert shared_daemon.open_ready(root)["files"] == 1
+    reply = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])
+    assert "### `a.py` (0 lines)\n\nThe file is empty." in reply["context"]
+    assert reply["gaps"] == []
+    node = shared_daemon.call("GetNode", cwd=str(root), node_id="a.py")
+    assert (node["definition"], node["symbols"]) == ("", [])
+
+
+def test_a_binary_focus_file(shared_daemon: DaemonProcess, root: str) -> None:
+    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["logo.png"])
+    assert reply["gaps"] == ["logo.png is in focus but not shown: it is binary"]
+    assert "### `logo.png`\n\nNot shown: it is binary." in reply["context"]
+    assert "\0" not in reply["context"]
+
+
+def test_a_focus_file_that_was_deleted(shared_daemon: DaemonProcess, root: str) -> None:
+    params = {"cwd": root, "focus_paths": ["web/app.ts", "web/money.ts"]}
+    assert "export function main" in shared_daemon.call("GetContext", **params)["context"]
+    os.unlink(f"{root}/web/app.ts")
+    for fresh in ("shown", "tree"):
+        reply = shared_daemon.call("GetContext", **params, fresh=fresh)
+        assert "export function main" not in reply["context"]
+        assert "export function total" in reply["context"]
+        assert any("web/app.ts" in gap for gap in reply["gaps"])
+    write_files(Path(root), {"web/app.ts": "export const back = 1;\n"})
+    assert "const back" in shared_daemon.call("GetContext", **params, fresh="tree")["context"]
+
+
+# Out of the project
+
+
+@pytest.fixture
+def prison(shared_daemon: DaemonProcess, tmp_path: Path) -> str:
+    """Give a project with symlinks to a file and a folder outside of it."""
+    write_files(tmp_path / "outside", {"secret.py": f"# {SECRET}\n", "CLAUDE.md": SECRET})
+    root = write_files(
+        tmp_path / "prison",
+        {
+            "a.py": "from link import x\nfrom folder.secret import y\n",
+            "CLAUDE.md": "@../outside/CLAUDE.md\n",
+        },
+    )
+    (root / "link.py").symlink_to(tmp_path / "outside/secret.py")
+    (root / "folder").symlink_to(tmp_path / "outside")
+    (root / "AGENTS.md").symlink_to(tmp_path / "outside/CLAUDE.md")
+    shared_daemon.open_ready(root)
+    return str(root)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../../etc/passwd",
+        "../outside/secret.py",
+        "src/../../outside/secret.py",
+        "/etc/passwd",
+        "/etc/passwd#root",
+        "link.py",
+        "link.py#x",
+        "folder",
+        "folder/secret.py",
+        "folder/*.py",
+        "../*",
+        "/",
+    ],
+)
+def test_a_path_outside_of_the_project(shared_daemon: DaemonProcess, prison: str, path: str) -> None:
+    file = path.partition("#")[0]
+    check_invalid(shared_daemon, "GetContext", "focus_paths", file, "outside", cwd=prison, focus_paths=[path])
+    check_invalid(shared_daemon, "PrepareContext", "focus_paths", cwd=prison, focus_paths=["a.py", path])
+    check_invalid(shared_daemon, "GetNode", "node_id", cwd=prison, node_id=path)
+    check_invalid(shared_daemon, "NotifyFile", "path", cwd=prison, path=file, event="opened")
+    scope_id = shared_daemon.call("GetContext", cwd=prison)["scope_id"]
+    check_invalid(shared_daemon, "ExpandFocus", "paths", scope_id=scope_id, paths=[path])
+    check_invalid(shared_daemon, "ContractFocus", "node_ids", scope_id=scope_id, node_ids=[path])
+    check_invalid(shared_daemon, "GetContext", "focus_paths", scope_id=scope_id, focus_paths=[path])
+
+
+def test_nothing_outside_is_ever_shown(shared_daemon: DaemonProcess, prison: str) -> None:
+    reply = shared_daemon.call(
+        "GetContext",
+        cwd=prison,
+        focus_paths=["a.py", "*", "**/*.py", "."],
+        prompt="What does link.py do? And folder/secret.py? And ../outside/secret.py?",
+        fresh="tree",
+    )
+    assert "from link import x" in reply["context"]
+    assert SECRET not in reply["context"]
+    # A file that was scanned and then became a link is caught when it is read.
+    os.unlink(f"{prison}/a.py")
+    os.symlink("../outside/secret.py", f"{prison}/a.py")
+    for fresh in ("no", "shown", "tree"):
+        later = shared_daemon.call("GetContext", scope_id=reply["scope_id"], fresh=fresh)
+        assert SECRET not in later["context"]
+    assert any("a.py" in gap for gap in later["gaps"])
+
+
+# How much
+
+
+def test_ten_thousand_focus_paths(shared_daemon: DaemonProcess, root: str) -> None:
+    paths = [f"nope/file{number}.py" for number in range(9_998)]
+    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["web/app.ts", *paths, "README.md"])
+    assert "export function main" in reply["context"]
+    assert "Sells things." in reply["context"]
+    assert any("'nope/file0.py' doesn't exist" in gap for gap in reply["gaps"])
+    assert any("more focus paths don't exist" in gap for gap in reply["gaps"])
+    assert len(reply["gaps"]) <= 20
+
+
+def test_ten_thousand_focus_paths_that_exist(shared_daemon: DaemonProcess, root: str) -> None:
+    write_files(Path(root), {f"many/f{number}.txt": f"{number}\n" for number in range(1_000)})
+    paths = [f"many/f{number % 1_000}.txt" for number in range(10_000)]
+    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=paths, fresh="tree")
+    assert any("left out" in gap for gap in reply["gaps"])
+    assert reply["tokens"] <= 6_000
+
+
+def test_too_many_of_anything_is_too_large(shared_daemon: DaemonProcess, root: str) -> None:
+    error = shared_daemon.error("GetContext", cwd=root, focus_paths=["a"] * 100_001)
+    assert error.code == "too_large"
+    assert "focus_paths" in error.message
+    assert "100,000" in error.message
+    text = "x" * (2 * 1024 * 1024 + 1)
+    error = shared_daemon.error("NotifyFile", cwd=root, path="README.md", event="changed", text=text)
+    assert error.code == "too_large"
+    assert "text" in error.message
+
+
+@pytest.mark.parametrize(
+    "words", ["how do sessions end? ", "x", "a.", "a/", "_", "a_", "`", "😀", "(", "src/shop/auth.py ", "\n"]
+)
+def test_a_prompt_of_five_megabytes(shared_daemon: DaemonProcess, root: str, words: str) -> None:
+    prompt = words * (5_000_000 // len(words.encode()))
+    reply = shared_daemon.call("GetContext", cwd=root, prompt=prompt, deadline_ms=1_000)
+    assert reply["context"].startswith("# PROJECT CONTEXT")
+    # A pattern that tries every way to read such a text takes seconds: this is far above what it should take.
+    assert reply["elapsed_ms"] < 1_500
+
+
+def test_a_prompt_of_five_megabytes_in_messages(shared_daemon: DaemonProcess, root: str) -> None:
+    prompt = "x" * 5_000_000
+    reply = shared_daemon.call("GetContext", cwd=root, prompt=prompt, format="messages")
+    assert reply["messages"][-1]["content"] == prompt
+    error = shared_daemon.error("GetContext", cwd=root, prompt="x" * 9_000_000, format="messages")
+    assert error.code == "too_large", "the reply would hold it twice"
+
+
+@pytest.mark.parametrize("max_tokens", [0, -1, -(2**63), 2**64 - 1])
+def test_max_tokens_out_of_range(shared_daemon: DaemonProcess, root: str, max_tokens: int) -> None:
+    before = len(shared_daemon.call("ListScopes", cwd=root)["scopes"])
+    check_invalid(
+        shared_daemon,
+        "GetContext",
+        "max_tokens",
+        "max_tokens must be from 1 to",
+        cwd=root,
+        focus_paths=["README.md"],
+        max_tokens=max_tokens,
+    )
+    after = shared_daemon.call("ListScopes", cwd=root)["scopes"]
+    assert len(after) == before, "a request that can't be used leaves no scope behind"
+
+
+def test_max_tokens_of_ten_million(shared_daemon: DaemonProcess, root: str) -> None:
+    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["src", "web"], max_tokens=10_000_000)
+    assert reply["bytes"] <= 100_000
+    assert not reply["truncated"]
+    shared_daemon.call("GetContext", cwd=root, max_tokens=10_000_000, max_bytes=16_000_000)
+
+
+def test_a_reserve_that_leaves_nothing(shared_daemon: DaemonProcess, root: str) -> None:
+    check_invalid(
+        shared_daemon,
+        "GetContext",
+        "reserve_tokens",
+        "leaves nothing",
+        cwd=root,
+        max_tokens=500,
+        reserve_tokens=500,
+    )
+
+
+# Of which type
+
+
+GOOD: dict[str, dict[str, Any]] = {
+    "GetContext": {"cwd": "/"},
+    "PrepareContext": {"cwd": "/"},
+    "GetNode": {"cwd": "/", "node_id": "a.py"},
+    "NotifyFile": {"cwd": "/", "path": "a.py", "event": "opened"},
+    "GraftExperience": {"cwd": "/", "experience": {"decision": "d", "agent_id": "a", "session_id": "s"}},
+    "ListExperiences": {"cwd": "/"},
+    "OpenProject": {"path": "/"},
+    "ReindexProject": {"path": "/"},
+    "ExpandFocus": {"scope_id": "", "paths": ["a.py"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "field", "value"),
+    [
+        ("Ping", "protocol", "1"),
+        ("Ping", "protocol", True),
+        ("Status", "cwd", 1),
+        ("OpenProject", "path", 5),
+        ("CloseProject", "path", ["/"]),
+        ("ReindexProject", "full", "yes"),
+        ("ReindexProject", "full", 1),
+        *[
+            (method, field, value)
+            for method in ("GetContext", "PrepareContext")
+            for field, value in [
+                ("cwd", 5),
+                ("cwd", b"/bytes"),
+                ("scope_id", {}),
+                ("session_id", 1),
+                ("agent_id", []),
+                ("agent_name", True),
+                ("prompt", ["x"]),
+                ("history", "hello"),
+                ("history", ["hello"]),
+                ("history", [{"role": "user"}]),
+                ("history", [{"role": "user", "content": 5}]),
+                ("focus_paths", "src/a.py"),
+                ("focus_paths", [1]),
+                ("focus_paths", {"a": 1}),
+                ("focus_paths", [None]),
+                ("focus_paths", ["a\0b"]),
+                ("constraints", "Be brief."),
+                ("parent_scope_id", 7),
+                ("task_type", 1.5),
+                ("max_tokens", "8000"),
+                ("max_tokens", 1.5),
+                ("max_tokens", True),
+                ("max_tokens", [8000]),
+                ("reserve_tokens", -1),
+                ("max_bytes", 0),
+                ("max_bytes", 10**9),
+                ("format", "html"),
+                ("format", 1),
+                ("deadline_ms", -5),
+                ("deadline_ms", "soon"),
+                ("fresh", "yes"),
+                ("fresh", True),
+            ]
+        ],
+        ("GetScope", "scope_id", None),
+        ("GetScope", "scope_id", 5),
+        ("ReleaseScope", "scope_id", None),
+        ("ExpandFocus", "scope_id", 5),
+        ("ExpandFocus", "node_ids", "a.py"),
+        ("ListScopes", "cwd", 5),
+        ("GetNode", "cwd", None),
+        ("GetNode", "node_id", None),
+        ("GetNode", "node_id", 5),
+        ("GetNode", "node_id", "  "),
+        ("GetNode", "fresh", "maybe"),
+        ("GetNode", "deadline_ms", 10**12),
+        ("NotifyFile", "path", None),
+        ("NotifyFile", "event", None),
+        ("NotifyFile", "event", "saved"),
+        ("NotifyFile", "text", 5),
+        ("NotifyFile", "text", b"bytes"),
+        ("Subscribe", "topics", None),
+        ("Subscribe", "topics", "scope.created"),
+        ("Subscribe", "topics", ["scope.created", "weather"]),
+        ("GraftExperience", "experience", None),
+        ("GraftExperience", "experience", "I decided"),
+        ("GraftExperience", "experience.decision", None),
+        ("GraftExperience", "experience.decision", 5),
+        ("GraftExperience", "experience.agent_id", None),
+        ("GraftExperience", "experience.session_id", []),
+        ("GraftExperience", "experience.files_touched", "a.py"),
+        ("GraftExperience", "experience.outcome", "success"),
+        ("ListExperiences", "limit", -1),
+        ("ListExperiences", "limit", "all"),
+        ("ListExperiences", "outcome", "great"),
+        ("ListExperiences", "since", "yesterday"),
+    ],
+)
+def test_a_parameter_of_a_wrong_type(
+    shared_daemon: DaemonProcess, root: str, method: str, field: str, value: Any
+) -> None:
+    params = dict(GOOD.get(method, {}))
+    for name in ("cwd", "path"):
+        if params.get(name) == "/":
+            params[name] = root
+    if "scope_id" in params:
+        params["scope_id"] = shared_daemon.call("GetContext", cwd=root)["scope_id"]
+    outer, _, inner = field.partition(".")
+    params[outer] = {**params[outer], inner: value} if inner else value
+    before = shared_daemon.call("ListScopes", cwd=root)
+    error = shared_daemon.error(method, **params)
+    assert error.code == "invalid_params"
+    assert error.data is not None
+    # In a list of maps the entry is named too: history[0].content.
+    assert error.data["field"].startswith(field)
+    assert error.data["field"] in error.message or outer in error.message
+    assert shared_daemon.call("ListScopes", cwd=root) == before
+
+
+def test_null_and_unknown_fields_are_ignored(shared_daemon: DaemonProcess, root: str) -> None:
+    plain = shared_daemon.call("GetContext", cwd=root)
+    odd = shared_daemon.call(
+        "GetContext", cwd=root, prompt=None, focus_paths=None, max_tokens=None, colour="blue", layers={"x": 1}
+    )
+    assert (odd["scope_id"], odd["context"]) == (plain["scope_id"], plain["context"])
+    # Lua packs an empty table as a map, and both Lua and JSON know no integers.
+    from_lua = shared_daemon.call("GetContext", cwd=root, focus_paths={}, history={}, max_tokens=8000.0)
+    assert from_lua["context"] == plain["context"]
+
+
+def test_an_unknown_method(shared_daemon: DaemonProcess) -> None:
+    for name in ("getContext", "", "__init__", "x" * 100_000, "Query"):
+        error = shared_daemon.error(name)
+        assert error.code == "unknown_method"
+        assert "GetContext" in error.message
+        assert len(error.message) < 1_000
+
+
+def test_a_transcript_is_unsupported_in_words(shared_daemon: DaemonProcess, root: str) -> None:
+    error = shared_daemon.error("GraftExperience", cwd=root, transcript_path="/tmp/x.jsonl")
+    assert error.code == "unsupported"
+    assert "experience as a map" in error.message
+
+
+def test_an_experience_that_cannot_be_kept_is_skipped_with_its_reason(
+    shared_daemon: DaemonProcess, root: str
+) -> None:
+    def check(reason: str, **more: Any) -> None:
+        experience = {"decision": "d", "agent_id": "a", "session_id": "s", **more}
+        reply = shared_daemon.call("GraftExperience", cwd=root, experience=experience)
+        assert reply["grafted"] == 0
+        assert reason in reply["skipped"][0]["reason"]
+
+    check("decision", decision="   ")
+    check("decision", decision="x" * 70_000)
+    check("outcome", outcome={"kind": "great"})
+    check("timestamp", timestamp="yesterday")
+    assert shared_daemon.call("ListExperiences", cwd=root)["total"] == 0
+
+
+# Bytes
+
+
+@contextlib.contextmanager
+def raw(daemon: DaemonProcess) -> Iterator[socket.socket]:
+    """Connect without a client's manners."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(DEADLINE_S)
+        connection.connect(daemon.socket)
+        yield connection
+
+
+def read_to_end(connection: socket.socket) -> list[Any]:
+    """Return the messages until the daemon closes the connection."""
+    unpacker = msgpack.Unpacker()
+    with contextlib.suppress(ConnectionResetError):
+        while data := connection.recv(65536):
+            unpacker.feed(data)
+    return list(unpacker)
+
+
+def send(connection: socket.socket, data: bytes) -> None:
+    """Send as much as the daemon takes before it closes."""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        connection.sendall(data)
+
+
+PING = encode_request(1, "Ping")
+
+
+@pytest.mark.parametrize("length", [1, 4, 10, 60])
+def test_half_a_frame_and_gone(shared_daemon: DaemonProcess, length: int) -> None:
+    frame = encode_request(1, "GetContext", {"cwd": "/somewhere", "prompt": "x" * 100})
+    for _ in range(20):
+        with raw(shared_daemon) as connection:
+            connection.sendall(frame[:length])
+    assert shared_daemon.call("Ping")["pid"] == shared_daemon.pid
+
+
+def test_gone_before_the_answer(shared_daemon: DaemonProcess, root: str) -> None:
+    frame = encode_request(1, "GetContext", {"cwd": root, "focus_paths": ["src"], "prompt": "gone"})
+    for _ in range(20):
+        with raw(shared_daemon) as connection:
+            connection.sendall(frame * 10)
+    assert shared_daemon.call("GetContext", cwd=root, focus_paths=["src"])["context"]
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"\x00" * 1000,
+        b"\xc1",
+        b"\xff" * 1000,
+        b'{"method": "Ping"}',
+        msgpack.packb([7, 1, "Ping", []]),
+        msgpack.packb({"method": "Ping"}),
+        msgpack.packb([0, "one", "Ping", []]),
+        msgpack.packb([0, 1, "Ping"]),
+        os.urandom(1000) + b"\xc1",
+    ],
+)
+def test_garbage_closes_only_its_own_connection(shared_daemon: DaemonProcess, garbage: bytes) -> None:
+    with shared_daemon.client() as other, raw(shared_daemon) as connection:
+        send(connection, garbage)
+        connection.shutdown(socket.SHUT_WR)
+        assert all(message[0] == 1 and message[2] for message in read_to_end(connection))
+        assert other.call("Ping", {}, DEADLINE_S)["pid"] == shared_daemon.pid
+
+
+def test_good_requests_before_garbage_are_answered(shared_daemon: DaemonProcess) -> None:
+    with raw(shared_daemon) as connection:
+        send(connection, PING + b"\xc1\xc1\xc1")
+        (reply,) = read_to_end(connection)
+    assert (reply[0], reply[1], reply[2]) == (1, 1, None)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        b"\x94\x00\x07\xa4Ping\xdd" + struct.pack(">I", 10**9),
+        b"\x94\x00\x07\xa4Ping\x91\xdf" + struct.pack(">I", 10**9),
+        b"\x94\x00\x07\xa4Ping\x91\x81\xa3cwd\xdb" + struct.pack(">I", 10**9),
+        b"\x94\x00\x07\xa4Ping\x91\x81\xa3cwd\xc6" + struct.pack(">I", 10**9),
+    ],
+)
+def test_a_claim_of_one_gigabyte(shared_daemon: DaemonProcess, claim: bytes) -> None:
+    before = shared_daemon.call("Status")["rss_bytes"]
+    with raw(shared_daemon) as connection:
+        send(connection, claim)
+        (reply,) = read_to_end(connection)
+    assert (reply[0], reply[1]) == (1, 7)
+    assert reply[2]["code"] == "too_large"
+    assert "16777216" in reply[2]["message"]
+    assert shared_daemon.call("Status")["rss_bytes"] - before < 50_000_000
+
+
+def test_a_frame_above_the_limit(shared_daemon: DaemonProcess) -> None:
+    frame = msgpack.packb([0, 9, "Ping", [{"x": b"x" * (17 * 1024 * 1024)}]])
+    with raw(shared_daemon) as connection:
+        send(connection, frame)
+        messages = read_to_end(connection)
+    assert [(message[1], message[2]["code"]) for message in messages] == [(9, "too_large")]
+    assert shared_daemon.call("Ping")["pid"] == shared_daemon.pid
+
+
+@pytest.mark.parametrize("arguments", [[1], ["x"], [{}, {}], [None], [[]]])
+def test_arguments_that_are_no_map(shared_daemon: DaemonProcess, arguments: list[Any]) -> None:
+    with raw(shared_daemon) as connection:
+        connection.sendall(msgpack.packb([0, 3, "Ping", arguments]) + PING)
+        connection.shutdown(socket.SHUT_WR)
+        refused, answered = read_to_end(connection)
+    assert (refused[1], refused[2]["code"], refused[2]["data"]) == (3, "invalid_params", {"field": "params"})
+    assert (answered[1], answered[2]) == (1, None)
+
+
+def test_deeply_nested_parameters(shared_daemon: DaemonProcess) -> None:
+    nested = b"\x94\x00\x05\xa4Ping\x91\x81\xa1x" + b"\x91" * 100_000 + b"\xc0"
+    with raw(shared_daemon) as connection:
+        send(connection, nested)
+        connection.shutdown(socket.SHUT_WR)
+        messages = read_to_end(connection)
+    assert all(message[1] == 5 for message in messages)
+    assert shared_daemon.call("Ping")["pid"] == shared_daemon.pid
+
+
+def test_a_thousand_connections(shared_daemon: DaemonProcess, root: str) -> None:
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(raw(shared_daemon)) for _ in range(1_000)]
+        frame = encode_request(1, "GetContext", {"cwd": root, "focus_paths": ["src/shop/auth.py"]})
+        for connection in connections:
+            connection.sendall(frame)
+        contexts = set()
+        for connection in connections:
+            unpacker = msgpack.Unpacker()
+            reply = None
+            while reply is None:
+                unpacker.feed(connection.recv(65536))
+                reply = next(iter(unpacker), None)
+            assert reply[2] is None
+            contexts.add((reply[3]["scope_id"], reply[3]["context"]))
+        assert len(contexts) == 1
+        assert shared_daemon.call("Ping")["pid"] == shared_daemon.pid
+
+
+def test_a_peer_that_never_reads(shared_daemon: DaemonProcess, root: str) -> None:
+    frame = encode_request(1, "GetContext", {"cwd": root, "focus_paths": ["src", "web"]})
+    with raw(shared_daemon) as connection:
+        connection.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(50_000):
+                connection.send(frame)
+        before = shared_daemon.call("Status")["rss_bytes"]
+        assert shared_daemon.call("GetContext", cwd=root)["context"]
+        assert before < 600_000_000

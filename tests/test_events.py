@@ -1,0 +1,78 @@
+"""Events reach those who asked for their topic, with their time; nobody else, and not after they left."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from foveal.daemon.events import TOPICS, EventHub, iso
+from foveal.daemon.system import System
+
+
+class StoppedClock(System):
+    def now(self) -> datetime:
+        return datetime(2026, 1, 31, 12, 0, 0, 7_900, tzinfo=UTC)
+
+
+@pytest.fixture
+def hub() -> EventHub:
+    return EventHub(StoppedClock())
+
+
+def test_an_event_reaches_all_who_asked_for_its_topic(hub: EventHub) -> None:
+    one: list[dict[str, Any]] = []
+    two: list[dict[str, Any]] = []
+    hub.subscribe("one", ["scope.created", "scope.changed"], one.append)
+    hub.subscribe("two", ["scope.created"], two.append)
+    hub.publish("scope.created", {"scope_id": "s"})
+    hub.publish("scope.changed", {"scope_id": "s"})
+    hub.publish("scope.released", {"scope_id": "s"})
+    assert [event["topic"] for event in one] == ["scope.created", "scope.changed"]
+    assert two == [{"topic": "scope.created", "at": "2026-01-31T12:00:00.007Z", "data": {"scope_id": "s"}}]
+
+
+def test_a_second_subscription_takes_the_place_of_the_first(hub: EventHub) -> None:
+    seen: list[dict[str, Any]] = []
+    hub.subscribe("key", ["scope.created"], seen.append)
+    hub.subscribe("key", ["scope.changed"], seen.append)
+    hub.publish("scope.created", {})
+    hub.publish("scope.changed", {})
+    assert [event["topic"] for event in seen] == ["scope.changed"]
+    assert len(hub) == 1
+
+
+def test_who_left_hears_nothing_more(hub: EventHub) -> None:
+    seen: list[dict[str, Any]] = []
+    hub.subscribe("key", TOPICS, seen.append)
+    hub.unsubscribe("key")
+    hub.unsubscribe("key")
+    hub.publish("scope.created", {})
+    assert seen == []
+    assert len(hub) == 0
+
+
+def test_a_sink_may_leave_while_it_hears(hub: EventHub) -> None:
+    seen: list[str] = []
+
+    def leave(event: dict[str, Any]) -> None:
+        seen.append("first")
+        hub.unsubscribe("first")
+
+    hub.subscribe("first", ["scope.created"], leave)
+    hub.subscribe("second", ["scope.created"], lambda event: seen.append("second"))
+    hub.publish("scope.created", {})
+    hub.publish("scope.created", {})
+    assert seen == ["first", "second", "second"]
+
+
+def test_it_is_known_whether_anybody_listens(hub: EventHub) -> None:
+    assert not hub.wanted("index.progress")
+    hub.subscribe("key", ["index.progress"], lambda event: None)
+    assert hub.wanted("index.progress")
+    assert not hub.wanted("project.changed")
+
+
+def test_times_are_iso_8601_in_utc_with_milliseconds() -> None:
+    assert iso(StoppedClock()) == "2026-01-31T12:00:00.007Z"
+    assert datetime.fromisoformat(iso(System())).tzinfo == UTC

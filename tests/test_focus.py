@@ -1,0 +1,298 @@
+"""A caller's paths, folders, globs, node ids and prompt lead to nodes; what leads nowhere is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from foveal.daemon.context.focus import (
+    FOCUS_MAX,
+    FOLDER_MAX,
+    GLOBS_MAX,
+    HINTS_MAX,
+    MENTIONS_MAX,
+    WORDS_MAX,
+    folder_files,
+    mentioned,
+    package_files,
+    prompt_words,
+    resolve_paths,
+    split_node_id,
+)
+from foveal.daemon.index.store import FileContent, Reader, Store
+from foveal.daemon.project.tree import FileRecord, Layout, Symbol, Tree
+from foveal.daemon.system import Stamp, System
+from hypothesis import given
+from hypothesis import strategies as st
+
+STAMP = Stamp(1, 1, 1, 1)
+FILES = [
+    "README.md",
+    "app/[slug]/page.tsx",
+    "c#/a.md",
+    "src/auth.py",
+    "src/db/query.py",
+    "src/x.py",
+    "web/auth.py",
+]
+
+
+def tree_of(paths: list[str], root: str = "/nowhere") -> Tree:
+    return Tree(root, 0, {path: FileRecord(path, STAMP, b"d") for path in paths})
+
+
+def resolve(
+    *given_paths: str, files: list[str] = FILES, root: str = "/nowhere"
+) -> tuple[list[str], list[str]]:
+    nodes, gaps = resolve_paths(tree_of(files, root), given_paths, "focus")
+    return [node.node_id for node in nodes], gaps
+
+
+@pytest.mark.parametrize(
+    ("given_paths", "found"),
+    [
+        (["src/auth.py"], ["src/auth.py"]),
+        (["src/auth.py#Session.login"], ["src/auth.py#Session.login"]),
+        (["src/x.py", "README.md", "src/x.py"], ["src/x.py", "README.md"]),
+        (["src"], ["src/auth.py", "src/x.py", "src/db/query.py"]),
+        (["src/"], ["src/auth.py", "src/x.py", "src/db/query.py"]),
+        (["src/db", "src"], ["src/db/query.py", "src/auth.py", "src/x.py"]),
+        (["."], ["README.md", "src/auth.py", "src/x.py", "web/auth.py", "c#/a.md", "app/[slug]/page.tsx",
+                 "src/db/query.py"]),
+        (["**/auth.py"], ["src/auth.py", "web/auth.py"]),
+        (["{src,web}/auth.py"], ["src/auth.py", "web/auth.py"]),
+        (["app/[slug]/page.tsx"], ["app/[slug]/page.tsx"]),
+        (["app/[slug]"], ["app/[slug]/page.tsx"]),
+        (["app/[slug]/page.tsx#Page"], ["app/[slug]/page.tsx#Page"]),
+        (["c#/a.md"], ["c#/a.md"]),
+        (["c#/a.md#C# in short"], ["c#/a.md#C# in short"]),
+        ([], []),
+    ],
+)  # fmt: skip
+def test_paths_lead_to_nodes(given_paths: list[str], found: list[str]) -> None:
+    nodes, gaps = resolve(*given_paths)
+    assert sorted(nodes) == sorted(found)
+    assert gaps == []
+
+
+def test_nodes_keep_the_order_in_which_they_were_given() -> None:
+    assert resolve("web", "README.md", "src/db")[0] == ["web/auth.py", "README.md", "src/db/query.py"]
+
+
+def test_a_node_says_why_it_is_there() -> None:
+    nodes, _ = resolve_paths(tree_of(FILES), ["README.md", "web", "src/x*", "src/auth.py#f"], "expansion")
+    assert [(node.source, node.role, node.symbol) for node in nodes] == [
+        ("asked for", "expansion", ""),
+        ("in folder web", "expansion", ""),
+        ("matches src/x*", "expansion", ""),
+        ("asked for", "expansion", "f"),
+    ]
+
+
+def test_a_file_that_the_tree_does_not_know_is_looked_for_on_the_disk(tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text("x")
+    (tmp_path / "folder").mkdir()
+    nodes, gaps = resolve("new.py", "new.py#f", "folder", root=str(tmp_path))
+    assert nodes == ["new.py", "new.py#f"]
+    assert gaps == ["focus path 'folder' doesn't exist in the project"]
+
+
+@pytest.mark.parametrize(
+    ("given_path", "gap"),
+    [
+        ("lib/auth.py", "focus path 'lib/auth.py' doesn't exist in the project; there is src/auth.py"),
+        ("query.py#f", "focus path 'query.py#f' doesn't exist in the project; there is src/db/query.py"),
+        ("lib/none.py", "focus path 'lib/none.py' doesn't exist in the project"),
+        ("*.rs", "focus path '*.rs' doesn't exist in the project"),
+        ("a\0b", "focus path 'a\\x00b' doesn't exist in the project"),
+        ("#x", "focus path '#x' doesn't exist in the project"),
+        ("a*\\", "focus path 'a*\\\\' is no glob that can be used: "),
+        ("{a," * 40 + "*" + "}" * 40, "is no glob that can be used: "),
+    ],
+)
+def test_what_leads_nowhere_is_named(given_path: str, gap: str) -> None:
+    nodes, gaps = resolve(given_path)
+    assert nodes == []
+    assert len(gaps) == 1
+    assert gap in gaps[0]
+
+
+def test_an_empty_project_has_an_empty_focus() -> None:
+    assert resolve(".", files=[]) == ([], ["focus path '.' is a folder without files"])
+
+
+def test_a_very_long_path_does_not_make_a_very_long_gap() -> None:
+    for path in ("x" * 1_000_000, "*" * 1_000_000):
+        _, (gap,) = resolve(path)
+        assert len(gap) < 1_000
+
+
+def test_many_missing_paths_are_counted() -> None:
+    _, gaps = resolve(*(f"gone{index}" for index in range(1_000)))
+    assert len(gaps) == HINTS_MAX + 1
+    assert gaps[-1] == f"{1_000 - HINTS_MAX} more focus paths don't exist in the project"
+
+
+def test_a_large_folder_is_taken_in_part_and_said_so() -> None:
+    files = [f"big/f{index:04}" for index in range(1_000)]
+    for path in ("big", "big/*"):
+        nodes, gaps = resolve(path, files=files)
+        assert nodes == files[:FOLDER_MAX]
+        assert gaps == [f"focus path {path!r} has {1_000 - FOLDER_MAX} more files than are taken; name fewer"]
+
+
+def test_ten_thousand_paths_are_taken_in_part_and_said_so() -> None:
+    files = [f"f{index:05}" for index in range(10_000)]
+    nodes, gaps = resolve(*files, files=files)
+    assert nodes == files[:FOCUS_MAX]
+    assert gaps == [f"9,600 of 10,000 focus paths are left out: at most {FOCUS_MAX} nodes"]
+
+
+def test_what_a_folder_has_beyond_the_focus_is_said_too() -> None:
+    files = [f"d{folder}/f{index}" for folder in range(7) for index in range(60)]
+    nodes, gaps = resolve(*(f"d{folder}" for folder in range(7)), files=files)
+    assert len(nodes) == FOCUS_MAX
+    assert gaps == ["focus path 'd6' has 20 more files than are taken; name fewer"]
+
+
+def test_only_so_many_globs_are_held_against_the_tree() -> None:
+    nodes, gaps = resolve(*(f"none{index}*" for index in range(GLOBS_MAX + 9)), "README.md")
+    assert nodes == ["README.md"]
+    assert gaps[0] == f"the globs from 'none{GLOBS_MAX}*' on are left out: at most {GLOBS_MAX}"
+
+
+@given(st.lists(st.text(max_size=12), max_size=8))
+def test_no_path_makes_it_fail(given_paths: list[str]) -> None:
+    nodes, _ = resolve(*given_paths)
+    assert len(nodes) <= FOCUS_MAX
+
+
+@pytest.mark.parametrize(
+    ("node_id", "path", "name"),
+    [
+        ("src/x.py", "src/x.py", ""),
+        ("src/x.py#f", "src/x.py", "f"),
+        ("src/x.py#a#b", "src/x.py", "a#b"),
+        ("c#/a.md", "c#/a.md", ""),
+        ("c#/a.md#T", "c#/a.md", "T"),
+        ("gone.py#f", "gone.py", "f"),
+        ("gone.py", "gone.py", ""),
+    ],
+)
+def test_a_node_id_is_split_behind_the_file_that_there_is(node_id: str, path: str, name: str) -> None:
+    assert split_node_id(FILES, node_id) == (path, name)
+
+
+# What a prompt names
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    store = Store(str(tmp_path), System())
+    defined = {
+        "src/auth.py": ["Session", "Session.login", "check_token", "parse"],
+        "src/x.py": ["parse", "Node.parse"],
+        "web/auth.py": ["parse", "getUser"],
+    }
+    with store.transaction():
+        store.put_contents(
+            FileContent(
+                FileRecord(path, STAMP, b"d"),
+                [Symbol(name, "function", 1, 2, name, "", name.count(".")) for name in names],
+                (),
+            )
+            for path, names in defined.items()
+        )
+    opened = Reader(str(tmp_path))
+    yield opened
+    opened.close()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        ("Look at src/auth.py.", ["src/auth.py"]),
+        ("Look at ./src/auth.py, please", ["src/auth.py"]),
+        ("fails in /home/me/project/src/x.py:12", ["src/x.py"]),
+        ("(see README.md)", ["README.md"]),
+        ("why does query.py fail?", ["src/db/query.py"]),
+        ("in auth.py", ["src/auth.py", "web/auth.py"]),
+        ("in none.py, e.g. here", []),
+        ("what does check_token do", ["src/auth.py#check_token"]),
+        ("what does getUser do", ["web/auth.py#getUser"]),
+        ("what does Session.login do", ["src/auth.py#Session.login"]),
+        ("call login() twice", ["src/auth.py#Session.login"]),
+        ("the `Session` there", ["src/auth.py#Session"]),
+        ("the Session there", []),
+        ("`parse` is borne by too many", []),
+        ("`Node.parse` isn't", ["src/x.py#Node.parse"]),
+        ("", []),
+    ],
+)
+def test_a_prompt_names_files_and_definitions(reader: Reader, prompt: str, found: list[str]) -> None:
+    nodes = mentioned(tree_of(FILES), reader, prompt)
+    assert [node.node_id for node in nodes] == found
+    assert all(node.role == "document" for node in nodes)
+
+
+def test_a_prompt_that_names_much_shows_a_few(reader: Reader) -> None:
+    assert len(mentioned(tree_of(FILES), reader, " ".join(FILES) + " `Session`")) <= MENTIONS_MAX
+
+
+def test_a_name_that_many_files_bear_says_nothing(reader: Reader) -> None:
+    assert mentioned(tree_of([f"d{index}/index.js" for index in range(9)]), reader, "see index.js") == []
+
+
+def test_of_a_huge_prompt_both_ends_are_read(reader: Reader) -> None:
+    filler = "lorem ipsum " * 400_000
+    nodes = mentioned(tree_of(FILES), reader, f"src/x.py {filler} check_token")
+    assert [node.node_id for node in nodes] == ["src/x.py", "src/auth.py#check_token"]
+
+
+@pytest.mark.parametrize("letters", ["a", "a.", "a/", "a_", "aB", "a/b.", "-", "`a", "a(", "."])
+def test_a_prompt_made_to_be_hard_is_read_in_linear_time(reader: Reader, letters: str) -> None:
+    assert mentioned(tree_of(FILES), reader, letters * 20_000) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("How do sessions expire?", "session expire"),
+        ("parseHTTPRequest and user_names", "parse http request user name"),
+        ("the class, its status and address", "statu address"),
+        ("a to of", ""),
+    ],
+)
+def test_the_telling_words_of_a_prompt(prompt: str, words: str) -> None:
+    assert prompt_words(prompt) == frozenset(words.split())
+
+
+def test_of_many_words_the_first_count() -> None:
+    letters = "abcdefghijklmnopqrst"
+    words = [f"{one}{other}{one}" for one in letters for other in letters]
+    assert prompt_words(" ".join(words)) == frozenset(words[:WORDS_MAX])
+
+
+# Folders and packages
+
+
+def test_the_files_of_a_folder_come_before_those_of_its_folders() -> None:
+    layout = Layout(["a/b/c.py", "a/d.py", "a/a/e.py", "f.py"])
+    assert list(folder_files(layout, "a")) == ["a/d.py", "a/a/e.py", "a/b/c.py"]
+    assert list(folder_files(layout, "")) == ["f.py", "a/d.py", "a/a/e.py", "a/b/c.py"]
+
+
+@pytest.mark.parametrize(
+    ("target", "files"),
+    [
+        ("pkg/a.go", ["pkg/a.go", "pkg/b.go"]),
+        ("main.go", ["main.go"]),
+        ("pkg/x.py", ["pkg/x.py"]),
+        ("new/a.go", ["new/a.go"]),
+    ],
+)
+def test_an_import_in_go_brings_the_package(target: str, files: list[str]) -> None:
+    layout = Layout(["main.go", "pkg/a.go", "pkg/a_test.go", "pkg/b.go", "pkg/x.py", "pkg/sub/c.go"])
+    assert list(package_files(layout, target)) == files

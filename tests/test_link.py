@@ -1,0 +1,275 @@
+"""The daemon's end of the indexer: real processes that answer, die, hang, and never outlive their daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from foveal.daemon.errors import FovealError, IndexerDied
+from foveal.daemon.index import link as linking
+from foveal.daemon.index.link import IndexerLink
+from foveal.daemon.index.messages import (
+    CloseProject,
+    Event,
+    OpenProject,
+    ProjectProgress,
+    Refreshed,
+    RefreshFiles,
+    SyncTree,
+    TreeDelta,
+)
+
+from tests.conftest import start_python, write_files
+
+GENEROUS_S = 60.0
+
+
+class Linked:
+    """A link with what it called: `started` and `died` hold one entry for each call not yet waited for."""
+
+    def __init__(self, **options: tuple[str, ...]) -> None:
+        self.events: asyncio.Queue[Event] = asyncio.Queue()
+        self.started: asyncio.Queue[None] = asyncio.Queue()
+        self.died: asyncio.Queue[None] = asyncio.Queue()
+        self.link = IndexerLink(
+            self.events.put_nowait, self._on_started, lambda: self.died.put_nowait(None), **options
+        )
+
+    @property
+    def process(self) -> psutil.Process:
+        assert self.link.pid is not None
+        return psutil.Process(self.link.pid)
+
+    async def until_ready(self, root: str) -> list[Event]:
+        """Return the events up to the one that says that a project is indexed."""
+        events: list[Event] = []
+        while True:
+            events.append(await self.events.get())
+            last = events[-1]
+            if isinstance(last, ProjectProgress) and (last.root, last.state) == (root, "ready"):
+                return events
+
+    async def _on_started(self) -> None:
+        self.started.put_nowait(None)
+
+
+@asynccontextmanager
+async def linked(**options: tuple[str, ...]) -> AsyncIterator[Linked]:
+    """Run a link whose process has started; in the end it is stopped, and its process must be gone."""
+    one = Linked(**options)
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(one.link.run())
+        try:
+            if not options:
+                await one.started.get()
+            yield one
+        finally:
+            pid = one.link.pid
+            await one.link.stop(GENEROUS_S)
+            await task
+        assert one.link.pid is None
+        assert pid is None or not psutil.pid_exists(pid)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> OpenProject:
+    root = write_files(tmp_path.resolve() / "p", {f"f{n}.py": f"def f{n}(): ...\n" for n in range(30)})
+    return OpenProject(
+        root=str(root),
+        folder=str(tmp_path / "index"),
+        max_file_bytes=1 << 20,
+        exclude=(),
+        skip_folders_extra=(),
+        poll_interval_ms=2_000,
+        sweep_interval_s=60,
+    )
+
+
+async def test_requests_are_answered_and_events_come_in_order(command: OpenProject) -> None:
+    async with linked() as one:
+        assert await one.link.request(command) == Refreshed(0, complete=False)
+        events = await one.until_ready(command.root)
+        generations = [event.generation for event in events if isinstance(event, TreeDelta)]
+        assert generations == sorted(set(generations))
+        known = {
+            r.path for event in events if isinstance(event, TreeDelta) for r in event.upserted if r.parsed
+        }
+        assert known == {f"f{n}.py" for n in range(30)}
+        replies = await asyncio.gather(*(one.link.request(SyncTree(command.root)) for _ in range(5)))
+        assert all(reply is not None and reply.complete for reply in replies)
+        assert await one.link.request(CloseProject(command.root)) is None
+
+
+async def test_a_request_that_fails_raises_what_the_process_said() -> None:
+    async with linked() as one:
+        with pytest.raises(FovealError, match="/nowhere is not open"):
+            await one.link.request(RefreshFiles("/nowhere", ("a.py",)))
+
+
+async def test_the_process_has_no_terminal_and_no_folder_of_its_clients() -> None:
+    async with linked() as one:
+        await one.link.request(CloseProject("/"))
+        assert one.process.cwd() == "/"
+        assert one.process.environ()["PYTHONSAFEPATH"] == "1"
+        assert os.readlink(f"/proc/{one.process.pid}/fd/0") == os.devnull
+
+
+async def test_before_it_runs_and_after_it_ended_requests_fail_at_once() -> None:
+    with pytest.raises(IndexerDied, match="isn't running"):
+        await Linked().link.request(SyncTree("/"))
+    async with linked() as one:
+        pass
+    with pytest.raises(IndexerDied):
+        await one.link.request(SyncTree("/"))
+
+
+async def test_a_killed_process_fails_its_requests_and_is_started_again(command: OpenProject) -> None:
+    async with linked() as one:
+        await one.link.request(command)
+        await one.until_ready(command.root)
+        before = await one.link.request(SyncTree(command.root))
+        former = one.process
+        former.suspend()  # so that the request surely waits
+        waiting = asyncio.create_task(one.link.request(SyncTree(command.root)))
+        await asyncio.sleep(0)
+        former.kill()
+        with pytest.raises(IndexerDied, match="ended before it answered"):
+            await waiting
+        await one.died.get()
+        await one.started.get()
+        assert one.process.pid != former.pid
+        again = await one.link.request(command)
+        assert before is not None
+        assert again is not None
+        assert again.generation >= before.generation, "what was committed is there"
+        await one.until_ready(command.root)
+
+
+async def test_a_late_reply_is_dropped(command: OpenProject) -> None:
+    async with linked() as one:
+        await one.link.request(command)
+        await one.until_ready(command.root)
+        one.process.suspend()
+        late = asyncio.create_task(one.link.request(SyncTree(command.root)))
+        await asyncio.sleep(0)
+        late.cancel()
+        one.process.resume()
+        with pytest.raises(FovealError, match="/other is not open"):
+            await one.link.request(SyncTree("/other"))
+        assert late.cancelled()
+
+
+async def test_restarts_in_a_row_are_further_and_further_apart(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (0.001, 0.002, 0.003))
+    async with linked(argv=(sys.executable, "-c", "")) as one:
+        for _ in range(5):
+            await one.died.get()
+        await one.started.get()
+    pauses = pauses_of(caplog)
+    assert pauses[:4] == [0.001, 0.002, 0.003, 0.003]
+    assert "ended by itself" in caplog.text
+
+
+async def test_a_process_that_lived_long_starts_the_row_anew(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (0.001, 60.0))
+    monkeypatch.setattr(linking, "SETTLED_S", 0.0)
+    async with linked(argv=(sys.executable, "-c", "")) as one:
+        for _ in range(3):
+            await one.died.get()
+    pauses = pauses_of(caplog)
+    assert pauses[:2] == [0.001, 0.001]
+
+
+async def test_a_process_that_cant_be_started_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
+    async with linked(argv=("/nowhere/python",)) as one:
+        for _ in range(3):
+            await one.died.get()
+        with pytest.raises(IndexerDied):
+            await one.link.request(SyncTree("/"))
+    assert "could not be started" in caplog.text
+
+
+async def test_a_process_that_hangs_is_killed_at_the_deadline(caplog: pytest.LogCaptureFixture) -> None:
+    async with linked() as one:
+        process = one.process
+        process.suspend()
+        await one.link.stop(0.1)
+        assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    assert "was killed" in caplog.text
+    assert one.died.empty()
+
+
+async def test_stop_does_not_wait_for_the_next_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (10 * GENEROUS_S,))
+    async with linked(argv=(sys.executable, "-c", "")) as one:
+        await one.died.get()
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_stop_while_the_process_is_being_started(turns: int) -> None:
+    one = Linked()
+    task = asyncio.create_task(one.link.run())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    async with asyncio.timeout(GENEROUS_S):
+        await one.link.stop(GENEROUS_S)
+        await task
+    assert one.link.pid is None
+    assert one.died.empty()
+
+
+async def test_a_cancelled_link_kills_its_process() -> None:
+    one = Linked()
+    task = asyncio.create_task(one.link.run())
+    async with asyncio.timeout(GENEROUS_S):
+        await one.started.get()
+        process = one.process
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert not psutil.pid_exists(process.pid)
+
+
+def pauses_of(caplog: pytest.LogCaptureFixture) -> list[object]:
+    """Return the pauses before restarts as they were logged, in seconds."""
+    records = [record for record in caplog.records if record.name == linking.__name__]
+    return [record.args[-1] for record in records if isinstance(record.args, tuple)]
+
+
+PARENT = """
+import asyncio, sys
+from foveal.daemon.index.link import IndexerLink
+
+async def main():
+    async def started():
+        print(link.pid, flush=True)
+    link = IndexerLink(lambda event: None, started, lambda: None)
+    await link.run()
+
+asyncio.run(main())
+"""
+
+
+def test_the_process_is_gone_when_its_daemon_is_killed() -> None:
+    parent = start_python(PARENT, os.environ)
+    with parent:
+        assert parent.stdout is not None
+        child = psutil.Process(int(parent.stdout.readline()))
+        assert child.is_running()
+        parent.send_signal(signal.SIGKILL)
+        _, alive = psutil.wait_procs([child], timeout=GENEROUS_S)
+    assert not alive

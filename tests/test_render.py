@@ -1,0 +1,206 @@
+"""What a context reads like: sections in order, blocks that no content can end, forms within their size."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from foveal.daemon.context.render import (
+    FRAME_CHARACTERS,
+    RULE_CHARACTERS_MIN,
+    SECTIONS,
+    TITLE,
+    block,
+    code_block,
+    inline,
+    list_item,
+    messages,
+    prompts,
+    render_json,
+    render_markdown,
+    rule_form,
+    slice_summary,
+)
+from foveal.daemon.context.requests import ContextRequest, Message
+from foveal.daemon.context.slices import Form, Slice, SliceType, fixed
+from hypothesis import given
+from hypothesis import strategies as st
+
+TYPES: list[SliceType] = [kind for _, kinds in SECTIONS for kind in kinds]
+
+
+def pair(name: str, kind: SliceType, text: str, order: tuple[int | str, ...] = (0,)) -> tuple[Slice, Form]:
+    form = Form(text)
+    return Slice(name, kind, "focus", 0.5, order, *fixed(form), path=name), form
+
+
+def test_the_sections_come_in_their_order_and_empty_ones_are_left_out() -> None:
+    chosen = [
+        pair("map", "skeleton", "a.py\n\n"),
+        pair("focus", "focus", "### `a.py`\n\n"),
+        pair("second", "constraint", "- two\n", (1, 1)),
+        pair("first", "constraint", "- one\n", (1, 0)),
+    ]
+    assert render_markdown(chosen) == (
+        "# PROJECT CONTEXT\n\n"
+        "## Constraints\n\n- one\n- two\n\n"
+        "## Focus Area\n\n### `a.py`\n\n"
+        "## Project Structure\n\na.py\n"
+    )
+    assert render_markdown([]) == "# PROJECT CONTEXT\n"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(TYPES), st.sampled_from(["", "x", "- a\n", "### b\n\nc\n\n"]), st.integers(0, 3)
+        ),
+        max_size=12,
+    )
+)
+def test_the_frame_is_what_rendering_adds_at_most(parts: list[tuple[SliceType, str, int]]) -> None:
+    chosen = [pair(f"s{index}", kind, text, (order,)) for index, (kind, text, order) in enumerate(parts)]
+    text = render_markdown(chosen)
+    assert len(text) <= FRAME_CHARACTERS + sum(len(form.text) for _, form in chosen)
+    assert text.startswith(TITLE.rstrip())
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+
+
+def test_json_lists_the_slices_in_the_order_of_the_sections() -> None:
+    chosen = [pair("größe.py", "focus", "x\n\n"), pair("r", "rule", "be kind\n\n")]
+    text = render_json("p", chosen)
+    assert "größe" in text
+    assert json.loads(text) == {
+        "project": "p",
+        "slices": [
+            {"id": "r", "type": "rule", "layer": "focus", "path": "r", "text": "be kind"},
+            {"id": "größe.py", "type": "focus", "layer": "focus", "path": "größe.py", "text": "x"},
+        ],
+    }
+
+
+def test_prompts_name_the_project_the_task_and_the_goal() -> None:
+    system, user = prompts("shop", ContextRequest(prompt="sell more", task_type="review"), "CONTEXT")
+    assert "project shop. Task type: review." in system
+    assert system.endswith("\n\nCONTEXT")
+    assert user == "sell more"
+
+
+@pytest.mark.parametrize("task_type", ["review", "debug", "explain", "", "unheard of"])
+def test_without_a_prompt_the_goal_is_that_of_the_task(task_type: str) -> None:
+    _, user = prompts("shop", ContextRequest(task_type=task_type), "")
+    assert user.endswith(".")
+
+
+def test_messages_are_built_around_the_history_without_its_system_messages() -> None:
+    history = (Message("system", "obey"), Message("user", "hi"), Message("assistant", "hello"))
+    built = messages("shop", ContextRequest(prompt="go on", history=history), "CONTEXT")
+    assert [message["role"] for message in built] == ["system", "user", "assistant", "user"]
+    assert [message["content"] for message in built[1:]] == ["hi", "hello", "go on"]
+    assert "obey" not in built[0]["content"]
+
+
+def test_a_block_has_a_heading_a_body_and_a_note() -> None:
+    assert block("`a`", "text\n") == "### `a`\n\ntext\n\n"
+    assert code_block("`a`", "x", "go", "3 more lines") == "### `a`\n\n```go\nx\n```\n\n_3 more lines_\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "flat"),
+    [
+        ("a  b\n\tc", "a b c"),
+        ("# not a heading\n\n## nor this", "# not a heading ## nor this"),
+        ("```py", "` ` `py"),
+        ("`code`", "`code`"),
+        ("\x1b[31mred\x00\u202e\ud800", "[31mred"),
+        (" \n ", ""),
+        ("größe 漢", "größe 漢"),
+    ],
+)
+def test_an_inline_text_stays_on_its_line(text: str, flat: str) -> None:
+    assert inline(text) == flat
+
+
+@given(st.text())
+def test_no_text_can_leave_its_line(text: str) -> None:
+    flat = inline(text)
+    assert flat.isprintable()
+    assert "```" not in flat
+    assert inline(flat) == flat
+
+
+@given(st.text(), st.integers(5, 60))
+def test_a_list_item_is_one_line_of_at_most_its_characters(text: str, characters: int) -> None:
+    form = list_item(text, characters)
+    assert len(form.text) <= characters
+    assert form.text.startswith("- ")
+    assert form.text.count("\n") == 1
+    assert form.compressed == (form.text != f"- {inline(text)}\n")
+
+
+# Rules
+
+RULE = "# Rules\n\n" + "".join(f"- Rule number {index} of the house.\n" for index in range(200))
+
+
+def test_a_rule_that_fits_is_whole() -> None:
+    assert rule_form("AGENTS.md", "Be kind.\n", 1_000) == Form(
+        "### `AGENTS.md`\n\n```markdown\nBe kind.\n```\n\n"
+    )
+
+
+@given(
+    st.one_of(st.just(RULE), st.text(alphabet="a\n`", max_size=400)),
+    st.sampled_from(["AGENTS.md", "a" * 200]),
+    st.integers(0, 2_000),
+)
+def test_a_rule_is_cut_to_its_characters_or_to_the_least_there_is(
+    text: str, name: str, characters: int
+) -> None:
+    form = rule_form(name, text, characters)
+    whole = rule_form(name, text, 10**9)
+    assert not whole.compressed
+    assert len(form.text) <= max(characters, len(rule_form(name, text, 0).text))
+    assert len(form.text) <= len(whole.text)
+    assert form.compressed == (form != whole)
+
+
+def test_a_cut_rule_says_how_much_is_missing_and_where_it_is() -> None:
+    form = rule_form("AGENTS.md", RULE, 500)
+    assert form.compressed
+    assert 400 < len(form.text) <= 500
+    shown = form.text.count("- Rule number")
+    assert form.text.endswith(f"```\n\n_{200 - shown} more lines: read AGENTS.md_\n\n")
+
+
+def test_a_rule_is_never_cut_to_nothing() -> None:
+    form = rule_form("AGENTS.md", RULE, 0)
+    assert "Rule number 1 " in form.text
+    assert len(form.text) < RULE_CHARACTERS_MIN + 120
+
+
+def test_a_rule_that_is_hardly_longer_than_its_least_is_whole() -> None:
+    text = "Be kind to each other and to strangers.\n" * 3 + "Always.\n"
+    assert not rule_form("AGENTS.md", text, 0).compressed
+
+
+# The record
+
+
+def test_a_slice_is_summed_up_for_the_record() -> None:
+    form = Form("x" * 8, compressed=True)
+    bare = Slice("focus:a", "focus", "focus", 0.95, (3, 0), *fixed(form), source="asked for")
+    summary = {
+        "id": "focus:a",
+        "type": "focus",
+        "layer": "focus",
+        "weight": 0.95,
+        "tokens": 2,
+        "compressed": True,
+        "source": "asked for",
+    }
+    assert slice_summary(bare, form) == summary
+    full = replace(bare, path="a", score=0.5)
+    assert slice_summary(full, form) == {**summary, "path": "a", "score": 0.5}

@@ -1,0 +1,77 @@
+"""A kept context is found only for the same request, revision and validity, and while its files hold."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.context.assembly import Built
+from foveal.daemon.context.content import Shown
+from foveal.daemon.rendered import ENTRIES_PER_SCOPE, Entry, RenderedContexts
+from foveal.daemon.system import Stamp
+
+SHOWN = Shown("/p/a.py", Stamp(1, 1, 1, 1), b"d", 1, racy=False)
+
+
+def built(text: str = "context", memory_bytes: int = 100) -> Built:
+    return Built({"context": text}, (SHOWN,), (), memory_bytes)
+
+
+def holds(shown: Shown) -> bool:
+    assert shown is SHOWN
+    return True
+
+
+def fails(shown: Shown) -> bool:
+    return False
+
+
+@pytest.fixture
+def kept() -> RenderedContexts:
+    contexts = RenderedContexts()
+    contexts.put("s", b"key", Entry(1, ("v",), built()))
+    return contexts
+
+
+def test_what_was_kept_is_found(kept: RenderedContexts) -> None:
+    assert kept.find("s", b"key", 1, ("v",), holds) == built()
+    assert (kept.hits, kept.misses) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("scope", "key", "revision", "validity"),
+    [("t", b"key", 1, "v"), ("s", b"other", 1, "v"), ("s", b"key", 2, "v"), ("s", b"key", 1, "w")],
+)
+def test_whatever_differs_is_a_miss(
+    kept: RenderedContexts, scope: str, key: bytes, revision: int, validity: str
+) -> None:
+    assert kept.find(scope, key, revision, (validity,), holds) is None
+    assert (kept.hits, kept.misses) == (0, 1)
+
+
+def test_a_context_whose_file_changed_is_a_miss(kept: RenderedContexts) -> None:
+    assert kept.find("s", b"key", 1, ("v",), fails) is None
+
+
+def test_what_is_dropped_is_gone(kept: RenderedContexts) -> None:
+    kept.drop("s")
+    kept.drop("s")
+    assert kept.find("s", b"key", 1, ("v",), holds) is None
+
+
+def test_a_scope_keeps_a_few_contexts_the_least_recently_used_go() -> None:
+    contexts = RenderedContexts()
+    for index in range(ENTRIES_PER_SCOPE):
+        assert contexts.put("s", bytes([index]), Entry(1, (), built(str(index), 10))) == 10 * (index + 1)
+    assert contexts.find("s", b"\0", 1, (), holds) is not None
+    assert contexts.put("s", b"new", Entry(1, (), built(memory_bytes=70))) == 10 * ENTRIES_PER_SCOPE + 60
+    assert contexts.find("s", b"\0", 1, (), holds) is not None
+    assert contexts.find("s", b"\1", 1, (), holds) is None
+
+
+def test_the_same_request_anew_takes_the_place_of_the_former(kept: RenderedContexts) -> None:
+    assert kept.put("s", b"key", Entry(1, ("w",), built("newer", 30))) == 30
+    assert kept.find("s", b"key", 1, ("w",), holds) == built("newer", 30)
+
+
+def test_contexts_of_an_earlier_revision_are_not_held_on_to(kept: RenderedContexts) -> None:
+    assert kept.put("s", b"other", Entry(2, ("v",), built(memory_bytes=5))) == 5
+    assert kept.put("t", b"key", Entry(1, ("v",), built(memory_bytes=7))) == 7

@@ -1,0 +1,55 @@
+"""Equal requests have equal keys, and requests that differ in anything have different ones."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+from foveal.daemon.context.requests import ContextRequest, Message
+from hypothesis import given
+from hypothesis import strategies as st
+
+REQUEST = ContextRequest("prompt", (Message("user", "hi"),), "review", 9_000, 1_000, 50_000, "json")
+
+OTHERS = [
+    ContextRequest(),
+    REQUEST,
+    replace(REQUEST, prompt="promp"),
+    replace(REQUEST, prompt="promptreview", task_type=""),
+    replace(REQUEST, task_type="debug"),
+    replace(REQUEST, history=()),
+    replace(REQUEST, history=(Message("userhi", ""),)),
+    replace(REQUEST, history=(Message("user", "hi"), Message("user", "hi"))),
+    replace(REQUEST, max_tokens=9_001),
+    replace(REQUEST, reserve_tokens=1_001),
+    replace(REQUEST, max_tokens=90_001, reserve_tokens=0),
+    replace(REQUEST, max_bytes=50_001),
+    replace(REQUEST, format="messages"),
+]
+
+
+def test_different_requests_have_different_keys() -> None:
+    assert len({request.key for request in OTHERS}) == len(OTHERS)
+    changed = {one.name for other in OTHERS for one in fields(other) if _differs(other, one.name)}
+    assert changed == {one.name for one in fields(ContextRequest)}
+
+
+def _differs(other: ContextRequest, name: str) -> bool:
+    return bool(getattr(other, name) != getattr(REQUEST, name))
+
+
+@given(st.text(), st.text())
+def test_equal_requests_have_equal_keys(prompt: str, task: str) -> None:
+    assert ContextRequest(prompt, task_type=task).key == ContextRequest(prompt, task_type=task).key
+
+
+def test_a_lone_surrogate_has_a_key_too() -> None:
+    assert ContextRequest("\ud800").key != ContextRequest("\ud801").key
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "reserve", "left"), [(8_000, 2_000, 6_000), (100, 100, 0), (100, 200, 0)]
+)
+def test_the_reserve_is_taken_off_the_budget(max_tokens: int, reserve: int, left: int) -> None:
+    request = ContextRequest(max_tokens=max_tokens, reserve_tokens=reserve)
+    assert request.context_tokens == left

@@ -1,0 +1,323 @@
+"""Scopes keep their identity, inherit constraints, are evicted least recently used, and survive a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from foveal.daemon.context.scopes import ANCESTORS_MAX, HotNode, Scope, ScopeStore, ScopeTable, identity_of
+from foveal.daemon.errors import NotFound
+from foveal.daemon.system import System
+from hypothesis import given
+from hypothesis import strategies as st
+
+SCOPE = Scope(id="", root="/p", identity="i")
+FULL = Scope(
+    id="s_1",
+    root="/p",
+    identity="i",
+    session_id="session",
+    agent_id="agent",
+    agent_name="name",
+    task_type="review",
+    focus_paths=("a.py", "größe.py"),
+    expanded=("b.py#f",),
+    constraints=("no new dependencies",),
+    inherited=("be quick",),
+    parent_id="s_0",
+    hot=(HotNode("c.py", "edited"),),
+    settled=True,
+    created_at="2026-01-31T12:00:00.000Z",
+    revision=3,
+)
+
+
+def table(max_bytes: int = 1_000_000, max_count: int = 1_000) -> ScopeTable:
+    return ScopeTable(max_bytes, max_count)
+
+
+def add(scopes: ScopeTable, name: str, **values: object) -> Scope:
+    return scopes.add(replace(SCOPE, identity=name, **values))  # type: ignore[arg-type]  # fields by name
+
+
+# Identity
+
+
+def test_with_a_session_only_project_session_and_agent_count() -> None:
+    same = identity_of("/p", session_id="s", agent_id="a")
+    assert identity_of("/p", session_id="s", agent_id="a", focus_paths=["x"], constraints=["y"]) == same
+    assert identity_of("/p", session_id="s", agent_id="a", agent_name="n", parent_id="p") == same
+    assert same != identity_of("/q", session_id="s", agent_id="a")
+    assert same != identity_of("/p", session_id="s", agent_id="b")
+    assert same != identity_of("/p", session_id="t", agent_id="a")
+
+
+def test_without_a_session_all_that_the_scope_is_made_of_counts() -> None:
+    kinds = [
+        identity_of("/p"),
+        identity_of("/q"),
+        identity_of("/p", focus_paths=["a"]),
+        identity_of("/p", focus_paths=["a", "b"]),
+        identity_of("/p", focus_paths=["a,b"]),
+        identity_of("/p", constraints=["a"]),
+        identity_of("/p", parent_id="a"),
+        identity_of("/p", agent_name="a"),
+        identity_of("/p", session_id="a"),
+    ]
+    assert len(set(kinds)) == len(kinds)
+    assert identity_of("/p", focus_paths=["b", "a"]) == identity_of("/p", focus_paths=["a", "b"])
+    assert identity_of("/p", agent_id="a") == identity_of("/p")
+
+
+def test_a_scope_is_found_by_its_identity_and_its_id() -> None:
+    scopes = table()
+    scope = add(scopes, "one")
+    assert scopes.find("one") is scopes.get(scope.id) is scope
+    assert scopes.find("two") is None
+    assert len(scopes) == 1
+
+
+def test_a_scope_that_is_gone_is_not_found_and_says_what_to_do() -> None:
+    scopes = table()
+    scope = add(scopes, "one")
+    scopes.remove(scope.id)
+    assert scopes.find("one") is None
+    for use in (scopes.get, scopes.remove):
+        with pytest.raises(NotFound, match=r"Call GetContext with cwd"):
+            use(scope.id)
+    with pytest.raises(NotFound):
+        scopes.update(scope)
+
+
+def test_an_update_is_a_new_revision_in_the_place_of_the_former() -> None:
+    scopes = table()
+    scope = add(scopes, "one")
+    changed = scopes.update(replace(scope, expanded=("a",)))
+    assert (changed.id, changed.revision, changed.expanded) == (scope.id, 1, ("a",))
+    assert scopes.find("one") is changed
+    assert scope.expanded == ()
+    moved = scopes.update(replace(changed, identity="two"))
+    assert (scopes.find("one"), scopes.find("two"), moved.revision) == (None, moved, 2)
+
+
+def test_the_later_of_two_scopes_with_one_identity_is_found_and_both_can_be_removed() -> None:
+    scopes = table()
+    first, second = add(scopes, "same"), add(scopes, "same")
+    assert scopes.find("same") is second
+    scopes.remove(first.id)
+    assert scopes.find("same") is second
+
+
+def test_projects_list_their_scopes_the_most_recently_used_first() -> None:
+    scopes = table()
+    one, two, other = add(scopes, "1"), add(scopes, "2"), add(scopes, "3", root="/q")
+    scopes.get(one.id)
+    assert scopes.of_project("/p") == [one, two]
+    assert scopes.of_project(None) == [one, other, two]
+
+
+# Memory
+
+
+def test_the_least_recently_used_are_evicted_by_count() -> None:
+    scopes = table(max_count=2)
+    one, two, three = (add(scopes, name) for name in "123")
+    scopes.find("1")
+    assert scopes.evict() == [two]
+    assert scopes.of_project(None) == [one, three]
+    assert scopes.evict() == []
+
+
+def test_the_scope_at_hand_is_never_evicted() -> None:
+    scopes = table(max_count=0)
+    one, two = add(scopes, "1"), add(scopes, "2")
+    assert scopes.evict(keep=one.id) == [two]
+    assert scopes.evict(keep=one.id) == []
+    assert scopes.evict() == [one]
+
+
+def test_what_is_rendered_for_a_scope_counts_until_it_is_told_anew_or_the_scope_goes() -> None:
+    scopes = table()
+    scope = add(scopes, "one")
+    bare = scopes.memory_bytes
+    assert bare == scope.memory_bytes
+    for size in (5_000, 100, 700):
+        scopes.charge(scope.id, size)
+        assert scopes.memory_bytes == bare + size
+    changed = scopes.update(replace(scope, focus_paths=("x" * 500,)))
+    assert scopes.memory_bytes == changed.memory_bytes + 700 > bare + 1_200
+    scopes.remove(scope.id)
+    scopes.charge(scope.id, 10_000)
+    assert scopes.memory_bytes == 0
+
+
+def test_the_largest_is_not_evicted_before_the_least_recently_used() -> None:
+    scopes = table(max_bytes=20_000)
+    one, two = add(scopes, "1"), add(scopes, "2")
+    scopes.charge(two.id, 19_000)
+    assert scopes.evict() == [one]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["add", "update", "charge", "remove", "evict", "get"]),
+            st.integers(0, 4),
+            st.integers(0, 3_000),
+        ),
+        max_size=40,
+    )
+)
+def test_the_count_of_memory_is_always_the_sum_of_its_parts(steps: list[tuple[str, int, int]]) -> None:
+    scopes = table(max_bytes=8_000, max_count=4)
+    charges: dict[str, int] = {}
+    for step, which, size in steps:
+        known = scopes.of_project(None)
+        scope = known[which] if which < len(known) else None
+        if step == "add":
+            add(scopes, str(which), focus_paths=("p" * size,))
+        elif step == "evict":
+            for gone in scopes.evict():
+                charges.pop(gone.id, None)
+            assert len(scopes) <= 4
+            assert scopes.memory_bytes <= 8_000
+        elif scope is not None and step == "update":
+            scopes.update(replace(scope, focus_paths=("q" * size,)))
+        elif scope is not None and step == "charge":
+            scopes.charge(scope.id, size)
+            charges[scope.id] = size
+        elif scope is not None and step == "remove":
+            scopes.remove(scope.id)
+            charges.pop(scope.id, None)
+        elif scope is not None:
+            scopes.get(scope.id)
+    live = scopes.of_project(None)
+    assert scopes.memory_bytes == sum(one.memory_bytes for one in live) + sum(charges.values())
+
+
+def test_a_scope_costs_far_less_than_ten_megabytes() -> None:
+    scope = replace(SCOPE, focus_paths=tuple(f"folder/file_{i}.py" for i in range(10_000)))
+    assert scope.memory_bytes < 1_000_000
+
+
+# Constraints
+
+
+def test_constraints_come_from_all_ancestors_the_farthest_first_and_once() -> None:
+    scopes = table()
+    top = add(scopes, "top", constraints=("a", "b"))
+    middle = add(scopes, "middle", constraints=("b", "c"), parent_id=top.id)
+    leaf = add(scopes, "leaf", constraints=("d",), parent_id=middle.id)
+    assert scopes.constraints_above(leaf) == ("a", "b", "c")
+    assert scopes.constraints_above(top) == ()
+    scopes.update(replace(top, constraints=("e",)))
+    assert scopes.constraints_above(leaf) == ("e", "b", "c")
+
+
+def test_an_ancestor_that_is_gone_leaves_what_it_had() -> None:
+    scopes = table()
+    top = add(scopes, "top", constraints=("a",))
+    middle = add(scopes, "middle", constraints=("b",), parent_id=top.id, inherited=("a",))
+    leaf = add(scopes, "leaf", parent_id=middle.id, inherited=("a", "b"))
+    scopes.remove(top.id)
+    assert scopes.constraints_above(leaf) == ("a", "b")
+    scopes.remove(middle.id)
+    assert scopes.constraints_above(leaf) == ("a", "b")
+
+
+def test_a_chain_longer_than_is_followed_keeps_the_constraints_of_its_far_end() -> None:
+    scopes = table()
+    scope = add(scopes, "0", constraints=("c0",))
+    for index in range(1, ANCESTORS_MAX + 20):
+        inherited = (*scope.inherited, *scope.constraints)
+        scope = add(scopes, str(index), constraints=(f"c{index}",), parent_id=scope.id, inherited=inherited)
+    assert scopes.constraints_above(scope) == scope.inherited
+
+
+def test_a_circle_of_parents_ends() -> None:
+    scopes = table()
+    one = add(scopes, "1", constraints=("a",))
+    two = add(scopes, "2", constraints=("b",), parent_id=one.id)
+    one = scopes.update(replace(one, parent_id=two.id))
+    assert scopes.constraints_above(one) == ("b",)
+
+
+# What is written
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ScopeStore]:
+    opened = ScopeStore(str(tmp_path / "scopes.sqlite"), System())
+    yield opened
+    opened.close()
+
+
+def test_changes_are_taken_once_in_their_order() -> None:
+    scopes = table()
+    one, two = add(scopes, "1"), add(scopes, "2")
+    two = scopes.update(replace(two, expanded=("x",)))
+    scopes.remove(one.id)
+    assert scopes.changed
+    assert list(scopes.take_changes().items()) == [(one.id, None), (two.id, two)]
+    assert not scopes.changed
+    assert scopes.take_changes() == {}
+
+
+def test_changes_that_could_not_be_written_are_taken_again_as_they_are_by_then() -> None:
+    scopes = table()
+    one, two = add(scopes, "1"), add(scopes, "2")
+    taken = scopes.take_changes()
+    scopes.remove(one.id)
+    scopes.mark_changed(taken)
+    assert scopes.take_changes() == {one.id: None, two.id: two}
+
+
+def test_loading_is_no_change() -> None:
+    scopes = table()
+    scopes.load([replace(SCOPE, id="s_1"), replace(SCOPE, id="s_2", identity="j")])
+    assert not scopes.changed
+    assert [scope.id for scope in scopes.of_project(None)] == ["s_2", "s_1"]
+
+
+def test_every_field_survives_a_restart(tmp_path: Path, store: ScopeStore) -> None:
+    assert all(getattr(FULL, one.name) != one.default for one in fields(Scope))
+    store.write({FULL.id: FULL})
+    again = ScopeStore(str(tmp_path / "scopes.sqlite"), System())
+    assert again.load() == [FULL]
+    assert again.replaced == ""
+    again.close()
+
+
+def test_scopes_come_back_the_least_recently_written_first(store: ScopeStore) -> None:
+    scopes = [replace(SCOPE, id=name) for name in ("z", "a", "m")]
+    for scope in scopes:
+        store.write({scope.id: scope})
+    store.write({"z": scopes[0], "m": None, "unknown": None})
+    assert [scope.id for scope in store.load()] == ["a", "z"]
+
+
+def test_a_write_that_fails_changes_nothing(store: ScopeStore) -> None:
+    store.write({"a": replace(SCOPE, id="a")})
+    with pytest.raises(TypeError):
+        store.write({"a": None, "b": replace(SCOPE, task_type=object())})  # type: ignore[arg-type]  # unfit
+    assert [scope.id for scope in store.load()] == ["a"]
+    store.write({"a": None})
+    assert store.load() == []
+
+
+def test_a_record_of_a_newer_program_is_read_as_far_as_it_is_known(tmp_path: Path, store: ScopeStore) -> None:
+    record = {"id": "s", "root": "/p", "identity": "i", "focus_paths": ["a"], "mood": "good"}
+    store._db.execute("INSERT INTO scopes VALUES ('s', 1, ?)", (json.dumps(record),))
+    assert store.load() == [Scope("s", "/p", "i", focus_paths=("a",))]
+
+
+def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "scopes.sqlite"
+    path.write_bytes(b"this is no database, whatever its name says" * 100)
+    store = ScopeStore(str(path), System())
+    assert "kept as scopes.sqlite.damaged-" in store.replaced
+    assert store.load() == []
+    store.close()

@@ -1,0 +1,211 @@
+"""A database opens private and whole; a damaged or foreign one is kept aside; a failed write is undone."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from foveal.daemon.storage import (
+    Database,
+    DatabaseError,
+    OperationalError,
+    database_bytes,
+    open_database,
+    open_reader,
+    transaction,
+)
+from foveal.daemon.system import System
+
+SCHEMA = "CREATE TABLE things (name TEXT PRIMARY KEY);"
+
+
+def open_at(path: Path, version: int = 1) -> tuple[Database, str]:
+    opened = open_database(str(path), SCHEMA, version, System())
+    return opened.database, opened.replaced
+
+
+def names(database: Database) -> list[str]:
+    return [name for (name,) in database.execute("SELECT name FROM things ORDER BY name")]
+
+
+def make(path: Path, *things: str, version: int = 1) -> None:
+    database, _ = open_at(path, version)
+    database.executemany("INSERT INTO things VALUES (?)", [(thing,) for thing in things])
+    database.close()
+
+
+def test_what_is_written_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    make(tmp_path / "db", "a", "b")
+    database, replaced = open_at(tmp_path / "db")
+    assert (names(database), replaced) == (["a", "b"], "")
+    database.close()
+
+
+def test_the_file_and_its_log_are_private(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        database, _ = open_at(tmp_path / "db")
+        database.execute("INSERT INTO things VALUES ('a')")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    database.close()
+    assert modes == {"db": 0o600, "db-wal": 0o600, "db-shm": 0o600}
+
+
+@pytest.mark.parametrize("damage", ["no database", "header only", "middle", "tables without a version"])
+def test_a_damaged_database_is_kept_aside_and_an_empty_one_takes_its_place(
+    tmp_path: Path, damage: str
+) -> None:
+    path = tmp_path / "db"
+    make(path, *(f"thing {i} {'x' * 200}" for i in range(500)))
+    data = bytearray(path.read_bytes())
+    if damage == "no database":
+        data[:] = b"plain text" * 1_000
+    elif damage == "header only":
+        del data[100:]
+    elif damage == "middle":
+        data[4096 : len(data) // 2] = b"\xff" * (len(data) // 2 - 4096)
+    else:
+        data[60:64] = bytes(4)
+    path.write_bytes(data)
+    database, replaced = open_at(path)
+    assert names(database) == []
+    database.close()
+    (aside,) = [one for one in tmp_path.iterdir() if ".damaged-" in one.name]
+    assert aside.name in replaced
+    assert aside.read_bytes() == data
+
+
+def test_a_database_of_another_version_is_kept_aside(tmp_path: Path) -> None:
+    make(tmp_path / "db", "a", version=1)
+    database, replaced = open_at(tmp_path / "db", version=2)
+    assert names(database) == []
+    assert "schema version is 1, this program's 2" in replaced
+    database.close()
+
+
+def test_the_log_of_a_damaged_database_is_not_taken_for_that_of_the_new_one(tmp_path: Path) -> None:
+    make(tmp_path / "db", "a")
+    database, _ = open_at(tmp_path / "db")
+    database.execute("INSERT INTO things VALUES ('old')")
+    log = (tmp_path / "db-wal").read_bytes()
+    database.close()
+    (tmp_path / "db").write_bytes(b"plain text" * 1_000)
+    (tmp_path / "db-wal").write_bytes(log)
+    database, replaced = open_at(tmp_path / "db")
+    assert replaced
+    assert names(database) == []
+    database.close()
+    assert {path.suffix for path in tmp_path.iterdir()} - {""} != set()
+
+
+def test_a_folder_in_the_place_of_the_database_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "db").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        open_at(tmp_path / "db")
+    assert (tmp_path / "db").is_dir()
+
+
+# Transactions
+
+
+def test_a_transaction_is_kept_whole(tmp_path: Path) -> None:
+    database, _ = open_at(tmp_path / "db")
+    with transaction(database):
+        database.execute("INSERT INTO things VALUES ('a')")
+        database.execute("INSERT INTO things VALUES ('b')")
+    assert names(database) == ["a", "b"]
+    database.close()
+
+
+@pytest.mark.parametrize("verb", ["INSERT", "INSERT OR ROLLBACK"])
+def test_a_transaction_that_fails_is_undone_and_says_why(tmp_path: Path, verb: str) -> None:
+    make(tmp_path / "db", "a")
+    database, _ = open_at(tmp_path / "db")
+    with pytest.raises(DatabaseError, match="UNIQUE"):
+        insert(database, "b", f"{verb} INTO things VALUES ('a')")
+    assert names(database) == ["a"]
+    insert(database, "c")
+    assert names(database) == ["a", "c"]
+    database.close()
+
+
+def insert(database: Database, thing: str, then: str = "") -> None:
+    with transaction(database):
+        database.execute("INSERT INTO things VALUES (?)", (thing,))
+        if then:
+            database.execute(then)
+
+
+def test_a_commit_that_fails_is_undone(tmp_path: Path) -> None:
+    database, _ = open_at(tmp_path / "db")
+    database.execute("PRAGMA foreign_keys = ON")
+    database.execute("CREATE TABLE parts (of TEXT REFERENCES things DEFERRABLE INITIALLY DEFERRED)")
+    with pytest.raises(DatabaseError, match="FOREIGN KEY"), transaction(database):
+        database.execute("INSERT INTO parts VALUES ('nothing')")
+    assert not database.in_transaction
+    assert database.execute("SELECT COUNT(*) FROM parts").fetchone() == (0,)
+    database.close()
+
+
+def test_an_error_that_is_not_the_databases_undoes_too(tmp_path: Path) -> None:
+    database, _ = open_at(tmp_path / "db")
+    with pytest.raises(TypeError):
+        insert(database, "a", then=5)  # type: ignore[arg-type]  # no statement
+    assert names(database) == []
+    assert not database.in_transaction
+    database.close()
+
+
+# Readers
+
+
+def test_a_reader_reads_beside_a_writer_and_can_not_write(tmp_path: Path) -> None:
+    make(tmp_path / "db", "a")
+    writer, _ = open_at(tmp_path / "db")
+    reader = open_reader(str(tmp_path / "db"), 1)
+    with transaction(writer):
+        writer.execute("INSERT INTO things VALUES ('b')")
+        assert names(reader) == ["a"]
+    assert names(reader) == ["a", "b"]
+    with pytest.raises(OperationalError):
+        reader.execute("DELETE FROM things")
+    reader.close()
+    writer.close()
+
+
+def test_a_reader_needs_no_writer(tmp_path: Path) -> None:
+    make(tmp_path / "db", "a")
+    reader = open_reader(str(tmp_path / "db"), 1)
+    assert names(reader) == ["a"]
+    reader.close()
+
+
+@pytest.mark.parametrize("name", ["a?b", "a#b", "a%20b", "größe"])
+def test_a_path_of_any_letters_is_opened(tmp_path: Path, name: str) -> None:
+    make(tmp_path / name, "a")
+    reader = open_reader(str(tmp_path / name), 1)
+    assert names(reader) == ["a"]
+    reader.close()
+
+
+def test_a_reader_of_what_is_missing_or_of_another_version_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OperationalError):
+        open_reader(str(tmp_path / "missing"), 1)
+    assert not (tmp_path / "missing").exists()
+    make(tmp_path / "db")
+    with pytest.raises(DatabaseError, match="schema version is 1, this program's 2"):
+        open_reader(str(tmp_path / "db"), 2)
+
+
+def test_the_size_counts_the_log(tmp_path: Path) -> None:
+    assert database_bytes(str(tmp_path / "db")) == 0
+    database, _ = open_at(tmp_path / "db")
+    database.execute("INSERT INTO things VALUES ('a')")
+    sizes = [(tmp_path / name).stat().st_size for name in ("db", "db-wal")]
+    assert all(sizes)
+    assert database_bytes(str(tmp_path / "db")) == sum(sizes)
+    database.close()
