@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks prints one table; --json the same for programs, --quick in under a minute."""
+"""Owns the run: python -m benchmarks prints one table, with --json for programs, --quick in a minute."""
 
 from __future__ import annotations
 

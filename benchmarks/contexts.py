@@ -10,13 +10,13 @@ import os
 import socket
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
-
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.protocol import Decoder, encode_request
 
@@ -205,13 +205,13 @@ def _thirty_kilobytes(client: Client, root: Path, files: list[str]) -> dict[str,
 def _python_files(root: Path) -> list[str]:
     """Return source files of some size, in an order that spreads over the folders."""
     found = [path for path in root.rglob("*.py") if 1_000 < path.stat().st_size < 20_000]
-    found.sort(key=lambda path: (hash_of(path.name), str(path)))
+    found.sort(key=lambda path: (_hash_of(path.name), str(path)))
     return [str(path.relative_to(root)) for path in found]
 
 
-def hash_of(name: str) -> int:
+def _hash_of(name: str) -> int:
     """Return a number that is the same in every run, unlike `hash`."""
-    return sum(ord(c) * 31**index for index, c in enumerate(name)) % 1_000_003
+    return zlib.crc32(name.encode())
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -33,10 +33,12 @@ class Measure:
 
     @property
     def p50(self) -> float:
+        """The median."""
         return self.quantile(0.50)
 
     @property
     def p99(self) -> float:
+        """What one sample in a hundred is above."""
         return self.quantile(0.99)
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +52,7 @@ def test_dependencies_are_imported_and_not_from_the_current_folder(
 
 def test_disk_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def check(free: int, level: str) -> None:
-        monkeypatch.setattr(machine.shutil, "disk_usage", lambda folder: Usage(free))
+        monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(free))
         found = check_disk(str(tmp_path / "not" / "there" / "yet"))
         assert (found.level, bool(found.fix)) == (level, level == "wrong")
 
@@ -86,7 +88,7 @@ def test_watches(monkeypatch: pytest.MonkeyPatch) -> None:
     polled = {"root": "/p/shop", "watch": "polling", "degraded": ["no watches left"]}
     remedy = "sudo sysctl -w fs.inotify.max_user_watches=524288"
 
-    def check(limit: int, used: int, one: dict[str, object], expected: list[tuple[str, str]]) -> None:
+    def check(limit: int, used: int, one: Mapping[str, object], expected: list[tuple[str, str]]) -> None:
         numbers = {"max_user_watches": limit, "max_user_instances": 128}
         monkeypatch.setattr(machine, "_read_number", lambda path: numbers[os.path.basename(path)])
         monkeypatch.setattr(machine, "_watches_of", lambda pid: used)

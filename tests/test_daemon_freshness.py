@@ -1,4 +1,4 @@
-"""No answer is stale without saying so: writers at work, branch switches, folders that come and go, lost roots."""
+"""No answer is stale without saying so: writers at work, branch switches, folders and roots that come and go."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.ipc.client import Client
 
 from tests.conftest import DEADLINE_S, DaemonProcess, git, write_files
-from foveal.ipc.client import Client
 
 WRITERS = 8
 ASKED = 100
@@ -37,7 +37,7 @@ def writers(
             while not stop.is_set():
                 work(writer, done[writer] + 1)
                 done[writer] += 1
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - for the test's own thread to find
             failures.append(error)
 
     threads = [threading.Thread(target=write, args=(writer,)) for writer in range(WRITERS)]

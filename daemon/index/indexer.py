@@ -139,7 +139,7 @@ class ProjectIndexer:
         else:
             changed, settled = self._sweep_until_quiet()
         self._read([path for path in changed if path in self._pending][:SYNC_FILES])
-        self._report()
+        self._read_later()
         return Refreshed(self.generation, complete=settled and len(changed) <= SYNC_FILES)
 
     def reindex(self, *, full: bool) -> None:
@@ -249,12 +249,16 @@ class ProjectIndexer:
                 self._announce(TreeDelta(self._root, self.generation, touched=tuple(touched)))
             edited = [record.path for record in changes.upserted]
             if 0 < len(edited) <= EDITS_MAX and self._state == "ready":
-                with self._store.transaction():
+                with self._store.side_notes():
                     self._store.add_edits(edited, self._system.time_ns())
         if len(self._pending) <= READ_NOW:
             self._read(list(self._pending))
-        elif self._bulk is None:
-            self._set_state("indexing")
+        self._read_later()
+
+    def _read_later(self) -> None:
+        """Leave what is still unread to bulk work, and say how far the index is."""
+        if self._pending and self._bulk is None:
+            self._state = "indexing"
             self._bulk = self._read_pending()
         self._report()
 
@@ -440,7 +444,7 @@ class ProjectIndexer:
         except git.GitError as error:
             log.info("the history of %s can't be read: %s", self._root, error)
             return
-        with self._store.transaction():
+        with self._store.side_notes():
             self._store.put_commits({path: count for path, count in counts.items() if path in self._known})
 
     # State

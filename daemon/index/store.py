@@ -92,9 +92,15 @@ class Store:
             self._db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
             yield generation
 
+    @contextmanager
+    def side_notes(self) -> Iterator[None]:
+        """Run writes that say nothing of the tree, such as activity, as one; the generation stays."""
+        with transaction(self._db):
+            yield
+
     @property
     def generation(self) -> int:
-        """How many transactions this index has seen."""
+        """How many changes of the tree this index has seen."""
         return int(self._db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
 
     def get_meta(self, key: str) -> str | None:

@@ -97,12 +97,12 @@ def relative_path(root: str, given: str, field: str = "path") -> str:
         base = os.path.realpath(root)
         resolved = os.path.realpath(os.path.join(base, given))
     except (OSError, ValueError) as error:
-        raise InvalidRequest(f"{given!r} can't be a path: {error}", field) from error
+        raise InvalidRequest(f"{given!r:.200} can't be a path: {error}", field) from error
     if resolved == base:
         return ""
     inside = _with_separator(base)
     if not resolved.startswith(inside):
-        raise InvalidRequest(f"{given} lies outside of the project {root}", field)
+        raise InvalidRequest(f"{given:.200} lies outside of the project {root}", field)
     relative = resolved[len(inside) :]
     _check_text(relative, field)
     return relative

@@ -1,0 +1,422 @@
+"""One daemon for a user: it starts once, replaces what a dead one left, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+from foveal.ipc.errors import DaemonUnavailable
+from foveal.ipc.paths import PathError, daemon_file, http_socket, log_file
+
+from tests.conftest import (
+    DEADLINE_S,
+    DaemonProcess,
+    next_event,
+    running_daemon,
+    start_python,
+    write_files,
+)
+
+ASK = """
+import os, sys
+from foveal.ipc.client import ensure_daemon
+with ensure_daemon(None, os.environ, 60.0) as client:
+    print(client.call("Ping", {}, 60.0)["pid"])
+"""
+
+HEAVY = ("aiohttp", "fastembed", "mcp", "tree_sitter", "jinja2", "usearch", "tantivy", "watchfiles", "uvloop")
+
+
+def foreground(
+    daemon: DaemonProcess, extra: Mapping[str, str] | None = None, umask: int = -1
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "foveal", "up", "--foreground"],
+        env=daemon.environ | dict(extra or {}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        umask=umask,
+    )
+
+
+def refused(daemon: DaemonProcess, extra: Mapping[str, str] | None = None) -> str:
+    """Start a daemon that must not run; returns what it said."""
+    with foreground(daemon, extra) as process:
+        _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 1
+    assert "Traceback" not in errors
+    return errors
+
+
+def family(daemon: DaemonProcess) -> list[psutil.Process]:
+    """Return the daemon's process and those of its children."""
+    process = psutil.Process(daemon.pid)
+    return [process, *process.children(recursive=True)]
+
+
+def wait_ended(processes: list[psutil.Process]) -> None:
+    _, alive = psutil.wait_procs(processes, timeout=DEADLINE_S)
+    assert not alive
+
+
+def left_over(daemon: DaemonProcess) -> list[str]:
+    """Return which traces of a running daemon there are."""
+    places = (daemon.socket, http_socket(daemon.socket), daemon_file(str(daemon.state)))
+    return [place for place in places if os.path.lexists(place)]
+
+
+def everything_below(folder: Path) -> Iterator[Path]:
+    for parent, folders, files in os.walk(folder):
+        yield from (Path(parent, name) for name in (*folders, *files))
+
+
+# One
+
+
+def test_of_twenty_clients_at_once_one_starts_it(daemon: DaemonProcess) -> None:
+    clients = [start_python(ASK, daemon.environ) for _ in range(20)]
+    answers = [client.communicate(timeout=DEADLINE_S)[0].strip() for client in clients]
+    assert answers == [str(daemon.pid)] * 20
+    assert daemon.log().count(" serves on ") == 1
+
+
+def test_a_second_daemon_for_the_state_folder_names_the_first(daemon: DaemonProcess, tmp_path: Path) -> None:
+    daemon.call("Ping")
+    elsewhere = tmp_path / "run"
+    elsewhere.mkdir(mode=0o700)
+    for extra in ({}, {"XDG_RUNTIME_DIR": str(elsewhere)}):
+        assert f"a daemon (pid {daemon.pid}) already serves this state folder" in refused(daemon, extra)
+    assert os.listdir(elsewhere) == []
+    assert daemon.call("Ping")["pid"] == daemon.pid
+
+
+def test_a_live_socket_is_never_stolen(daemon: DaemonProcess, tmp_path: Path) -> None:
+    daemon.call("Ping")
+    other_state = {"FOVEAL_STATE_DIR": str(tmp_path / "other")}
+    assert f"a daemon (pid {daemon.pid}) already listens on {daemon.socket}" in refused(daemon, other_state)
+    assert daemon.call("Ping")["pid"] == daemon.pid
+    assert not os.path.lexists(daemon_file(str(tmp_path / "other")))
+
+
+def test_something_else_in_the_sockets_place_is_left_alone(daemon: DaemonProcess) -> None:
+    for place in (daemon.socket, http_socket(daemon.socket)):
+        write_files(Path(place).parent, {Path(place).name: "somebody's"})
+        Path(place).parent.chmod(0o700)
+        assert f"{place} is there and is no socket" in refused(daemon)
+        assert left_over(daemon) == [place]
+        assert Path(place).read_text() == "somebody's"
+        os.unlink(place)
+
+
+def test_what_a_killed_daemon_left_is_replaced(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
+    scope = daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])["scope_id"]
+    start_faces(daemon)
+    killed = family(daemon)
+    assert len(killed) == 3
+    killed[0].kill()
+    wait_ended(killed)
+    assert len(left_over(daemon)) == 3
+    assert daemon.call("GetScope", scope_id=scope)["scope_id"] == scope
+    assert daemon.pid != killed[0].pid
+    assert daemon.log().count(" serves on ") == 2
+
+
+# The end
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_all_of_it(daemon: DaemonProcess, tmp_path: Path, number: int) -> None:
+    daemon.open_ready(write_files(tmp_path / "p", {"a.py": "x = 1\n"}))
+    start_faces(daemon)
+    ended = family(daemon)
+    assert len(ended) == 3
+    with daemon.client():  # somebody who stays connected doesn't hold it up
+        ended[0].send_signal(number)
+        wait_ended(ended)
+    assert left_over(daemon) == []
+    assert daemon.log().endswith("stopped\n")
+
+
+def test_a_signal_while_it_starts(daemon: DaemonProcess) -> None:
+    with foreground(daemon) as process:
+        while not left_over(daemon):
+            assert process.poll() is None
+        process.terminate()
+        output, errors = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, output, errors) == (0, "", "")
+    assert left_over(daemon) == []
+
+
+def test_a_signal_in_the_middle_of_an_index(daemon: DaemonProcess, tmp_path: Path) -> None:
+    files = 1_500
+    root = write_files(
+        tmp_path / "p", {f"d{n % 30}/f{n}.py": f"def f{n}(): ...\n" * 20 for n in range(files)}
+    )
+    with daemon.subscribed("index.progress") as client:
+        client.call("OpenProject", {"path": str(root)}, DEADLINE_S)
+        next_event(client, "index.progress", state="indexing")
+        ended = family(daemon)
+        ended[0].terminate()
+        wait_ended(ended)
+    assert left_over(daemon) == []
+    assert "was killed" not in daemon.log()
+    status = daemon.open_ready(root)
+    assert (status["files"], status["symbols"], status["degraded"]) == (files, 20 * files, [])
+
+
+def test_nobody_connected_for_the_configured_time(daemon: DaemonProcess) -> None:
+    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
+    write_files(config, {"config.toml": "[daemon]\nidle_shutdown_minutes = 0.03\n"})
+    with daemon.client():
+        ended = family(daemon)
+    wait_ended(ended)
+    assert left_over(daemon) == []
+    assert "nobody was connected for 0.03 minutes" in daemon.log()
+
+
+# The indexer
+
+
+def test_a_killed_indexer_is_replaced_while_contexts_go_on(daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {"a.py": "import b\n", "b.py": "def f(): ...\n"})
+    daemon.open_ready(root)
+    (indexer,) = psutil.Process(daemon.pid).children()
+    with daemon.subscribed("index.progress") as client:
+        indexer.kill()
+        for _ in range(20):
+            reply = client.call("GetContext", {"cwd": str(root), "focus_paths": ["a.py"]}, DEADLINE_S)
+            assert "import b" in reply["context"]
+            assert "def f()" in reply["context"]
+        write_files(root, {"c.py": "def g(): ...\n"})
+        next_event(client, "index.progress", state="scanning")
+        next_event(client, "index.progress", state="ready")
+        params = {"cwd": str(root), "focus_paths": ["c.py"], "fresh": "tree"}
+        reply = client.call("GetContext", params, DEADLINE_S)
+    assert "def g()" in reply["context"]
+    assert (reply["degraded"], reply["partial"], reply["gaps"]) == ([], False, [])
+    (successor,) = psutil.Process(daemon.pid).children()
+    assert successor.pid != indexer.pid
+    assert "the indexer process ended by itself" in daemon.log()
+
+
+def test_an_index_that_is_damaged_while_it_serves_is_built_anew(
+    daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = write_files(tmp_path / "p", {f"f{n}.py": f"def f{n}(): ...\n" for n in range(40)})
+    daemon.open_ready(root)
+    (index,) = daemon.state.glob("projects/*/index.sqlite")
+    (indexer,) = psutil.Process(daemon.pid).children()
+    indexer.suspend()
+    (root / "f0.py").unlink()
+    write_files(root, {"new.py": "def new(): ...\n"})
+    for suffix in ("-wal", "-shm"):
+        Path(f"{index}{suffix}").unlink(missing_ok=True)
+    index.write_bytes(b"garbage" * 10_000)
+    with daemon.subscribed("index.progress") as client:
+        indexer.kill()
+        next_event(client, "index.progress", state="scanning")
+        next_event(client, "index.progress", state="ready")
+        params = {"cwd": str(root), "focus_paths": ["new.py", "f1.py", "f0.py"], "fresh": "tree"}
+        reply = client.call("GetContext", params, DEADLINE_S)
+    assert "def new()" in reply["context"]
+    assert any("index.sqlite could not be used" in reason for reason in reply["degraded"])
+    assert any("f0.py" in gap for gap in reply["gaps"]), "nothing of the former index is left"
+    status = daemon.call("Status", cwd=str(root))["projects"][0]
+    assert (status["files"], status["symbols"], status["files_pending"]) == (40, 40, 0)
+    node = daemon.call("GetNode", cwd=str(root), node_id="new.py#new")
+    assert node["signature"] == "def new():"
+
+
+def test_an_index_that_cant_be_opened_takes_nothing_else_along(daemon: DaemonProcess, tmp_path: Path) -> None:
+    good = write_files(tmp_path / "good", {"a.py": "def f(): ...\n"})
+    bad = write_files(tmp_path / "bad", {"b.py": "def g(): ...\n"})
+    for root in (good, bad):
+        daemon.open_ready(root)
+    daemon.stop()
+    (index,) = daemon.state.glob("projects/bad-*/index.sqlite")
+    index.unlink()
+    index.mkdir()
+    reply = daemon.call("GetContext", cwd=str(bad), focus_paths=["b.py"])
+    assert "def g()" in reply["context"]
+    assert any("can't be opened" in reason for reason in reply["degraded"])
+    pid = daemon.pid
+    daemon.open_ready(good)
+    with daemon.subscribed("index.progress") as client:
+        psutil.Process(daemon.pid).children()[0].kill()
+        next_event(client, "index.progress", state="scanning", project=str(good))
+        next_event(client, "index.progress", state="ready", project=str(good))
+    assert daemon.pid == pid
+
+
+# Where it lives
+
+
+def test_all_that_it_makes_is_private_from_birth(daemon: DaemonProcess, tmp_path: Path) -> None:
+    write_files(
+        Path(daemon.environ["FOVEAL_CONFIG_DIR"]), {"config.toml": "[daemon]\nlog_max_bytes = 10_000\n"}
+    )
+    daemon.state.mkdir(mode=0o700)
+    Path(log_file(str(daemon.state))).write_text("old\n" * 2_500)
+    Path(log_file(str(daemon.state))).chmod(0o600)
+    with foreground(daemon, umask=0) as process:
+        while not left_over(daemon):
+            assert process.poll() is None
+        root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
+        daemon.open_ready(root)
+        daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])
+        experience = {"decision": "d", "agent_id": "a", "session_id": "s"}
+        daemon.call("GraftExperience", cwd=str(root), experience=experience)
+        start_faces(daemon)
+        made = [*everything_below(daemon.state), *everything_below(Path(daemon.environ["XDG_RUNTIME_DIR"]))]
+        names = {path.name for path in made}
+        assert {"index.sqlite", "index.sqlite-wal", "scopes.sqlite", "foveal.sock", "foveal.log.1"} <= names
+        assert {
+            "foveal.log",
+            "daemon.json",
+            "lock",
+            "version.json",
+            "experiences.jsonl",
+            "foveal-http.sock",
+        } <= names
+        for path in made:
+            mode = path.lstat().st_mode
+            assert stat.S_IMODE(mode) == (0o700 if stat.S_ISDIR(mode) else 0o600), path
+        daemon.stop()
+        process.communicate(timeout=DEADLINE_S)
+
+
+def test_a_full_log_is_put_aside(daemon: DaemonProcess) -> None:
+    config = "[daemon]\nlog_max_bytes = 10_000\nlog_backups = 2\n"
+    write_files(Path(daemon.environ["FOVEAL_CONFIG_DIR"]), {"config.toml": config})
+    daemon.state.mkdir(mode=0o700)
+    log = Path(log_file(str(daemon.state)))
+    for number in range(4):
+        log.write_text(f"{number}\n" * 5_000)
+        daemon.call("Ping")
+        daemon.stop()
+        assert " serves on " in log.read_text()
+    backups = sorted(path.name for path in daemon.state.glob("foveal.log.*"))
+    assert backups == ["foveal.log.1", "foveal.log.2"]
+    assert [(daemon.state / name).read_text()[:2] for name in backups] == ["3\n", "2\n"]
+
+
+def test_a_folder_that_others_can_enter_is_refused(daemon: DaemonProcess) -> None:
+    run = Path(daemon.environ["XDG_RUNTIME_DIR"]) / "foveal"
+    for folder in (run, daemon.state):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o755)
+        assert f"mend it with: chmod 700 {folder}" in refused(daemon)
+        folder.chmod(0o700)
+    daemon.call("Ping")
+    run.chmod(0o750)
+    with pytest.raises(PathError, match="chmod 700"):
+        daemon.client()
+    run.chmod(0o700)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+def test_a_folder_of_another_user_is_refused(daemon: DaemonProcess) -> None:
+    run = Path(daemon.environ["XDG_RUNTIME_DIR"]) / "foveal"
+    for folder in (run, daemon.state):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.chown(folder, 12345, -1)
+        assert f"{folder} belongs to the user id 12345" in refused(daemon)
+        os.chown(folder, os.geteuid(), -1)
+
+
+def test_a_state_folder_of_a_newer_version_is_not_touched(daemon: DaemonProcess) -> None:
+    write_files(daemon.state, {"version.json": '{"state_version": 99}', "scopes.sqlite": "theirs"})
+    daemon.state.chmod(0o700)
+
+    def contents() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in daemon.state.iterdir()}
+
+    before = contents()
+    assert "belongs to a newer foveal (state version 99" in refused(daemon)
+    assert contents() == before
+    with pytest.raises(DaemonUnavailable, match="belongs to a newer foveal"):
+        daemon.client()
+    assert (daemon.state / "scopes.sqlite").read_bytes() == b"theirs"
+
+
+@pytest.mark.parametrize("mark", ["", "{", "[]", '{"state_version": "new"}', '{"state_version": 1e999}'])
+def test_a_version_that_cant_be_read_is_said(daemon: DaemonProcess, mark: str) -> None:
+    write_files(daemon.state, {"version.json": mark})
+    daemon.state.chmod(0o700)
+    errors = refused(daemon)
+    assert f"{daemon.state / 'version.json'} can't be read" in errors
+    assert '{"state_version": 1}' in errors
+
+
+# Settings
+
+
+def test_a_wrong_setting_is_an_error_and_an_unknown_one_a_warning(daemon: DaemonProcess) -> None:
+    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
+    write_files(config, {"config.toml": "[scopes]\nmax_count = 'many'\n"})
+    errors = refused(daemon)
+    assert str(config / "config.toml") in errors
+    assert "scopes.max_count must be an integer" in errors
+    write_files(config, {"config.toml": "[scopes]\nmax_counts = 5\n"})
+    daemon.call("Ping")
+    warnings = [line for line in daemon.log().splitlines() if "WARNING" in line]
+    assert len(warnings) == 1
+    assert "max_counts" in warnings[0]
+    assert "max_count" in warnings[0].replace("max_counts", "")
+
+
+def test_nothing_of_its_first_client_stays_with_it(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    extra = {
+        "GIT_DIR": str(tmp_path / "nowhere"),
+        "GIT_INDEX_FILE": "index.lock",
+        "VIRTUAL_ENV": str(tmp_path),
+        "npm_config_prefix": "/x",
+        "PWD": str(tmp_path),
+        "KEPT": "yes",
+    }
+    with running_daemon(tmp_path_factory.mktemp("d"), extra) as daemon:
+        client = subprocess.Popen(
+            [sys.executable, "-c", ASK], env=daemon.environ, cwd=tmp_path, stdout=subprocess.PIPE
+        )
+        with client:
+            client.communicate(timeout=DEADLINE_S)
+        for process in family(daemon):
+            environ = process.environ()
+            assert not set(environ) & (set(extra) - {"KEPT"})
+            assert environ["KEPT"] == "yes"
+            assert process.cwd() == "/"
+            assert not process.terminal()
+
+
+def test_the_daemon_and_its_indexer_import_nothing_heavy_that_is_not_theirs() -> None:
+    code = "import sys; import {}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    for module, theirs in (
+        ("foveal.daemon.server", set[str]()),
+        ("foveal.daemon.index.worker", {"watchfiles", "tree_sitter"}),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(module)], capture_output=True, text=True, check=True
+        )
+        assert set(HEAVY) & set(done.stdout.split()) <= theirs
+
+
+def start_faces(daemon: DaemonProcess) -> None:
+    """Have the HTTP face started, by a request that it answers."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(DEADLINE_S)
+        connection.connect(http_socket(daemon.socket))
+        connection.sendall(b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert connection.recv(5) == b"HTTP/"
