@@ -448,7 +448,7 @@ class Engine:
             built = await self._in_builder(partial(build, snapshot, scope, above, request))
             if not built.stale or not await self._refreshed(project, built.stale, deadline):
                 break
-        if not built.stale and scope.id in self.scopes:
+        if built.lasting and not built.stale and scope.id in self.scopes:
             held = self.rendered.put(scope.id, request.key, Entry(scope.revision, validity, built))
             self.scopes.charge(scope.id, held)
             self._evict(scope.id)

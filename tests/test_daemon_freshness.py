@@ -1,4 +1,4 @@
-"""No answer is stale without saying so: writers at work, branch switches, folders and roots that come and go."""
+"""No answer is stale without saying so: writers at work, branch switches, folders that come and go."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -49,29 +48,28 @@ class Built:
     """A rendered context with its record.
 
     `stale` are relative paths whose definitions in the index are older than their content on the disk;
-    the context was built without these definitions. `shown` proves what it shows (see `still_holds`).
+    the context was built without these definitions. `shown` proves what it shows (see `still_holds`), unless
+    it isn't `lasting`: a file or the index could not be read, and no stamp would tell when it can.
     """
 
     reply: Mapping[str, Any]
     shown: tuple[Shown, ...]
     stale: tuple[str, ...]
     memory_bytes: int
+    lasting: bool = True
 
 
 def build(
     snapshot: ProjectSnapshot, scope: Scope, constraints_above: Sequence[str], request: ContextRequest
 ) -> Built:
     """Build a context. Never raises for what a project contains: what is missing goes into `gaps`."""
-    with ExitStack() as stack:
-        degraded: list[str] = list(snapshot.degraded)
-        reader: Reader | None = None
-        try:
-            reader = stack.enter_context(snapshot.reader())
-            stack.enter_context(reader.snapshot())
-        except (DatabaseError, OSError) as error:
-            degraded.append(f"the index can't be read ({error}): no definitions and no imports are known")
-        assembly = _Assembly(snapshot, scope, constraints_above, request, reader, degraded)
-        return assembly.run()
+    try:
+        with snapshot.reader() as reader, reader.snapshot():
+            return _Assembly(snapshot, scope, constraints_above, request, reader, snapshot.degraded).run()
+    except DatabaseError as error:  # none yet, or damaged, which may show only in the middle
+        problem = f"the index can't be read ({error}): no definitions and no imports are known"
+        degraded = (*snapshot.degraded, problem)
+        return _Assembly(snapshot, scope, constraints_above, request, None, degraded).run()
 
 
 class _Assembly:
@@ -84,7 +82,7 @@ class _Assembly:
         constraints_above: Sequence[str],
         request: ContextRequest,
         reader: Reader | None,
-        degraded: list[str],
+        degraded: Sequence[str],
     ) -> None:
         self._snapshot = snapshot
         self._scope = scope
@@ -92,7 +90,7 @@ class _Assembly:
         self._above = frozenset(constraints_above)
         self._request = request
         self._reader = reader
-        self._degraded = degraded
+        self._degraded = list(degraded)
         self._weights = snapshot.config.weights
         self._contents = ContentReader(
             snapshot.tree.root, snapshot.system, snapshot.config.scan.max_file_bytes, snapshot.overlays
@@ -100,6 +98,7 @@ class _Assembly:
         self._gaps: list[str] = []
         self._stale: dict[str, None] = {}
         self._shown: dict[str, Shown] = {}
+        self._lasting = reader is not None
         self._words = prompt_words(request.prompt)
         self._wanted: dict[str, set[str]] = {}
         """Definitions that were asked for in files that are in focus as a whole."""
@@ -224,12 +223,12 @@ class _Assembly:
     def _focus_slices(self, nodes: Sequence[FocusNode]) -> Iterator[Slice]:
         for position, node in enumerate(nodes):
             content = self._contents.read(node.path)
+            self._show(content)
             if content.problem:
                 self._gaps.append(f"{node.path} is in focus but not shown: {content.problem}")
                 heading = f"`{render.inline(node.node_id)}`"
                 form, grow, full = fixed(Form(render.block(heading, f"Not shown: {content.problem}.\n")))
             else:
-                self._show(content)
                 form, grow, full = self._node_forms(node, content)
             kind: SliceType = node.role
             yield Slice(
@@ -269,12 +268,11 @@ class _Assembly:
     def _dependency_slices(self, dependencies: Mapping[str, str]) -> Iterator[Slice]:
         for position, (path, importer) in enumerate(dependencies.items()):
             content = self._contents.read(path)
+            self._show(content)
             if content.problem and content.shown is None:
                 self._gaps.append(f"{path}, which {importer} imports, is left out: {content.problem}")
                 continue
             symbols = self._symbols(path, content)
-            if content.shown is not None and symbols:
-                self._show(content)
             passed_on = [one.target for one in self._imports(path) if one.target] if not symbols else []
             forms = _OutlineForms(path, importer, symbols, self._tag(path), passed_on)
             yield Slice(
@@ -343,8 +341,11 @@ class _Assembly:
         return True
 
     def _show(self, content: Content) -> None:
+        """Note what the answer says of a file: its text, its definitions, or that it has none of these."""
         if content.shown is not None:
             self._shown.setdefault(content.shown.path, content.shown)
+        elif content.problem:
+            self._lasting = False
 
     def _tag(self, path: str) -> str:
         return fence_tag(language_of(path))
@@ -410,7 +411,7 @@ class _Assembly:
             if os.path.relpath(path, self._snapshot.tree.root) in chosen
         )
         memory = 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown)
-        return Built(reply, shown, tuple(self._stale), memory)
+        return Built(reply, shown, tuple(self._stale), memory, self._lasting)
 
     def _name_dropped(self, dropped: Sequence[Slice]) -> None:
         if dropped:
