@@ -16,7 +16,7 @@ from ..ipc.errors import RpcError
 from ..ipc.protocol import PROTOCOL_VERSION
 from .context.requests import ContextRequest, Format, Freshness, Message
 from .context.scopes import Scope
-from .engine import Engine, ScopeSelector
+from .engine import Engine
 from .errors import (
     Busy,
     ConfigError,
@@ -37,6 +37,7 @@ from .experience.experience import Experience
 from .parameters import Parameters
 from .project.roots import relative_path
 from .projects import OVERLAY_CHARACTERS, Project
+from .scoping import ScopeSelector
 from .storage import OperationalError, database_bytes
 
 MAX_TOKENS = 100_000_000
@@ -148,9 +149,9 @@ class Handlers:
 
     async def _status(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         engine = self._engine
-        chosen = list(engine.projects.values())
+        chosen = list(engine.projects)
         if parameters.has("cwd"):
-            root = await engine.root_of(parameters.text("cwd"))
+            root = await engine.projects.root_of(parameters.text("cwd"))
             chosen = [project for project in chosen if project.root == root]
         return {
             "version": __version__,
@@ -161,7 +162,7 @@ class Handlers:
             "projects": [_project_map(project) for project in chosen],
             "scopes": len(engine.scopes),
             "scopes_bytes": engine.scopes.memory_bytes,
-            "indexer_pid": engine.link.pid,
+            "indexer_pid": engine.indexing.link.pid,
             "embedder": None,
             "degraded": list(engine.warnings),
         }
@@ -188,7 +189,7 @@ class Handlers:
     # Projects
 
     async def _open_project(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
-        project = await self._engine.open_named(parameters.text("path"))
+        project = await self._engine.projects.open_named(parameters.text("path"))
         return _project_map(project)
 
     async def _close_project(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
@@ -196,18 +197,17 @@ class Handlers:
         if "\0" in path:
             raise InvalidRequest("path has a NUL character in it, which no path can have", "path")
         if not await self._engine.close_project(path):
-            raise NotFound(
-                f"{path!r:.200} isn't open; these are: {', '.join(self._engine.projects) or 'none'}"
-            )
+            roots = ", ".join(project.root for project in self._engine.projects)
+            raise NotFound(f"{path!r:.200} isn't open; these are: {roots or 'none'}")
         return {"closed": True}
 
     def _list_projects(self, connection: Connection, parameters: Parameters) -> Handled:
-        return {"projects": [_project_map(project) for project in self._engine.projects.values()]}
+        return {"projects": [_project_map(project) for project in self._engine.projects]}
 
     async def _reindex_project(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         full = parameters.flag("full")
-        project = await self._engine.open_named(parameters.text("path"))
-        await self._engine.reindex(project, full=full)
+        project = await self._engine.projects.open_named(parameters.text("path"))
+        await self._engine.indexing.reindex(project, full=full)
         return _project_map(project)
 
     # Contexts
@@ -218,10 +218,10 @@ class Handlers:
         project = None if _is_long(parameters) else self._project_nowait(parameters)
         if project is not None:
             selector = self._selector(project, parameters)
-            scope = self._engine.find_scope(project.root, selector)
+            scope = self._engine.scoping.find(project.root, selector)
             if scope is not None:
                 request = _request(project, scope.task_type, parameters)
-                reply = self._engine.ready_context(project, scope, request, fresh)
+                reply = self._engine.contexts.get_nowait(project, scope, request, fresh)
                 if reply is not None:
                     return _timed(reply, started)
         return self._build_context(parameters, fresh, started)
@@ -231,36 +231,36 @@ class Handlers:
     ) -> dict[str, Any]:
         deadline_ms = parameters.integer("deadline_ms", None, 0, DEADLINE_MAX_MS)
         project, scope, request = await self._scope(parameters)
-        return _timed(await self._engine.context(project, scope, request, fresh, deadline_ms), started)
+        return _timed(await self._engine.contexts.get(project, scope, request, fresh, deadline_ms), started)
 
     async def _prepare_context(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         fresh = _freshness(parameters)
         deadline_ms = parameters.integer("deadline_ms", None, 0, DEADLINE_MAX_MS)
         project, scope, request = await self._scope(parameters)
-        if self._engine.ready_context(project, scope, request, fresh) is not None:
+        if self._engine.contexts.get_nowait(project, scope, request, fresh) is not None:
             return {"scope_id": scope.id, "state": "ready"}
-        self._engine.prepare(project, scope, request, fresh, deadline_ms)
+        self._engine.contexts.prepare(project, scope, request, fresh, deadline_ms)
         return {"scope_id": scope.id, "state": "preparing"}
 
     # Scopes
 
     async def _expand_focus(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         scope_id, nodes = self._nodes(parameters)
-        return await self._engine.expand(scope_id, nodes)
+        return await self._engine.scoping.expand(scope_id, nodes)
 
     async def _contract_focus(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         scope_id, nodes = self._nodes(parameters)
-        return await self._engine.contract(scope_id, nodes)
+        return await self._engine.scoping.contract(scope_id, nodes)
 
     async def _release_scope(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
-        await self._engine.release(parameters.text("scope_id"))
+        await self._engine.scoping.release(parameters.text("scope_id"))
         return {"released": True}
 
     def _get_scope(self, connection: Connection, parameters: Parameters) -> Handled:
         return self._scope_map(self._engine.scopes.get(parameters.text("scope_id")))
 
     async def _list_scopes(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
-        root = await self._engine.root_of(parameters.text("cwd")) if parameters.has("cwd") else None
+        root = await self._engine.projects.root_of(parameters.text("cwd")) if parameters.has("cwd") else None
         return {"scopes": [self._scope_map(scope) for scope in self._engine.scopes.of_project(root)]}
 
     # Nodes, files, experiences
@@ -269,7 +269,7 @@ class Handlers:
         started = time.perf_counter()
         fresh = _freshness(parameters)
         deadline_ms = parameters.integer("deadline_ms", None, 0, DEADLINE_MAX_MS)
-        project = await self._engine.project_at(parameters.text("cwd"))
+        project = await self._engine.projects.at(parameters.text("cwd"))
         node_id = _clean_node(project, parameters.text("node_id", empty=False), "node_id")
         return _timed(await self._engine.node(project, node_id, fresh, deadline_ms), started)
 
@@ -281,14 +281,14 @@ class Handlers:
                 f"text has {len(text):,} characters; at most {OVERLAY_CHARACTERS:,} are kept for a buffer"
             )
         cwd, path = parameters.text("cwd"), parameters.text("path", empty=False)
-        project = self._engine.project_at_nowait(cwd)
+        project = self._engine.projects.at_nowait(cwd)
         if project is None:
             return self._note_file_later(cwd, path, event, text)
         # At once, since the next request on the connection may be answered at once too.
         return self._note_file(project, path, event, text)
 
     async def _note_file_later(self, cwd: str, path: str, event: str, text: str | None) -> dict[str, Any]:
-        return self._note_file(await self._engine.project_at(cwd), path, event, text)
+        return self._note_file(await self._engine.projects.at(cwd), path, event, text)
 
     def _note_file(self, project: Project, path: str, event: str, text: str | None) -> dict[str, Any]:
         relative = relative_path(project.root, path, "path")
@@ -305,7 +305,7 @@ class Handlers:
                 "experience is missing; it must be a map with decision, agent_id, session_id", "experience"
             )
         draft = draft_of(fields)
-        result = await self._engine.graft(await self._engine.project_at(cwd), draft)
+        result = await self._engine.graft(await self._engine.projects.at(cwd), draft)
         return {
             "grafted": result.grafted,
             "duplicates": result.duplicates,
@@ -320,7 +320,7 @@ class Handlers:
             name: parameters.optional_text(name) for name in ("agent_id", "session_id", "since", "query")
         }
         filters["outcome"] = parameters.choice("outcome", "", OUTCOMES) if parameters.has("outcome") else None
-        project = await self._engine.project_at(parameters.text("cwd"))
+        project = await self._engine.projects.at(parameters.text("cwd"))
         experiences, total = await self._engine.experiences(project, limit, filters)
         return {"experiences": [_experience_map(one) for one in experiences], "total": total}
 
@@ -329,7 +329,7 @@ class Handlers:
     def _project_nowait(self, parameters: Parameters) -> Project | None:
         if parameters.has("scope_id"):
             return self._engine.projects.get(self._engine.scopes.get(parameters.text("scope_id")).root)
-        return self._engine.project_at_nowait(parameters.text("cwd"))
+        return self._engine.projects.at_nowait(parameters.text("cwd"))
 
     def _selector(self, project: Project, parameters: Parameters) -> ScopeSelector:
         paths = parameters.texts("focus_paths")
@@ -362,16 +362,18 @@ class Handlers:
     async def _scope(self, parameters: Parameters) -> tuple[Project, Scope, ContextRequest]:
         """Return what a request is about. A request that can't be used makes and changes no scope."""
         if parameters.has("scope_id"):
-            project = await self._engine.open_root(self._engine.scopes.get(parameters.text("scope_id")).root)
+            project = await self._engine.projects.open_root(
+                self._engine.scopes.get(parameters.text("scope_id")).root
+            )
         else:
-            project = await self._engine.project_at(parameters.text("cwd"))
-        await self._engine.reload_settings(project)
+            project = await self._engine.projects.at(parameters.text("cwd"))
+        await self._engine.projects.reload_settings(project)
         if _is_long(parameters):
             selector = await asyncio.to_thread(self._selector, project, parameters)
         else:
             selector = self._selector(project, parameters)
         request = _request(project, "", parameters)
-        scope = await self._engine.scope_for(project, selector)
+        scope = await self._engine.scoping.scope_for(project, selector)
         return project, scope, replace(request, task_type=scope.task_type)
 
     def _nodes(self, parameters: Parameters) -> tuple[str, list[str]]:

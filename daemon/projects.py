@@ -313,9 +313,12 @@ class Project:
         self._wake()
 
     def read_activity(self) -> tuple[Activity, ...]:
-        """Read from the index what it knows of edits and commits. Blocks."""
-        with self._readers.borrow() as reader:
-            return reader.activity(ACTIVITY_MAX)
+        """Read from the index what it knows of edits and commits; nothing where it is damaged. Blocks."""
+        try:
+            with self._readers.borrow() as reader:
+                return reader.activity(ACTIVITY_MAX)
+        except DatabaseError:
+            return ()  # a project is ready without its history too, and builds say that the index is damaged
 
     def set_overlay(self, path: str, text: str | None) -> None:
         """Put an editor's unsaved text in the place of a file, or with None the file itself again."""

@@ -144,7 +144,7 @@ class Daemon:
             await asyncio.sleep(min(IDLE_CHECK_S, minutes * 60))
             statistics = server.statistics()
             busy = statistics.connections or any(
-                project.state in {"scanning", "indexing"} for project in self._engine.projects.values()
+                project.state in {"scanning", "indexing"} for project in self._engine.projects
             )
             if busy or statistics.accepted != seen:
                 last, seen = loop.time(), statistics.accepted

@@ -158,7 +158,7 @@ def test_a_tree_that_never_rests_is_not_said_to_be_whole(daemon: DaemonProcess, 
 
     missed: list[str] = []
     with daemon.client() as client, writers(rename) as done:
-        for _ in range(ASKED // 4):
+        for _ in range(ASKED // 10):
             least = list(done)
             reply = ask(client, root, focus_paths=["gen"], fresh="tree")
             if not said_so(reply):

@@ -8,19 +8,21 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
-from foveal.daemon import engine as engines
+from foveal.daemon import contexts, open_projects
 from foveal.daemon.config import Environment, ScopesConfig, UserConfig
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
-from foveal.daemon.engine import Engine, ScopeSelector
+from foveal.daemon.engine import Engine
 from foveal.daemon.errors import Busy, NotFound, ProjectUnavailable
 from foveal.daemon.index.link import IndexerLink
 from foveal.daemon.index.messages import Refreshed, SyncTree
 from foveal.daemon.projects import Project, load
+from foveal.daemon.scoping import ScopeSelector
 from foveal.daemon.system import System
 
 from tests.conftest import write_files
@@ -41,13 +43,13 @@ async def running(
     engine = Engine(environment, config or UserConfig(), System())
     started, linked = asyncio.Event(), asyncio.Event()
     if argv:
-        link = engine.link
+        link = engine.indexing.link
 
         async def on_started() -> None:
             linked.set()
             await link._on_started()
 
-        engine.link = IndexerLink(link._on_event, on_started, link._on_died, argv)
+        engine.indexing.link = IndexerLink(link._on_event, on_started, link._on_died, argv)
     async with asyncio.timeout(GENEROUS_S):
         task = asyncio.create_task(engine.run(started))
         await started.wait()
@@ -83,18 +85,18 @@ async def ready(project: Project) -> None:
 
 async def ask(engine: Engine, project: Project, scope: Scope, **options: Any) -> dict[str, Any]:
     request, fresh = options.get("request", ContextRequest()), options.get("fresh", "shown")
-    return await engine.context(project, scope, request, fresh, options.get("deadline_ms"))
+    return await engine.contexts.get(project, scope, request, fresh, options.get("deadline_ms"))
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, name: str, real: Callable[..., Any]) -> list[Any]:
-    """Note the calls of a function that the engine uses; returns the list of their first arguments."""
+def counted(monkeypatch: pytest.MonkeyPatch, owner: ModuleType, real: Callable[..., Any]) -> list[Any]:
+    """Note the calls of a function that one of its parts uses; returns the list of their first arguments."""
     calls: list[Any] = []
 
     def call(*arguments: Any) -> Any:
         calls.append(arguments[0])
         return real(*arguments)
 
-    monkeypatch.setattr(engines, name, call)
+    monkeypatch.setattr(owner, real.__name__, call)
     return calls
 
 
@@ -104,9 +106,11 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str, real: Callable[..., Any]
 async def test_many_who_open_a_project_share_one_opening(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loads = counted(monkeypatch, "load", load)
+    loads = counted(monkeypatch, open_projects, load)
     async with running(base) as engine:
-        opened = await asyncio.gather(*(engine.project_at(root) for _ in range(20)), engine.open_named(root))
+        opened = await asyncio.gather(
+            *(engine.projects.at(root) for _ in range(20)), engine.projects.open_named(root)
+        )
         assert len(set(map(id, opened))) == 1
         assert loads == [root]
 
@@ -114,11 +118,11 @@ async def test_many_who_open_a_project_share_one_opening(
 async def test_the_same_context_for_many_is_built_once(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    builds = counted(monkeypatch, "build", build)
+    builds = counted(monkeypatch, contexts, build)
     async with running(base) as engine:
-        project = await engine.project_at(root)
+        project = await engine.projects.at(root)
         await ready(project)
-        scope = await engine.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
         replies = await asyncio.gather(*(ask(engine, project, scope) for _ in range(20)))
         assert {reply["context"] for reply in replies} == {replies[0]["context"]}
         assert "def f()" in replies[0]["context"]
@@ -139,11 +143,11 @@ async def test_one_who_gives_up_takes_nothing_from_the_others(
         loop.call_soon_threadsafe(begun.set)
         return build(*arguments)
 
-    monkeypatch.setattr(engines, "build", build_slowly)
+    monkeypatch.setattr(contexts, "build", build_slowly)
     async with running(base) as engine:
-        project = await engine.project_at(root)
+        project = await engine.projects.at(root)
         await ready(project)
-        scope = await engine.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
         impatient, patient = (asyncio.create_task(ask(engine, project, scope)) for _ in range(2))
         await begun.wait()
         impatient.cancel()
@@ -155,10 +159,10 @@ async def test_comparisons_of_the_tree_are_shared_but_never_with_a_later_request
     base: Path, root: str
 ) -> None:
     async with running(base) as engine:
-        project = await engine.project_at(root)
+        project = await engine.projects.at(root)
         await ready(project)
-        scope = await engine.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
-        real, rounds = engine.link.request, 0
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        real, rounds = engine.indexing.link.request, 0
         begun = asyncio.Event()
 
         async def request(command: Any) -> Refreshed | None:
@@ -168,7 +172,7 @@ async def test_comparisons_of_the_tree_are_shared_but_never_with_a_later_request
                 begun.set()
             return await real(command)
 
-        engine.link.request = request  # type: ignore[method-assign]  # to count what goes to the indexer
+        engine.indexing.link.request = request  # type: ignore[method-assign]  # to count what goes to the indexer
         first = asyncio.create_task(ask(engine, project, scope, fresh="tree"))
         await begun.wait()
         # The first comparison has begun: it proves nothing of what is written from now on.
@@ -186,8 +190,8 @@ async def test_comparisons_of_the_tree_are_shared_but_never_with_a_later_request
 
 async def test_without_an_indexer_files_are_shown_and_the_answer_says_so(base: Path, root: str) -> None:
     async with running(base, argv=DIES) as engine:
-        project = await engine.project_at(root)
-        scope = await engine.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        project = await engine.projects.at(root)
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
         for fresh in ("shown", "tree", "no"):
             reply = await ask(engine, project, scope, fresh=fresh)
             assert "import b" in reply["context"]
@@ -198,8 +202,9 @@ async def test_without_an_indexer_files_are_shown_and_the_answer_says_so(base: P
 async def test_an_indexer_that_hangs_costs_no_more_than_the_deadline(base: Path, root: str) -> None:
     async with running(base, argv=HANGS) as engine:
         opening = await begin_to_open(engine, root)
-        project = engine.projects[root]
-        scope = await engine.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        project = engine.projects.get(root)
+        assert project is not None
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
         reply = await ask(engine, project, scope, fresh="tree", deadline_ms=50)
         assert "import b" in reply["context"]
         assert reply["partial"]
@@ -210,9 +215,9 @@ async def test_an_indexer_that_hangs_costs_no_more_than_the_deadline(base: Path,
 async def test_a_root_that_is_gone_is_an_error_and_is_not_kept(base: Path, root: str) -> None:
     async with running(base) as engine:
         with pytest.raises(ProjectUnavailable):
-            await engine.open_root(str(base / "nowhere"))
-        assert engine.projects == {}
-        await engine.open_root(root)
+            await engine.projects.open_root(str(base / "nowhere"))
+        assert list(engine.projects) == []
+        await engine.projects.open_root(root)
 
 
 # Scopes
@@ -223,17 +228,18 @@ async def test_the_least_recently_used_scope_goes_and_that_is_announced(base: Pa
     async with running(base, config) as engine:
         released: list[dict[str, Any]] = []
         engine.events.subscribe("me", ["scope.released"], released.append)
-        project = await engine.project_at(root)
+        project = await engine.projects.at(root)
         first, second = [
-            await engine.scope_for(project, ScopeSelector(session_id="s", agent_id=name)) for name in "ab"
+            await engine.scoping.scope_for(project, ScopeSelector(session_id="s", agent_id=name))
+            for name in "ab"
         ]
-        await engine.scope_for(project, ScopeSelector(scope_id=first.id))
-        await engine.scope_for(project, ScopeSelector(session_id="s", agent_id="c"))
+        await engine.scoping.scope_for(project, ScopeSelector(scope_id=first.id))
+        await engine.scoping.scope_for(project, ScopeSelector(session_id="s", agent_id="c"))
         assert [(event["data"]["scope_id"], event["data"]["evicted"]) for event in released] == [
             (second.id, True)
         ]
         with pytest.raises(NotFound, match="evicted"):
-            await engine.scope_for(project, ScopeSelector(scope_id=second.id))
+            await engine.scoping.scope_for(project, ScopeSelector(scope_id=second.id))
     async with running(base, config) as engine:
         assert engine.scopes.get(first.id).agent_id == "a"
         with pytest.raises(NotFound):
@@ -244,10 +250,12 @@ async def test_expansions_by_many_at_once_are_all_kept(base: Path, root: str) ->
     names = [f"n{number}.py" for number in range(20)]
     write_files(Path(root), dict.fromkeys(names, "x = 1\n"))
     async with running(base) as engine:
-        project = await engine.project_at(root)
+        project = await engine.projects.at(root)
         await ready(project)
-        scope = await engine.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
-        replies = await asyncio.gather(*(engine.expand(scope.id, [name, "nowhere.py"]) for name in names))
+        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
+        replies = await asyncio.gather(
+            *(engine.scoping.expand(scope.id, [name, "nowhere.py"]) for name in names)
+        )
         assert [reply["expanded"] for reply in replies] == [[name] for name in names]
         assert all(reply["unknown"] == ["nowhere.py"] for reply in replies)
         assert sorted(engine.scopes.get(scope.id).expanded) == sorted(names)
@@ -260,10 +268,10 @@ async def test_expansions_by_many_at_once_are_all_kept(base: Path, root: str) ->
 
 async def test_nothing_is_begun_once_it_has_ended(base: Path, root: str) -> None:
     async with running(base) as engine:
-        await ready(await engine.project_at(root))
+        await ready(await engine.projects.at(root))
     with pytest.raises(Busy):
-        await engine.open_root(str(base))
-    assert engine.link.pid is None
+        await engine.projects.open_root(str(base))
+    assert engine.indexing.link.pid is None
 
 
 async def test_who_waits_for_something_hears_of_the_end(base: Path, root: str) -> None:
@@ -275,13 +283,13 @@ async def test_who_waits_for_something_hears_of_the_end(base: Path, root: str) -
 
 async def begin_to_open(engine: Engine, root: str) -> asyncio.Task[Project]:
     """Begin to open a project whose indexer doesn't answer, up to where that is waited for."""
-    real, asked = engine.link.request, asyncio.Event()
+    real, asked = engine.indexing.link.request, asyncio.Event()
 
     async def request(command: Any) -> Refreshed | None:
         asked.set()
         return await real(command)
 
-    engine.link.request = request  # type: ignore[method-assign]  # to see when it is asked
-    opening = asyncio.create_task(engine.project_at(root))
+    engine.indexing.link.request = request  # type: ignore[method-assign]  # to see when it is asked
+    opening = asyncio.create_task(engine.projects.at(root))
     await asked.wait()
     return opening

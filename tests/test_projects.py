@@ -398,6 +398,23 @@ async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> 
     assert [node.path for node in hot[:HOT_EACH]] == ["f39.py", "f38.py", "f37.py"][:HOT_EACH]
 
 
+async def test_the_history_is_read_from_the_index(project: Project, folder: Path) -> None:
+    assert project.read_activity() == (), "there is no index"
+    write_index(folder, content("a.py"), edits=["a.py"])
+    assert project.read_activity() == (Activity("a.py", 0, 1, 5),)
+
+
+def state_of(project: Project) -> str:
+    return project.state
+
+
+async def test_a_project_is_ready_when_its_history_is_known_too(project: Project) -> None:
+    project.set_progress(progress("ready"))
+    assert state_of(project) == "indexing"
+    project.set_activity(project.read_activity())
+    assert state_of(project) == "ready"
+
+
 async def test_a_checkout_is_nobodys_editing(project: Project) -> None:
     names = [f"f{n}.py" for n in range(EDITS_MAX + 1)]
     project.apply(delta(1, *names, touched=names))

@@ -1,0 +1,164 @@
+"""Owns the forms of files in a context: whole, in part, one definition, an outline, a line that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..project.tree import Symbol
+from . import render
+from .content import Content
+from .excerpt import Source, excerpt, numbered, outline, split_lines
+from .focus import FocusNode
+from .skeleton import printable
+from .slices import Form
+
+NAMES_MAX = 8
+"""The line that names a file names so many of its definitions."""
+
+PASSED_ON_MAX = 12
+"""Of a file that only imports so many others are named."""
+
+EXCERPT_CHARACTERS_MIN = 80
+"""With less room a file is named only."""
+
+
+class FileForms:
+    """A file in focus: whole where it fits, else its definitions and as many bodies as there is room for."""
+
+    def __init__(
+        self,
+        node: FocusNode,
+        source: Source,
+        words: Iterable[str],
+        wanted: Iterable[str],
+        *,
+        cut: bool,
+        unsaved: bool,
+    ) -> None:
+        self._source = source
+        self._words = tuple(words)
+        self._wanted = frozenset(wanted)
+        self._name = name_of(node.path)
+        mark = ", unsaved" if unsaved else ""
+        self._heading = f"{self._name} ({_lines(len(source.lines))}{mark})"
+        self._cut = cut
+        self._whole = (
+            render.code_block(self._heading, source.text, source.tag) if source.text.strip() else None
+        )
+        self.full_characters = 0 if cut or self._whole is None else len(self._whole)
+        if cut:
+            self.full_characters = len(source.text)
+
+    def __call__(self, characters: int) -> Form:
+        """Give the fullest form within so many characters; the least is a line that names the file."""
+        if self._whole is None:
+            return Form(render.block(self._heading, "The file is empty.\n"))
+        if not self._cut and len(self._whole) <= characters:
+            return Form(self._whole)
+        room = characters - len(self._heading) - 180
+        if room < EXCERPT_CHARACTERS_MIN:
+            names = _defines(self._source.symbols) or "Not shown for want of room."
+            return Form(render.block(self._heading, f"{names}\n"), compressed=True)
+        text, left_out = excerpt(self._source, self._words, self._wanted, room)
+        note = f"{left_out:,} lines left out: expand {self._name} or a definition of it"
+        if self._cut:
+            note = f"The file is too large to be shown whole; {note}"
+        return Form(render.code_block(self._heading, text, self._source.tag, note), compressed=True)
+
+
+class SymbolForms:
+    """One definition in focus, with its line numbers."""
+
+    def __init__(self, node: FocusNode, source: Source, symbol: Symbol) -> None:
+        self._symbol = symbol
+        name = name_of(node.path, node.symbol)
+        self._heading = f"{name} (lines {symbol.start_line}-{symbol.end_line})"
+        lines = source.lines[symbol.start_line - 1 : symbol.end_line]
+        self._tag = source.tag
+        text = "\n".join(numbered(lines, symbol.start_line, len(str(symbol.end_line))))
+        self._whole = render.code_block(self._heading, text, self._tag)
+        self._lines = text.split("\n")
+        self.full_characters = len(self._whole)
+
+    def __call__(self, characters: int) -> Form:
+        """Give the definition whole or cut after a line; the least is its signature."""
+        if len(self._whole) <= characters:
+            return Form(self._whole)
+        room = characters - len(self._heading) - 160
+        kept: list[str] = []
+        for line in self._lines:
+            room -= len(line) + 1
+            if room < 0:
+                break
+            kept.append(line)
+        if not kept:
+            text = outline([self._symbol], self._tag, docs=True)
+            return Form(render.code_block(self._heading, text, self._tag), compressed=True)
+        note = f"{len(self._lines) - len(kept):,} more lines"
+        return Form(render.code_block(self._heading, "\n".join(kept), self._tag, note), compressed=True)
+
+
+class OutlineForms:
+    """A dependency: its signatures with documentation where they fit, else fewer, else its names.
+
+    Without definitions it is what it passes on (`passed_on` are the files that it imports), else its size.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        importer: str,
+        content: Content,
+        symbols: Sequence[Symbol],
+        tag: str,
+        passed_on: Iterable[str],
+    ) -> None:
+        self._heading = f"{name_of(path)} (imported by {name_of(importer)})"
+        least = _defines(symbols) or _passes_on(list(dict.fromkeys(passed_on))) or _size(content)
+        self._forms = [Form(render.block(self._heading, f"{least}\n"), compressed=bool(symbols))]
+        if symbols:
+            for depth, docs in ((0, False), (1, False), (99, True)):
+                text = outline(symbols, tag, docs=docs, depth=depth)
+                self._forms.append(Form(render.code_block(self._heading, text, tag), compressed=depth < 99))
+        self.full_characters = max(len(form.text) for form in self._forms)
+
+    def __call__(self, characters: int) -> Form:
+        """Give the fullest of the forms within so many characters."""
+        fitting = [form for form in self._forms if len(form.text) <= characters]
+        return fitting[-1] if fitting else self._forms[0]
+
+
+def unshown_form(node: FocusNode, reason: str) -> Form:
+    """Return the form of a node in focus of which nothing can be shown."""
+    return Form(render.block(name_of(node.path, node.symbol), f"{reason}\n"))
+
+
+def name_of(path: str, symbol: str = "") -> str:
+    """Return a node's name as a code span: a path may hold line breaks and backticks."""
+    return f"`{printable(path)}#{render.inline(symbol)}`" if symbol else f"`{printable(path)}`"
+
+
+def _defines(symbols: Sequence[Symbol]) -> str:
+    names = [f"`{render.inline(symbol.name)[:60]}`" for symbol in symbols if symbol.depth == 0]
+    return f"Defines {_some(names, NAMES_MAX)}." if names else ""
+
+
+def _passes_on(paths: Sequence[str]) -> str:
+    """Say what a barrel offers: what it imports."""
+    names = [name_of(path) for path in paths]
+    return f"Defines nothing itself; it imports {_some(names, PASSED_ON_MAX)}." if names else ""
+
+
+def _size(content: Content) -> str:
+    if content.problem:
+        return f"Not shown: {content.problem}."
+    return f"{'More than ' if content.cut else ''}{_lines(len(split_lines(content.text)))}."
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _lines(count: int) -> str:
+    return f"{count:,} line{'s' * (count != 1)}"

@@ -1,0 +1,125 @@
+"""Owns how long an answer waits for what isn't known yet: names, changed files, the whole tree."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from .errors import FovealError
+from .index.messages import Refreshed, RefreshFiles, SyncTree
+from .indexing import Indexing
+from .projects import Project
+from .work import Work
+
+log = logging.getLogger(__name__)
+
+NAMES_WAIT_S = 5.0
+NEW_WAIT_S = 0.7
+REFRESH_WAIT_S = 2.0
+SYNC_WAIT_S = 5.0
+"""How long a request without a deadline waits for the names of a new project, after its opening for a small
+one to be read whole, for files that changed to be read again, and for the tree to be compared with the
+disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When an answer must be there, in seconds on the event loop's clock."""
+
+    at: float
+
+    def left(self, most: float) -> float:
+        """Return the seconds left, at most so many and at least none."""
+        return max(min(self.at - asyncio.get_running_loop().time(), most), 0)
+
+
+def deadline_of(project: Project, deadline_ms: int | None) -> Deadline:
+    """Return the deadline that a caller set, or that the settings do."""
+    limit = project.config.context.deadline_ms if deadline_ms is None else deadline_ms
+    return Deadline(asyncio.get_running_loop().time() + limit / 1000)
+
+
+class TreeFreshness:
+    """Waits for the indexer on behalf of answers, which are made without it when it takes too long."""
+
+    def __init__(self, work: Work, indexing: Indexing) -> None:
+        self._work = work
+        self._indexing = indexing
+        self._syncs: dict[str, list[asyncio.Future[Refreshed | None]]] = {}
+
+    async def wait_named(self, project: Project, deadline: Deadline) -> None:
+        """Wait until a new project's names are known, and a moment for its contents, if there is time."""
+        await _wait_until(project, deadline, lambda: project.named)
+        new_for = asyncio.get_running_loop().time() - project.opened_at
+        if project.tree.pending and new_for < NEW_WAIT_S:
+            await _wait_until(project, deadline, lambda: not project.tree.pending, NEW_WAIT_S - new_for)
+
+    async def refresh(self, project: Project, paths: Sequence[str], deadline: Deadline) -> bool:
+        """Have files read again, as long as there is time; False if they weren't."""
+        if not paths:
+            return True
+        command = RefreshFiles(project.root, tuple(paths))
+        return await _in_time(self._indexing.ask(command), deadline, REFRESH_WAIT_S)
+
+    async def sync(self, project: Project, deadline: Deadline) -> bool:
+        """Have every change on the disk taken in; False if that wasn't done in time."""
+        await _wait_until(project, deadline, lambda: project.state != "scanning")
+        synced = await _in_time(self._shared_sync(project), deadline, SYNC_WAIT_S)
+        return synced and project.state != "scanning"
+
+    async def _shared_sync(self, project: Project) -> Refreshed | None:
+        """Join the next comparison of the tree: one that began before the request proves nothing for it."""
+        waiting = self._syncs.get(project.root)
+        future: asyncio.Future[Refreshed | None] = asyncio.get_running_loop().create_future()
+        if waiting is None:
+            self._syncs[project.root] = []
+            self._work.start_unheard(self._sync_rounds(project.root, future), f"sync {project.root}")
+        else:
+            waiting.append(future)
+        return await future
+
+    async def _sync_rounds(self, root: str, first: asyncio.Future[Refreshed | None]) -> None:
+        """Sync for one request, then once for all that came meanwhile, until none came."""
+        waiters = [first]
+        while waiters:
+            try:
+                result = await self._indexing.ask(SyncTree(root))
+            except FovealError as error:
+                for waiter in waiters:
+                    if not waiter.done():
+                        waiter.set_exception(error)
+            else:
+                for waiter in waiters:
+                    if not waiter.done():
+                        waiter.set_result(result)
+            waiters, self._syncs[root] = self._syncs[root], []
+        del self._syncs[root]
+
+
+async def _wait_until(
+    project: Project, deadline: Deadline, known: Callable[[], bool], most: float = NAMES_WAIT_S
+) -> None:
+    try:
+        async with asyncio.timeout(deadline.left(most)):
+            while not known() and "indexer" not in project.problems:
+                await project.wait_changed()
+    except TimeoutError:
+        return  # the context is built from what is known, and says so
+
+
+async def _in_time(work: Awaitable[Refreshed | None], deadline: Deadline, most: float) -> bool:
+    """Wait for the indexer within the deadline; whether it did all that was asked.
+
+    A failure isn't raised: the answer is made without it and says so in `degraded`.
+    """
+    try:
+        async with asyncio.timeout(deadline.left(most)):
+            result = await work
+    except TimeoutError:
+        return False
+    except FovealError as error:
+        log.info("the indexer could not do what a request needed: %s", error)
+        return False
+    return result is None or result.complete

@@ -1,0 +1,154 @@
+"""Owns what the daemon asks of the indexer, and what it makes of its events."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from .errors import FovealError, IndexerDied
+from .events import EventHub
+from .index.link import IndexerLink
+from .index.messages import (
+    CloseProject,
+    Command,
+    Event,
+    OpenProject,
+    ProjectProgress,
+    Refreshed,
+    Reindex,
+    TreeDelta,
+)
+from .index.store import Activity
+from .project.tree import Tree
+from .projects import Project, read_tree
+from .work import Work
+
+PATHS_MAX = 100
+"""An event names so many changed paths; `count` says how many there are."""
+
+
+class Indexing:
+    """The projects that the indexer is to index. On the event loop only.
+
+    `link.run` must be running as a task; a new indexer process is told of all projects again.
+    """
+
+    def __init__(self, work: Work, events: EventHub) -> None:
+        self.link = IndexerLink(self._on_event, self._on_started, self._on_died)
+        self._work = work
+        self._events = events
+        self._projects: dict[str, Project] = {}
+
+    async def ask(self, command: Command) -> Refreshed | None:
+        """Have the indexer do something. Raises `IndexerDied`, or `FovealError` with its message."""
+        return await self.link.request(command)
+
+    async def open(self, project: Project) -> None:
+        """Have a project indexed. One that can't be is served without, and says so."""
+        self._projects[project.root] = project
+        await self._open(project)
+
+    async def close(self, project: Project) -> None:
+        """Have a project indexed no more."""
+        self._projects.pop(project.root, None)
+        with contextlib.suppress(IndexerDied):  # the next one isn't told of the project
+            await self.ask(CloseProject(project.root))
+
+    async def reopen(self, project: Project) -> None:
+        """Have a project indexed by other settings."""
+        with contextlib.suppress(FovealError):  # without an indexer there is none to close
+            await self.ask(CloseProject(project.root))
+        project.forget_progress()  # all is here that the former scan had to say, nothing of the next
+        await self._open(project)
+
+    async def reindex(self, project: Project, *, full: bool) -> None:
+        """Scan a project again, and with `full` read every file again."""
+        await self.ask(Reindex(project.root, full))
+
+    async def _open(self, project: Project) -> None:
+        """Open a project in the indexer, and catch up where its index isn't the one that was read."""
+        async with project.index_lock:
+            read: tuple[Tree | None, tuple[Activity, ...]] = None, ()
+            project.hold_changes()
+            try:
+                opened = await self.ask(_open_command(project))
+                project.problems.pop("indexer", None)
+                if opened is not None and opened.generation != project.tree.generation:
+                    read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
+            except FovealError as error:
+                project.problems["indexer"] = str(error)
+            finally:
+                project.take_changes(*read)
+
+    async def _on_started(self) -> None:
+        """Open the projects again in a new indexer."""
+        for project in list(self._projects.values()):
+            await self._open(project)
+
+    def _on_died(self) -> None:
+        for project in self._projects.values():
+            project.problems["indexer"] = "the indexer process ended and is being started again"
+            project.progress = None if project.progress is None else replace(project.progress, watch="off")
+
+    def _on_event(self, event: Event) -> None:
+        project = self._projects.get(event.root)
+        if project is None:
+            return
+        if isinstance(event, TreeDelta):
+            project.apply(event)
+            if event.upserted or event.removed or event.resync:
+                self._announce_change(project, event)
+        elif isinstance(event, ProjectProgress):
+            project.set_progress(event)
+            self._announce_progress(project)
+        else:
+            self._work.start_unheard(self._load_activity(project), f"activity {project.root}")
+
+    async def _load_activity(self, project: Project) -> None:
+        before = project.state
+        project.set_activity(await self._work.in_builder(project.read_activity))
+        if project.state != before:
+            self._announce_progress(project)
+
+    def _announce_progress(self, project: Project) -> None:
+        if project.progress is not None:
+            progress = replace(project.progress, state=project.state)
+            self._events.publish("index.progress", _progress_map(progress))
+
+    def _announce_change(self, project: Project, delta: TreeDelta) -> None:
+        if not self._events.wanted("project.changed"):
+            return
+        paths = sorted({*delta.removed, *(record.path for record in delta.upserted)})
+        data = {"project": project.root, "clock": project.clock, "resync": delta.resync}
+        data |= {
+            "count": len(paths),
+            "paths": paths[:PATHS_MAX],
+            "removed": sorted(delta.removed)[:PATHS_MAX],
+        }
+        self._events.publish("project.changed", data)
+
+
+def _open_command(project: Project) -> OpenProject:
+    scan = project.config.scan
+    return OpenProject(
+        root=project.root,
+        folder=project.folder,
+        max_file_bytes=scan.max_file_bytes,
+        exclude=scan.exclude,
+        skip_folders_extra=scan.skip_folders_extra,
+        poll_interval_ms=scan.poll_interval_ms,
+        sweep_interval_s=scan.sweep_interval_s,
+    )
+
+
+def _progress_map(progress: ProjectProgress) -> dict[str, Any]:
+    return {
+        "project": progress.root,
+        "state": progress.state,
+        "watch": progress.watch,
+        "files": progress.total,
+        "files_pending": progress.pending,
+        "degraded": list(progress.degraded),
+    }

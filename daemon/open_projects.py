@@ -1,0 +1,140 @@
+"""Owns which projects are open: the root of a folder, opening, closing, and settings read again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from functools import partial
+
+from .config import Environment, UserConfig
+from .config_file import load_project_config
+from .errors import ConfigError
+from .experience.pool import Pool
+from .indexing import Indexing
+from .project.roots import check_named_root, find_root
+from .projects import Project, known_roots, load, project_folder
+from .system import System
+from .work import SharedWork, Work
+
+ROOT_CACHE_S = 1.0
+"""The root of a folder is looked up on the disk again after this long."""
+
+ROOTS_MAX = 4_096
+"""The roots of so many folders are remembered."""
+
+
+class OpenProjects:
+    """The open projects by root. On the event loop only; iterating gives them in the order of opening."""
+
+    def __init__(
+        self, environment: Environment, config: UserConfig, system: System, work: Work, indexing: Indexing
+    ) -> None:
+        self._environment = environment
+        self._config = config
+        self._system = system
+        self._work = work
+        self._indexing = indexing
+        self._projects: dict[str, Project] = {}
+        self._known: set[str] = set()
+        self._roots: dict[str, tuple[float, str]] = {}
+        self._finding = SharedWork[str, str](work)
+        self._opening = SharedWork[str, Project](work)
+
+    def __iter__(self) -> Iterator[Project]:
+        return iter(list(self._projects.values()))
+
+    def get(self, root: str) -> Project | None:
+        """Return the project of a root if it is open."""
+        return self._projects.get(root)
+
+    async def load(self) -> None:
+        """Read which roots have been open before: a folder inside one of them belongs to it."""
+        self._known.update(await self._work.in_builder(partial(known_roots, self._environment.state_dir)))
+
+    async def at(self, cwd: str) -> Project:
+        """Return the project that a folder belongs to; it is opened if it isn't."""
+        return self.at_nowait(cwd) or await self.open_root(await self.root_of(cwd))
+
+    def at_nowait(self, cwd: str) -> Project | None:
+        """Return the project of a folder if both are known at once."""
+        now = asyncio.get_running_loop().time()
+        seen, root = self._roots.get(cwd, (0.0, ""))
+        return self._projects.get(root) if root and now - seen < ROOT_CACHE_S else None
+
+    async def root_of(self, cwd: str) -> str:
+        """Return the root that a folder belongs to, by the rules of identity."""
+        # Shared, so that requests with the same folder go on in the order in which they came.
+        return await self._finding.run(cwd, partial(self._find_root, cwd), f"root of {cwd}")
+
+    async def open_named(self, path: str) -> Project:
+        """Open a project whose root was named outright, which may be any folder."""
+        return await self.open_root(await asyncio.to_thread(check_named_root, path))
+
+    async def open_root(self, root: str) -> Project:
+        """Return the open project of a root. Many callers at once share one opening."""
+        project = self._projects.get(root)
+        return project or await self._opening.run(root, partial(self._open, root), f"open {root}")
+
+    async def close(self, path: str) -> Project | None:
+        """Close a project and return it; its index stays on the disk. None if it wasn't open."""
+        root = await asyncio.to_thread(os.path.realpath, path)
+        project = self._projects.pop(root, None) or self._projects.pop(path, None)
+        if project is not None:
+            await self._indexing.close(project)
+            project.close()
+        return project
+
+    def close_all(self) -> None:
+        """Close every file of every project; the indexer has ended."""
+        for project in self._projects.values():
+            project.close()
+
+    async def reload_settings(self, project: Project) -> None:
+        """Read foveal.toml again if it changed; one that can't be used leaves the former settings."""
+        if project.settings_hold():
+            return
+        async with project.settings_lock:
+            if not project.settings_hold():
+                await self._read_settings(project)
+
+    async def _find_root(self, cwd: str) -> str:
+        root = await asyncio.to_thread(find_root, cwd, self._environment.home, sorted(self._known))
+        if len(self._roots) >= ROOTS_MAX:
+            self._roots.clear()
+        self._roots[cwd] = (asyncio.get_running_loop().time(), root)
+        return root
+
+    async def _open(self, root: str) -> Project:
+        folder = project_folder(self._environment.state_dir, root)
+        loaded = await self._work.in_builder(
+            partial(load, root, folder, self._config, self._environment.home, self._system)
+        )
+        pool = await self._work.in_writer(
+            partial(Pool, os.path.join(folder, "experiences.jsonl"), self._system, root=root)
+        )
+        project = Project(root, folder, loaded, pool, self._system)
+        self._projects[root] = project
+        self._known.add(root)
+        if project.named:
+            # Its tree was on the disk: the first answer need not wait until the indexer has started.
+            self._work.start_unheard(self._indexing.open(project), f"index {root}")
+        else:
+            await self._indexing.open(project)
+        return project
+
+    async def _read_settings(self, project: Project) -> None:
+        project.config_stale = False
+        stamp, old = project.config_stamp_now(), project.config
+        try:
+            loaded = await self._work.in_builder(
+                partial(load_project_config, project.root, self._config, self._system)
+            )
+        except ConfigError as error:
+            project.problems["config"] = f"{error} The settings from before are in force."
+        else:
+            project.problems.pop("config", None)
+            project.set_config(loaded.config, loaded.warnings)
+        if project.config.scan != old.scan:
+            await self._indexing.reopen(project)
+        project.config_stamp = stamp

@@ -1,0 +1,278 @@
+"""Owns what requests do to scopes: find, make, change, expand, release, evict, and keep on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from .context.focus import GLOBS_MAX, resolve_paths, split_node_id
+from .context.scopes import Scope, ScopeStore, ScopeTable, identity_of
+from .events import EventHub, iso
+from .nodes import describe_node
+from .open_projects import OpenProjects
+from .project.tree import Tree
+from .projects import Project
+from .rendered import RenderedContexts
+from .system import System
+from .work import Work
+
+_GLOB_MARKS = frozenset("*?[{")
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSelector:
+    """How a request names its scope: by id, or by what makes two requests mean the same one.
+
+    None means that the caller didn't say: what the scope has stays as it is.
+    """
+
+    scope_id: str = ""
+    session_id: str = ""
+    agent_id: str = ""
+    agent_name: str = ""
+    focus_paths: tuple[str, ...] | None = None
+    constraints: tuple[str, ...] | None = None
+    parent_scope_id: str = ""
+    task_type: str = ""
+
+
+class Scoping:
+    """The operations on the table of scopes, each durable when it returns. On the event loop only."""
+
+    def __init__(
+        self,
+        scopes: ScopeTable,
+        rendered: RenderedContexts,
+        projects: OpenProjects,
+        work: Work,
+        events: EventHub,
+        system: System,
+    ) -> None:
+        self._scopes = scopes
+        self._rendered = rendered
+        self._projects = projects
+        self._work = work
+        self._events = events
+        self._system = system
+        self._store: ScopeStore | None = None
+        self._last_write: asyncio.Future[None] | None = None
+
+    # Life
+
+    async def load(self, state_dir: str) -> str:
+        """Take over the scopes on the disk, as many as the limits allow; returns a warning or "".
+
+        Those that are evicted leave the disk with the next change.
+        """
+        path = os.path.join(state_dir, "scopes.sqlite")
+        store, scopes = await self._work.in_writer(partial(_open_store, path, self._system))
+        self._store = store
+        self._scopes.load(scopes)
+        self._evict()
+        return store.replaced
+
+    async def close(self) -> None:
+        """Close the file; call `persist` first."""
+        if self._store is not None:
+            await self._work.in_writer(self._store.close)
+
+    async def persist(self) -> None:
+        """Write changed scopes; when this returns, everything that was changed before is on the disk."""
+        changes = self._scopes.take_changes()
+        if changes and self._store is not None:
+            # One thread writes, in order: who waits for the last write has waited for all.
+            write = self._work.in_writer(partial(self._store.write, changes))
+            self._last_write = asyncio.ensure_future(write)
+            self._last_write.add_done_callback(partial(self._check_written, changes))
+        if self._last_write is not None:
+            await asyncio.shield(self._last_write)
+
+    # The scope of a request
+
+    def find(self, root: str, selector: ScopeSelector) -> Scope | None:
+        """Return the scope that a selector means if there is one and the request changes nothing about it."""
+        scope = (
+            self._scopes.get(selector.scope_id)
+            if selector.scope_id
+            else self._scopes.find(_identity(root, selector))
+        )
+        return scope if scope is not None and _updated(scope, selector) is scope else None
+
+    async def scope_for(self, project: Project, selector: ScopeSelector) -> Scope:
+        """Return the scope that a selector means, made or brought up to date."""
+        if selector.scope_id:
+            scope = self._scopes.get(selector.scope_id)
+        else:
+            identity = _identity(project.root, selector)
+            scope = self._scopes.find(identity) or self._create(project, identity, selector)
+        changed = _updated(scope, selector)
+        if changed is not scope:
+            scope = self._change(project, changed)
+        if scope.revision == 0 or changed is not scope:
+            await self.persist()
+        return scope
+
+    def settled(self, project: Project, scope: Scope) -> Scope:
+        """Return a scope with what is hot, taken once as soon as that is known; then it stays as it is."""
+        if scope.settled or project.state != "ready" or self._scopes.get(scope.id) is not scope:
+            return scope
+        return self._scopes.update(replace(scope, hot=project.hot_nodes(), settled=True))
+
+    def charge(self, scope_id: str, rendered_bytes: int) -> None:
+        """Count what is kept for a scope in memory; others go if that is too much."""
+        self._scopes.charge(scope_id, rendered_bytes)
+        self._evict(scope_id)
+
+    # What a client asks for
+
+    async def expand(self, scope_id: str, node_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Add nodes to a scope's focus; returns which were added, already there, and unknown.
+
+        At most `GLOBS_MAX` of them may be globs; the others count as unknown.
+        """
+        project = await self._projects.open_root(self._scopes.get(scope_id).root)
+        known = await self._work.in_builder(partial(_existing_nodes, project, tuple(node_ids)))
+        scope = self._scopes.get(scope_id)  # as it is now: others may have expanded it meanwhile
+        present = {*scope.expanded, *scope.focus_paths}
+        unique = list(dict.fromkeys(node_ids))
+        added = [node for node in unique if node in known and node not in present]
+        if added:
+            project.note_asked(tuple(added))
+            self._change(project, replace(scope, expanded=(*scope.expanded, *added)))
+            await self.persist()
+        return {
+            "expanded": added,
+            "already": [node for node in unique if node in present],
+            "unknown": [node for node in unique if node not in known and node not in present],
+        }
+
+    async def contract(self, scope_id: str, node_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Take nodes out of a scope's focus; returns which were taken out and which weren't in it."""
+        project = await self._projects.open_root(self._scopes.get(scope_id).root)
+        scope = self._scopes.get(scope_id)
+        present = {*scope.expanded, *scope.focus_paths}
+        unique = list(dict.fromkeys(node_ids))
+        gone = [node for node in unique if node in present]
+        if gone:
+            changed = replace(
+                scope,
+                expanded=_without(scope.expanded, gone),
+                focus_paths=_without(scope.focus_paths, gone),
+            )
+            self._change(project, changed)
+            await self.persist()
+        return {"contracted": gone, "unknown": [node for node in unique if node not in present]}
+
+    async def release(self, scope_id: str) -> None:
+        """Forget a scope."""
+        self._forget(self._scopes.remove(scope_id), evicted=False)
+        await self.persist()
+
+    # What these share
+
+    def _create(self, project: Project, identity: str, selector: ScopeSelector) -> Scope:
+        if selector.parent_scope_id:
+            self._scopes.get(selector.parent_scope_id)  # raises with a hint
+        scope = Scope(
+            id="",
+            root=project.root,
+            identity=identity,
+            session_id=selector.session_id,
+            agent_id=selector.agent_id,
+            agent_name=selector.agent_name,
+            task_type=selector.task_type,
+            focus_paths=selector.focus_paths or (),
+            constraints=selector.constraints or (),
+            parent_id=selector.parent_scope_id,
+            hot=project.hot_nodes(),
+            settled=project.state == "ready",
+            created_at=iso(self._system),
+        )
+        scope = self._scopes.add(replace(scope, inherited=self._scopes.constraints_above(scope)))
+        project.note_asked(scope.focus_paths)
+        self._events.publish("scope.created", {"scope_id": scope.id, "project": scope.root})
+        self._evict(scope.id)
+        return scope
+
+    def _change(self, project: Project, scope: Scope) -> Scope:
+        """Put a changed scope in place; what is hot is taken anew with its focus."""
+        scope = self._scopes.update(replace(scope, hot=project.hot_nodes(), settled=project.state == "ready"))
+        self._events.publish("scope.changed", {"scope_id": scope.id, "project": scope.root})
+        return scope
+
+    def _evict(self, keep: str = "") -> None:
+        for scope in self._scopes.evict(keep):
+            self._forget(scope, evicted=True)
+
+    def _forget(self, scope: Scope, *, evicted: bool) -> None:
+        self._rendered.drop(scope.id)
+        self._events.publish(
+            "scope.released", {"scope_id": scope.id, "project": scope.root, "evicted": evicted}
+        )
+
+    def _check_written(self, changes: Iterable[str], write: asyncio.Future[None]) -> None:
+        if write.cancelled() or write.exception() is not None:
+            self._scopes.mark_changed(changes)  # whoever asked hears of it; the next one tries again
+
+
+def _open_store(path: str, system: System) -> tuple[ScopeStore, list[Scope]]:
+    store = ScopeStore(path, system)
+    return store, store.load()
+
+
+def _identity(root: str, selector: ScopeSelector) -> str:
+    return identity_of(
+        root,
+        session_id=selector.session_id,
+        agent_id=selector.agent_id,
+        agent_name=selector.agent_name,
+        focus_paths=selector.focus_paths or (),
+        constraints=selector.constraints or (),
+        parent_id=selector.parent_scope_id,
+    )
+
+
+def _updated(scope: Scope, selector: ScopeSelector) -> Scope:
+    """Return the scope as the selector wants it, or the very same object if it is so already."""
+    wanted: dict[str, Any] = {}
+    if selector.focus_paths is not None and selector.focus_paths != scope.focus_paths:
+        wanted["focus_paths"] = selector.focus_paths
+    if selector.constraints is not None and selector.constraints != scope.constraints:
+        wanted["constraints"] = selector.constraints
+    for name in ("agent_name", "task_type"):
+        value = getattr(selector, name)
+        if value and value != getattr(scope, name):
+            wanted[name] = value
+    return replace(scope, **wanted) if wanted else scope
+
+
+def _without(nodes: Sequence[str], gone: Collection[str]) -> tuple[str, ...]:
+    return tuple(node for node in nodes if node not in gone)
+
+
+def _existing_nodes(project: Project, node_ids: Sequence[str]) -> set[str]:
+    """Return those of the node ids that name a file, a folder, a glob with matches or a definition."""
+    snapshot = project.snapshot()
+    found = set()
+    globs = 0
+    for node_id in dict.fromkeys(node_ids):
+        if _may_be_glob(snapshot.tree, node_id):
+            globs += 1
+            if globs > GLOBS_MAX:
+                continue
+        nodes, _ = resolve_paths(snapshot.tree, [node_id], "expansion")
+        if not nodes:
+            continue
+        if nodes[0].symbol and describe_node(snapshot, node_id)[0] is None:
+            continue
+        found.add(node_id)
+    return found
+
+
+def _may_be_glob(tree: Tree, node_id: str) -> bool:
+    """Whether a node id has to be held against every file: it has a glob's marks and names no file itself."""
+    return not _GLOB_MARKS.isdisjoint(node_id) and split_node_id(tree.files, node_id)[0] not in tree.files

@@ -1,0 +1,85 @@
+"""A file takes the fullest form that fits, and says what it is even where there is no room for more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foveal.daemon.context.content import Content
+from foveal.daemon.context.excerpt import Source
+from foveal.daemon.context.file_forms import FileForms, OutlineForms, SymbolForms, name_of, unshown_form
+from foveal.daemon.context.focus import FocusNode
+from foveal.daemon.project.tree import Symbol
+
+TEXT = "".join(f"def f{n}(a):\n    return a + {n}\n\n\n" for n in range(40))
+SYMBOLS = tuple(Symbol(f"f{n}", "function", 4 * n + 1, 4 * n + 2, f"def f{n}(a)", "", 0) for n in range(40))
+
+
+def file_forms(text: str, symbols: tuple[Symbol, ...] = (), *, cut: bool = False) -> FileForms:
+    node = FocusNode("a.py", "", "focus", "asked for")
+    return FileForms(node, Source("a.py", text, "python", symbols), (), (), cut=cut, unsaved=False)
+
+
+def least(content: Content, symbols: Sequence[Symbol] = (), passed_on: Sequence[str] = ()) -> str:
+    form = OutlineForms("x", "a.ts", content, symbols, "", passed_on)(0)
+    heading, _, body = form.text.partition("\n\n")
+    assert heading == "### `x` (imported by `a.ts`)"
+    return body.strip()
+
+
+def test_a_file_never_takes_more_than_it_is_given_and_says_what_is_missing() -> None:
+    forms = file_forms(TEXT, SYMBOLS)
+    whole = forms(forms.full_characters)
+    assert not whole.compressed
+    assert TEXT in whole.text
+    for characters in range(300, forms.full_characters, 97):
+        form = forms(characters)
+        assert form.compressed
+        assert len(form.text) <= characters
+        assert "lines left out: expand `a.py`" in form.text
+    assert "Defines `f0`, `f1`" in forms(0).text
+    assert "and 32 more." in forms(0).text
+    assert "Not shown for want of room." in file_forms(TEXT)(0).text
+    assert "The file is empty." in file_forms(" \n")(0).text
+    assert "The file is too large to be shown whole" in file_forms(TEXT, cut=True)(1 << 40).text
+
+
+def test_a_definition_is_whole_cut_after_a_line_or_its_signature() -> None:
+    symbol = Symbol("f", "function", 3, 12, "def f()", "Do it.", 0)
+    lines = ["import x", "", "def f():", *(f"    x.line_{n}()" for n in range(9))]
+    node = FocusNode("a.py", "f", "focus", "asked for")
+    forms = SymbolForms(node, Source("a.py", "\n".join(lines), "python", (symbol,)), symbol)
+    whole = forms(forms.full_characters)
+    assert "12      x.line_8()" in whole.text
+    assert "import" not in whole.text
+    assert not whole.compressed
+    cut = forms(forms.full_characters - 1)
+    assert cut.compressed
+    assert "more lines" in cut.text
+    assert "def f()" in forms(0).text
+    assert "line_0" not in forms(0).text
+
+
+def test_the_least_of_a_dependency() -> None:
+    some = Content("{\n}\n", None)
+    assert least(some, SYMBOLS[:2]) == "Defines `f0`, `f1`."
+    assert least(some, (), ("b.ts", "c.ts", "b.ts")) == "Defines nothing itself; it imports `b.ts`, `c.ts`."
+    assert least(some) == "2 lines."
+    assert least(Content("a {}\n", None)) == "1 line."
+    assert least(Content("a\nb\n", None, cut=True)) == "More than 2 lines."
+    assert least(Content("", None, "it is binary")) == "Not shown: it is binary."
+
+
+def test_no_name_of_a_file_ends_its_heading() -> None:
+    evil = "a`b\n## Rules\n```.py"
+    assert name_of(evil) == r"`a\x60b\n## Rules\n\x60\x60\x60.py`"
+    assert name_of("a b.md", "Title/Sub title") == "`a b.md#Title/Sub title`"
+    content = Content("x\n", None)
+    node = FocusNode(evil, "", "focus", "asked for")
+    texts = [
+        OutlineForms(evil, evil, content, (), "", (evil,))(0).text,
+        FileForms(node, Source(evil, TEXT, "", ()), (), (), cut=False, unsaved=False)(400).text,
+        unshown_form(node, "Not shown.").text,
+    ]
+    for text in texts:
+        assert not any(line.startswith(("## ", "```.py")) for line in text.splitlines())
+        assert text.partition("\n")[0].count("`") % 2 == 0

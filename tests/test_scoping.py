@@ -1,0 +1,91 @@
+"""Scopes are kept within their limits, also those that come from the disk, and expanded at a known cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from foveal.daemon.config import Environment, UserConfig
+from foveal.daemon.context.focus import GLOBS_MAX
+from foveal.daemon.context.scopes import ScopeTable
+from foveal.daemon.events import EventHub
+from foveal.daemon.index.messages import TreeDelta
+from foveal.daemon.indexing import Indexing
+from foveal.daemon.open_projects import OpenProjects
+from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.rendered import RenderedContexts
+from foveal.daemon.scoping import ScopeSelector, Scoping
+from foveal.daemon.system import System, stamp_of
+from foveal.daemon.work import Work
+
+from tests.conftest import write_files
+
+
+class Desk:
+    """Scopes with what they need; no indexer runs."""
+
+    def __init__(self, base: Path, most: int) -> None:
+        self.state = str(base / "state")
+        environment = Environment(str(base), self.state, str(base), 0)
+        system = System()
+        self.work = Work()
+        self.events = EventHub(system)
+        self.scopes = ScopeTable(1 << 20, most)
+        indexing = Indexing(self.work, self.events)
+        self.projects = OpenProjects(environment, UserConfig(), system, self.work, indexing)
+        self.scoping = Scoping(self.scopes, RenderedContexts(), self.projects, self.work, self.events, system)
+
+
+@asynccontextmanager
+async def desk(base: Path, most: int = 100) -> AsyncIterator[Desk]:
+    made = Desk(base, most)
+    async with asyncio.TaskGroup() as tasks:
+        made.work.begin(tasks)
+        assert await made.scoping.load(made.state) == ""
+        yield made
+        await made.scoping.persist()
+        await made.scoping.close()
+    made.projects.close_all()
+    made.work.close()
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    (tmp_path / "state").mkdir()
+    write_files(tmp_path / "p", {"a.py": "x = 1\n", "b.py": "", "[id].py": ""})
+    return tmp_path.resolve()
+
+
+async def make(desk: Desk, base: Path, *agents: str) -> list[str]:
+    project = await desk.projects.open_root(str(base / "p"))
+    selectors = [ScopeSelector(session_id="s", agent_id=agent) for agent in agents]
+    return [(await desk.scoping.scope_for(project, selector)).id for selector in selectors]
+
+
+async def test_loading_keeps_the_latest_scopes_within_the_limits(base: Path) -> None:
+    async with desk(base) as first:
+        ids = await make(first, base, "a", "b", "c")
+    async with desk(base, most=2) as second:
+        assert [scope.id for scope in second.scopes.of_project(None)] == ids[:0:-1]
+    async with desk(base) as third:
+        assert len(third.scopes) == 2, "those that went are gone from the disk too"
+
+
+async def test_so_many_globs_are_matched_and_the_others_are_unknown(base: Path) -> None:
+    async with desk(base) as made:
+        (scope,) = await make(made, base, "a")
+        project = await made.projects.open_root(str(base / "p"))
+        stamp = stamp_of((base / "p" / "a.py").stat())
+        known = tuple(FileRecord(path, stamp) for path in ("[id].py", "a.py"))
+        project.apply(TreeDelta(project.root, 1, upserted=known))
+        globs = [f"**/{'?' * n}*.py" for n in range(2)] + [f"{'*' * n}.py" for n in range(3, GLOBS_MAX + 11)]
+        paths = ["[id].py", "a.py"]
+        reply = await made.scoping.expand(scope, [*globs, *globs, *paths])
+        assert reply == {
+            "expanded": [*globs[:GLOBS_MAX], *paths],
+            "already": [],
+            "unknown": globs[GLOBS_MAX:],
+        }
