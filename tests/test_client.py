@@ -348,7 +348,7 @@ def test_a_killed_daemon_is_replaced_with_its_stale_socket(environ: dict[str, st
 def test_a_daemon_that_fails_shows_the_end_of_its_log(environ: dict[str, str], folder: str) -> None:
     private_folder(f"{folder}/state")
     Path(log_file(f"{folder}/state")).write_text("yesterday's lines\n")
-    code = "import sys; print('x' * 5000); sys.exit('config.toml: [index] must be a table')"
+    code = "import sys; print('x' * 5000, flush=True); sys.exit('config.toml: [index] must be a table')"
     with pytest.raises(DaemonUnavailable, match=r"status 1.*foveal doctor") as caught:
         start(environ, code)
     message = str(caught.value)
