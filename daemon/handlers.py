@@ -53,6 +53,9 @@ EVENTS_OF_FILES = ("opened", "focused", "changed", "closed")
 OUTCOMES = ("success", "failure", "reverted")
 LIST_LIMIT = 1_000
 
+NODES_MAX = 1_000
+"""Nodes that one call expands or contracts; each may have to be looked for on the disk."""
+
 CLEANED_MAX = 1_024
 CLEANED_PATHS_MAX = 200
 """So many lists of focus paths are remembered in their clean form, each of so many paths at most."""
@@ -387,6 +390,8 @@ class Handlers:
         ]
         if not nodes:
             raise InvalidRequest("node_ids or paths must name at least one node", "node_ids")
+        if len(nodes) > NODES_MAX:
+            raise TooLarge(f"{len(nodes):,} nodes were named; at most {NODES_MAX:,} are taken in one call")
         return scope.id, nodes
 
     def _scope_map(self, scope: Scope) -> dict[str, Any]:

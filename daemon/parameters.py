@@ -10,7 +10,7 @@ from .errors import InvalidRequest, TooLarge
 MISSING: Any = object()
 """The default of a field that must be given."""
 
-LIST_MAX = 100_000
+LIST_MAX = 20_000
 """Entries of a list that are looked at; a frame has room for some millions."""
 
 

@@ -264,6 +264,11 @@ class Project:
         if self._held is not None:
             self._held.append(delta)
             return
+        for record in delta.upserted:
+            former = self.tree.files.get(record.path)
+            if record.path in self.overlays and former is not None and former.stamp != record.stamp:
+                # The file was written: by the editor, which saved, or by others since it is gone.
+                self.set_overlay(record.path, None)
         if delta.generation > self.tree.generation:
             if delta.upserted or delta.removed:
                 self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -110,6 +110,9 @@ class Scoping:
             identity = _identity(project.root, selector)
             scope = self._scopes.find(identity) or self._create(project, identity, selector)
         changed = _updated(scope, selector)
+        if changed.parent_id != scope.parent_id:
+            self._scopes.get(changed.parent_id)  # raises with a hint
+            changed = replace(changed, inherited=self._scopes.constraints_above(changed))
         if changed is not scope:
             scope = self._change(project, changed)
         if scope.revision == 0 or changed is not scope:
@@ -158,10 +161,11 @@ class Scoping:
         unique = list(dict.fromkeys(node_ids))
         gone = [node for node in unique if node in present]
         if gone:
+            left_out = frozenset(gone)
             changed = replace(
                 scope,
-                expanded=_without(scope.expanded, gone),
-                focus_paths=_without(scope.focus_paths, gone),
+                expanded=_without(scope.expanded, left_out),
+                focus_paths=_without(scope.focus_paths, left_out),
             )
             self._change(project, changed)
             await self.persist()
@@ -237,10 +241,20 @@ def _identity(root: str, selector: ScopeSelector) -> str:
 
 
 def _updated(scope: Scope, selector: ScopeSelector) -> Scope:
-    """Return the scope as the selector wants it, or the very same object if it is so already."""
+    """Return the scope as the selector wants it, or the very same object if it is so already.
+
+    The order of focus paths is no part of a scope's identity, so another order is no change.
+    """
     wanted: dict[str, Any] = {}
-    if selector.focus_paths is not None and selector.focus_paths != scope.focus_paths:
-        wanted["focus_paths"] = selector.focus_paths
+    focus_paths = selector.focus_paths
+    if (
+        focus_paths is not None
+        and focus_paths != scope.focus_paths
+        and set(focus_paths) != set(scope.focus_paths)
+    ):
+        wanted["focus_paths"] = focus_paths
+    if selector.parent_scope_id and selector.parent_scope_id != scope.parent_id:
+        wanted["parent_id"] = selector.parent_scope_id
     if selector.constraints is not None and selector.constraints != scope.constraints:
         wanted["constraints"] = selector.constraints
     for name in ("agent_name", "task_type"):
@@ -250,7 +264,7 @@ def _updated(scope: Scope, selector: ScopeSelector) -> Scope:
     return replace(scope, **wanted) if wanted else scope
 
 
-def _without(nodes: Sequence[str], gone: Collection[str]) -> tuple[str, ...]:
+def _without(nodes: Sequence[str], gone: frozenset[str]) -> tuple[str, ...]:
     return tuple(node for node in nodes if node not in gone)
 
 

@@ -326,6 +326,8 @@ def _params(arguments: list[Any]) -> dict[str, Any] | str:
     if not arguments:
         return {}
     params = arguments[0]
+    if arguments == [[]]:
+        return {}  # Lua has one empty table, and Neovim packs it as a list
     if len(arguments) > 1 or type(params) is not dict:
         return "the argument list must be empty or hold one map of parameters"
     for key in params:

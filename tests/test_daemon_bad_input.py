@@ -326,10 +326,10 @@ def test_ten_thousand_focus_paths_that_exist(shared_daemon: DaemonProcess, root:
 
 
 def test_too_many_of_anything_is_too_large(shared_daemon: DaemonProcess, root: str) -> None:
-    error = shared_daemon.error("GetContext", cwd=root, focus_paths=["a"] * 100_001)
+    error = shared_daemon.error("GetContext", cwd=root, focus_paths=["a"] * 20_001)
     assert error.code == "too_large"
     assert "focus_paths" in error.message
-    assert "100,000" in error.message
+    assert "20,000" in error.message
     text = "x" * (2 * 1024 * 1024 + 1)
     error = shared_daemon.error("NotifyFile", cwd=root, path="README.md", event="changed", text=text)
     assert error.code == "too_large"

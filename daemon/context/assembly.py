@@ -178,6 +178,8 @@ class _Assembly:
         primary, gaps = resolve_paths(tree, self._scope.focus_paths, "focus")
         expanded, more_gaps = resolve_paths(tree, self._scope.expanded, "expansion")
         self._gaps.extend([*gaps, *more_gaps])
+        if gaps or more_gaps:
+            self._files.lasting = False  # nothing would tell that what is missing has come
         nodes = {node.node_id: node for node in primary}
         for node in (*expanded, *self._named_nodes()):
             if node.path not in nodes:

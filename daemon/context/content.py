@@ -65,6 +65,8 @@ class ContentReader:
         return path in self._overlays
 
     def _load(self, path: str) -> Content:
+        if path == ".git" or path.startswith(".git/"):
+            return Content("", None, "it belongs to git, whose settings may hold passwords")
         full = os.path.join(self._root, path)
         # A checkout may have put a symlink out of the project in the place of a file that was scanned.
         try:

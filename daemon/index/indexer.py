@@ -195,6 +195,8 @@ class ProjectIndexer:
             yield from self._open()
             return
         self._sweep()
+        if self._pending:
+            self._set_state("indexing")
         yield
         yield from self._read_pending()
 
@@ -260,6 +262,9 @@ class ProjectIndexer:
         if self._pending and self._bulk is None:
             self._state = "indexing"
             self._bulk = self._read_pending()
+        polled = self._system.monotonic() + self._command.poll_interval_ms / 1000
+        if self._watcher is not None and self._watcher.mode != "native":
+            self._next_sweep = min(self._next_sweep, polled)  # events have just ended
         self._report()
 
     # Changes
