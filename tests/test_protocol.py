@@ -339,3 +339,9 @@ def test_an_error_always_arrives() -> None:
     assert isinstance(huge, Response)
     assert huge.error is not None
     assert len(huge.error["message"]) == 10_000
+
+
+def test_an_empty_list_in_the_place_of_the_map_is_an_empty_map() -> None:
+    decoder = Decoder()
+    decoder.feed(msgpack.packb([0, 1, "Ping", [[]]]))
+    assert decoder.next_message() == Request(1, "Ping", {})
