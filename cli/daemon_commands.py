@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from .check import Check
 
 
+_timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=STOP_TIMEOUT_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="When a daemon that was asked to stop gets SIGTERM.",
+)
+
+
 @click.command("up", cls=Command, short_help="Start the daemon, and index a project.")
 @click.option("--foreground", is_flag=True, help="Run the daemon in this process until Ctrl-C or SIGTERM.")
 @click.argument("project", required=False)
@@ -53,14 +63,7 @@ def up_command(context: click.Context, foreground: bool, project: str | None) ->
 
 
 @click.command("down", cls=Command, short_help="Stop the daemon.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0),
-    default=STOP_TIMEOUT_S,
-    show_default=True,
-    metavar="SECONDS",
-    help="When a daemon that was asked to stop gets SIGTERM.",
-)
+@_timeout_option
 @click.pass_context
 def down_command(context: click.Context, timeout: float) -> None:
     """Stop the daemon and wait for its end."""
@@ -69,14 +72,7 @@ def down_command(context: click.Context, timeout: float) -> None:
 
 
 @click.command("restart", cls=Command, short_help="Stop the daemon and start it again.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0),
-    default=STOP_TIMEOUT_S,
-    show_default=True,
-    metavar="SECONDS",
-    help="When a daemon that was asked to stop gets SIGTERM.",
-)
+@_timeout_option
 @click.pass_context
 def restart_command(context: click.Context, timeout: float) -> None:
     """Stop the daemon if it runs, and start it on the same socket."""

@@ -273,7 +273,7 @@ class Handlers:
         fresh = _freshness(parameters)
         deadline_ms = parameters.integer("deadline_ms", None, 0, DEADLINE_MAX_MS)
         project = await self._engine.projects.at(parameters.text("cwd"))
-        node_id = _clean_node(project, parameters.text("node_id", empty=False), "node_id")
+        node_id = _clean(project.root, parameters.text("node_id", empty=False), "node_id")
         return _timed(await self._engine.node(project, node_id, fresh, deadline_ms), started)
 
     def _notify_file(self, connection: Connection, parameters: Parameters) -> Handled:
@@ -453,10 +453,6 @@ def _clean(root: str, given: str, field: str) -> str:
     if path in {"", ".", "./"} and not mark:
         return "."
     return (relative_path(root, path, field) or ("" if mark else ".")) + mark + symbol
-
-
-def _clean_node(project: Project, given: str, field: str) -> str:
-    return _clean(project.root, given, field)
 
 
 def _timed(reply: dict[str, Any], started: float) -> dict[str, Any]:

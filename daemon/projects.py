@@ -270,10 +270,7 @@ class Project:
                 # The file was written: by the editor, which saved, or by others since it is gone.
                 self.set_overlay(record.path, None)
         if delta.generation > self.tree.generation:
-            if delta.upserted or delta.removed:
-                self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)
-            else:
-                self.tree = self.tree.with_changes(delta.generation, (), ())
+            self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)
         if delta.links_changed:
             self._bump("links")
         named = (*delta.removed, *delta.touched, *(record.path for record in delta.upserted))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
 import pytest
-import uvloop
 from foveal.ipc.aclient import AsyncClient
 from foveal.ipc.connection import TURN_MESSAGES, Connection, Limits, encode_event
 from foveal.ipc.errors import RpcError
@@ -21,22 +19,7 @@ from foveal.ipc.listener import bind
 from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode_notification, encode_request
 from foveal.ipc.server import Server
 
-LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
-
-
-def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run an async test once on each loop."""
-
-    def run(loop: str, **fixtures: Any) -> None:
-        with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
-            runner.run(test(**fixtures))
-
-    signature = inspect.signature(test)
-    parameter = inspect.Parameter("loop", inspect.Parameter.KEYWORD_ONLY)
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined] # pytest reads it
-    parametrized: Callable[..., None] = pytest.mark.parametrize("loop", LOOPS)(run)
-    return parametrized
+from tests.both_loops import on_both_loops
 
 
 @pytest.fixture

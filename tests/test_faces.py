@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import logging
 import os
@@ -11,13 +10,12 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import psutil
 import pytest
-import uvloop
 from aiohttp import ClientSession, UnixConnector
 from foveal.daemon.faces import FacesStarter
 from foveal.ipc.connection import Connection
@@ -26,24 +24,9 @@ from foveal.ipc.listener import bind
 from foveal.ipc.paths import http_socket
 from foveal.ipc.server import Server
 
-LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+from tests.both_loops import on_both_loops
 
 FACES = (sys.executable, "-m", "foveal.dashboard.app")
-
-
-def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run an async test once on each loop."""
-
-    def run(loop: str, **fixtures: Any) -> None:
-        with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
-            runner.run(test(**fixtures))
-
-    signature = inspect.signature(test)
-    parameter = inspect.Parameter("loop", inspect.Parameter.KEYWORD_ONLY)
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined] # pytest reads it
-    marked: Callable[..., None] = pytest.mark.parametrize("loop", LOOPS)(run)
-    return marked
 
 
 class Log(logging.Handler):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import os
 import shutil
 import socket
@@ -12,12 +11,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import uvloop
 from foveal.ipc.aclient import AsyncClient
 from foveal.ipc.client import Client
 from foveal.ipc.connection import Connection, Limits
@@ -26,23 +24,7 @@ from foveal.ipc.listener import bind, raise_file_limit, remove_socket
 from foveal.ipc.protocol import Decoder, Message, Response, encode_notification, encode_request
 from foveal.ipc.server import Server
 
-LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
-
-
-def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run an async test once on each loop."""
-
-    def run(loop: str, **fixtures: Any) -> None:
-        with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
-            runner.run(test(**fixtures))
-
-    signature = inspect.signature(test)
-    parameter = inspect.Parameter("loop", inspect.Parameter.KEYWORD_ONLY)
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    run.__dict__.update(test.__dict__)  # the marks
-    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined] # pytest reads it
-    parametrized: Callable[..., None] = pytest.mark.parametrize("loop", LOOPS)(run)
-    return parametrized
+from tests.both_loops import on_both_loops
 
 
 @pytest.fixture
