@@ -54,5 +54,5 @@ class StateError(FovealError):
     """The state folder can't be used: unsafe owner or mode, a newer version, or another daemon's."""
 
 
-class IndexerDied(FovealError):
-    """The indexer process ended while a request was waiting for it."""
+class ChildDied(FovealError):
+    """A child process ended while a request was waiting for it."""

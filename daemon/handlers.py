@@ -19,10 +19,10 @@ from .context.scopes import Scope
 from .engine import Engine
 from .errors import (
     Busy,
+    ChildDied,
     ConfigError,
     DeadlineExceeded,
     FovealError,
-    IndexerDied,
     InvalidRequest,
     NotFound,
     PermissionDenied,
@@ -71,7 +71,7 @@ _CODES: tuple[tuple[type[FovealError], str], ...] = (
     (TooLarge, codes.TOO_LARGE),
     (DeadlineExceeded, codes.TIMEOUT),
     (Busy, codes.BUSY),
-    (IndexerDied, codes.BUSY),
+    (ChildDied, codes.BUSY),
     (Unsupported, codes.UNSUPPORTED),
     (StateError, codes.INTERNAL),
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from .errors import FovealError, IndexerDied
+from .child import ChildProcess
+from .errors import ChildDied, FovealError
 from .events import EventHub
-from .index.link import IndexerLink
 from .index.messages import (
     CloseProject,
     Command,
@@ -25,6 +26,8 @@ from .project.tree import Tree
 from .projects import Project, read_tree
 from .work import Work
 
+ARGV = (sys.executable, "-m", "foveal.daemon.index.worker")
+
 PATHS_MAX = 100
 """An event names so many changed paths; `count` says how many there are."""
 
@@ -36,14 +39,15 @@ class Indexing:
     """
 
     def __init__(self, work: Work, events: EventHub) -> None:
-        self.link = IndexerLink(self._on_event, self._on_started, self._on_died)
+        self.link = ChildProcess[Event]("indexer", ARGV, self._on_event, self._on_started, self._on_died)
         self._work = work
         self._events = events
         self._projects: dict[str, Project] = {}
 
     async def ask(self, command: Command) -> Refreshed | None:
-        """Have the indexer do something. Raises `IndexerDied`, or `FovealError` with its message."""
-        return await self.link.request(command)
+        """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""
+        reply: Refreshed | None = await self.link.request(command)
+        return reply
 
     async def open(self, project: Project) -> None:
         """Have a project indexed. One that can't be is served without, and says so."""
@@ -53,7 +57,7 @@ class Indexing:
     async def close(self, project: Project) -> None:
         """Have a project indexed no more."""
         self._projects.pop(project.root, None)
-        with contextlib.suppress(IndexerDied):  # the next one isn't told of the project
+        with contextlib.suppress(ChildDied):  # the next one isn't told of the project
             await self.ask(CloseProject(project.root))
 
     async def reopen(self, project: Project) -> None:

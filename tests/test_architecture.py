@@ -29,7 +29,7 @@ OWNERS = {
 
 INSIDE_DAEMON = {
     "project": {"project", "errors", "system"},
-    "index": {"project", "index", "errors", "system", "storage"},
+    "index": {"project", "index", "errors", "system", "storage", "pipe"},
     "context": {
         "project", "index", "context", "errors", "system", "storage",
         "snapshot", "experience",  # the frozen view that it builds from, and the records in it

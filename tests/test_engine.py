@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 from foveal.daemon import contexts, open_projects
+from foveal.daemon.child import ChildProcess
 from foveal.daemon.config import Environment, ScopesConfig, UserConfig
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.engine import Engine
 from foveal.daemon.errors import Busy, NotFound, ProjectUnavailable
-from foveal.daemon.index.link import IndexerLink
-from foveal.daemon.index.messages import Refreshed, SyncTree
+from foveal.daemon.index.messages import SyncTree
 from foveal.daemon.projects import Project, load
 from foveal.daemon.scoping import ScopeSelector
 from foveal.daemon.system import System
@@ -49,7 +49,7 @@ async def running(
             linked.set()
             await link._on_started()
 
-        engine.indexing.link = IndexerLink(link._on_event, on_started, link._on_died, argv)
+        engine.indexing.link = ChildProcess("indexer", argv, link._on_event, on_started, link._on_died)
     async with asyncio.timeout(GENEROUS_S):
         task = asyncio.create_task(engine.run(started))
         await started.wait()
@@ -165,7 +165,7 @@ async def test_comparisons_of_the_tree_are_shared_but_never_with_a_later_request
         real, rounds = engine.indexing.link.request, 0
         begun = asyncio.Event()
 
-        async def request(command: Any) -> Refreshed | None:
+        async def request(command: Any) -> Any:
             nonlocal rounds
             if isinstance(command, SyncTree):
                 rounds += 1
@@ -285,7 +285,7 @@ async def begin_to_open(engine: Engine, root: str) -> asyncio.Task[Project]:
     """Begin to open a project whose indexer doesn't answer, up to where that is waited for."""
     real, asked = engine.indexing.link.request, asyncio.Event()
 
-    async def request(command: Any) -> Refreshed | None:
+    async def request(command: Any) -> Any:
         asked.set()
         return await real(command)
 

@@ -18,22 +18,20 @@ import psutil
 import pytest
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index.messages import (
-    LENGTH,
     CloseProject,
     Command,
-    Envelope,
     Event,
     OpenProject,
     ProjectProgress,
+    Refreshed,
     RefreshFiles,
     Reindex,
-    Reply,
-    Stop,
     SyncTree,
     TreeDelta,
 )
 from foveal.daemon.index.store import FILE_NAME
 from foveal.daemon.index.worker import Worker, WorkQueue
+from foveal.daemon.pipe import LENGTH, Envelope, Reply, Stop
 from foveal.daemon.system import System
 
 from tests.conftest import write_files
@@ -193,8 +191,8 @@ def test_opening_twice_and_closing(running: Running, tmp_path: Path) -> None:
     first = running.answer(command).value
     running.wait(lambda message: is_state(message, command.root, "ready"))
     second = running.answer(command).value
-    assert first is not None
-    assert second is not None
+    assert isinstance(first, Refreshed)
+    assert isinstance(second, Refreshed)
     assert second.generation > first.generation
     running.wait(lambda message: is_state(message, command.root, "ready"))
     assert not running.answer(CloseProject(command.root)).error

@@ -1,20 +1,14 @@
-"""Owns what crosses between the daemon and the indexer process: commands down, events and replies up.
-
-They are pickled: both ends are this program, in one version, started by the same user.
-"""
+"""Owns what crosses between the daemon and the indexer process: commands down, events and replies up."""
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 
+from ..pipe import Stop
 from ..project.tree import FileRecord, ProjectState, WatchMode
 
 EDITS_MAX = 50
 """A batch of more paths is a checkout or a build, not somebody's editing."""
-
-LENGTH = struct.Struct("<Q")
-"""Each message on the pipe is its length in bytes, then its pickle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +55,6 @@ class Reindex:
 
     root: str
     full: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Close all projects and end the process; replied just before."""
 
 
 Command = OpenProject | CloseProject | RefreshFiles | SyncTree | Reindex | Stop
@@ -118,20 +107,3 @@ class ActivityTaken:
 
 
 Event = TreeDelta | ProjectProgress | ActivityTaken
-
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """A command with the number under which its reply is awaited."""
-
-    number: int
-    command: Command
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The answer to the command of that number: a value, or the message of the error it ended with."""
-
-    number: int
-    value: Refreshed | None
-    error: str = ""

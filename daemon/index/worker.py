@@ -7,37 +7,26 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import logging
 import os
-import pickle
-import signal
-import socket
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from io import BufferedReader
 
 from ..errors import FovealError
+from ..pipe import ChildPipe, Envelope, Reply, Stop
 from ..storage import DatabaseError
 from ..system import System
 from .indexer import ProjectIndexer
 from .messages import (
-    LENGTH,
     CloseProject,
-    Command,
-    Envelope,
     Event,
     OpenProject,
     Refreshed,
     RefreshFiles,
     Reindex,
-    Reply,
-    Stop,
     SyncTree,
 )
-
-log = logging.getLogger(__name__)
 
 NICE = 5
 """Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
@@ -108,7 +97,7 @@ class Worker:
         else:
             self._send(Reply(envelope.number, value))
 
-    def _execute(self, command: Command) -> Refreshed | None:
+    def _execute(self, command: object) -> Refreshed | None:
         match command:
             case OpenProject():
                 return self._open(command)
@@ -147,52 +136,15 @@ class Worker:
 
 def main() -> None:
     """Serve on the socket whose descriptor is the one argument."""
-    # Ctrl-C on a terminal reaches the whole process group; the daemon decides when this process ends.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         os.nice(NICE)
-    pipe = socket.socket(fileno=int(sys.argv[1]))
-    sending = threading.Lock()
-
-    def send(message: Reply | Event) -> None:
-        data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-        with sending:
-            pipe.sendall(LENGTH.pack(len(data)) + data)
-
-    queue = WorkQueue()
-    worker = Worker(System(), queue, send)
-    threading.Thread(target=_receive, args=(pipe, worker.submit), name="commands", daemon=True).start()
+    pipe = ChildPipe(int(sys.argv[1]))
+    worker = Worker(System(), WorkQueue(), pipe.send)
+    pipe.listen(worker.submit)
     gc.freeze()  # modules and tables are never garbage: collections of parse results stay short
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         worker.run()
-    with contextlib.suppress(OSError):
-        pipe.shutdown(socket.SHUT_RDWR)
     pipe.close()
-
-
-def _receive(pipe: socket.socket, submit: Callable[[Envelope], None]) -> None:
-    """Read commands until the daemon is gone, then end the process at once.
-
-    SQLite's log makes that safe at any point, and nothing else here is worth finishing for nobody.
-    """
-    try:
-        with contextlib.suppress(OSError), pipe.makefile("rb") as stream:
-            while (data := _read_message(stream)) is not None:
-                submit(pickle.loads(data))  # noqa: S301 - from our own parent
-    except Exception:
-        log.exception("a command can't be understood: has foveal been updated while its daemon runs?")
-        os._exit(1)  # the daemon starts another one, and until then answers without
-    os._exit(0)
-
-
-def _read_message(stream: BufferedReader) -> bytes | None:
-    """Return the next message, None at the end; a daemon that is killed may leave a part of one."""
-    header = stream.read(LENGTH.size)
-    if len(header) < LENGTH.size:
-        return None
-    (length,) = LENGTH.unpack(header)
-    data = stream.read(length)
-    return data if len(data) == length else None
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The daemon's end of the indexer: real processes that answer, die, hang, and never outlive their daemon."""
+"""The daemon's end of a child process: real processes that answer, die, hang, never outlive it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from foveal.daemon.errors import FovealError, IndexerDied
-from foveal.daemon.index import link as linking
-from foveal.daemon.index.link import IndexerLink
+from foveal.daemon import child as linking
+from foveal.daemon.child import ChildProcess
+from foveal.daemon.errors import ChildDied, FovealError
 from foveal.daemon.index.messages import (
     CloseProject,
     Event,
@@ -25,6 +25,7 @@ from foveal.daemon.index.messages import (
     SyncTree,
     TreeDelta,
 )
+from foveal.daemon.indexing import ARGV
 
 from tests.conftest import start_python, write_files
 
@@ -34,12 +35,12 @@ GENEROUS_S = 60.0
 class Linked:
     """A link with what it called: `started` and `died` hold one entry for each call not yet waited for."""
 
-    def __init__(self, **options: tuple[str, ...]) -> None:
+    def __init__(self, argv: tuple[str, ...] = ARGV) -> None:
         self.events: asyncio.Queue[Event] = asyncio.Queue()
         self.started: asyncio.Queue[None] = asyncio.Queue()
         self.died: asyncio.Queue[None] = asyncio.Queue()
-        self.link = IndexerLink(
-            self.events.put_nowait, self._on_started, lambda: self.died.put_nowait(None), **options
+        self.link = ChildProcess[Event](
+            "indexer", argv, self.events.put_nowait, self._on_started, lambda: self.died.put_nowait(None)
         )
 
     @property
@@ -61,13 +62,13 @@ class Linked:
 
 
 @asynccontextmanager
-async def linked(**options: tuple[str, ...]) -> AsyncIterator[Linked]:
+async def linked(argv: tuple[str, ...] = ARGV) -> AsyncIterator[Linked]:
     """Run a link whose process has started; in the end it is stopped, and its process must be gone."""
-    one = Linked(**options)
+    one = Linked(argv)
     async with asyncio.timeout(GENEROUS_S):
         task = asyncio.create_task(one.link.run())
         try:
-            if not options:
+            if argv == ARGV:
                 await one.started.get()
             yield one
         finally:
@@ -122,11 +123,11 @@ async def test_the_process_has_no_terminal_and_no_folder_of_its_clients() -> Non
 
 
 async def test_before_it_runs_and_after_it_ended_requests_fail_at_once() -> None:
-    with pytest.raises(IndexerDied, match="isn't running"):
+    with pytest.raises(ChildDied, match="isn't running"):
         await Linked().link.request(SyncTree("/"))
     async with linked() as one:
         pass
-    with pytest.raises(IndexerDied):
+    with pytest.raises(ChildDied):
         await one.link.request(SyncTree("/"))
 
 
@@ -140,7 +141,7 @@ async def test_a_killed_process_fails_its_requests_and_is_started_again(command:
         waiting = asyncio.create_task(one.link.request(SyncTree(command.root)))
         await asyncio.sleep(0)
         former.kill()
-        with pytest.raises(IndexerDied, match="ended before it answered"):
+        with pytest.raises(ChildDied, match="ended before it answered"):
             await waiting
         await one.died.get()
         await one.started.get()
@@ -198,7 +199,7 @@ async def test_a_process_that_cant_be_started_is_tried_again(
     async with linked(argv=("/nowhere/python",)) as one:
         for _ in range(3):
             await one.died.get()
-        with pytest.raises(IndexerDied):
+        with pytest.raises(ChildDied):
             await one.link.request(SyncTree("/"))
     assert "could not be started" in caplog.text
 
@@ -252,12 +253,13 @@ def pauses_of(caplog: pytest.LogCaptureFixture) -> list[object]:
 
 PARENT = """
 import asyncio, sys
-from foveal.daemon.index.link import IndexerLink
+from foveal.daemon.child import ChildProcess
+from foveal.daemon.indexing import ARGV
 
 async def main():
     async def started():
         print(link.pid, flush=True)
-    link = IndexerLink(lambda event: None, started, lambda: None)
+    link = ChildProcess("indexer", ARGV, lambda event: None, started, lambda: None)
     await link.run()
 
 asyncio.run(main())
@@ -273,3 +275,30 @@ def test_the_process_is_gone_when_its_daemon_is_killed() -> None:
         parent.send_signal(signal.SIGKILL)
         _, alive = psutil.wait_procs([child], timeout=GENEROUS_S)
     assert not alive
+
+
+async def test_a_lazy_process_starts_with_the_first_request_and_rests_until_the_next() -> None:
+    starts: list[int | None] = []
+
+    async def started() -> None:
+        starts.append(child.pid)
+
+    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda: None, lazy=True)
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(child.run())
+        await asyncio.sleep(0)
+        assert child.pid is None
+        assert await child.request(CloseProject("/")) is None
+        first = child.pid
+        assert first is not None
+        # A request that comes while it is being ended is answered by the next one.
+        resting = asyncio.create_task(child.rest(GENEROUS_S))
+        await asyncio.sleep(0)
+        assert await child.request(CloseProject("/")) is None
+        await resting
+        assert child.pid not in {None, first}
+        await child.stop(GENEROUS_S)
+        await task
+        with pytest.raises(ChildDied):
+            await child.request(CloseProject("/"))
+    assert len(starts) == 2

@@ -1,6 +1,6 @@
-"""Owns the daemon's end of the indexer process: it starts it, talks to it, and starts it again.
+"""Owns the daemon's end of a child process: it starts it, talks to it, and starts it again.
 
-The only place that knows that the indexer is another process.
+The only place that knows that the indexer and the embedder are other processes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import logging
 import os
 import pickle
 import socket
-import sys
 from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
 
-from ..errors import FovealError, IndexerDied
-from .messages import LENGTH, Command, Envelope, Event, Refreshed, Reply, Stop
+from .errors import ChildDied, FovealError
+from .pipe import LENGTH, Envelope, Reply, Stop, encode
 
 log = logging.getLogger(__name__)
 
@@ -29,29 +29,43 @@ SETTLED_S = 60.0
 StartedCallback = Callable[[], Awaitable[None]]
 
 
-class IndexerLink:
-    """A connection to the indexer process. Used from the event loop only.
+E = TypeVar("E")
 
-    `on_event` is called for each event in order; `on_started` after each start (the first included), to
-    open the projects again; `on_died` when the process ended without being asked to.
+
+class ChildProcess(Generic[E]):
+    """A connection to a child process that runs a module of ours. Used from the event loop only.
+
+    `name` is what messages call it. `on_event` is called for each event in order; `on_started` after each
+    start (the first included), to tell the process what it serves; `on_died` when it ended without being
+    asked to. A `lazy` one starts with the first request, and may be put to `rest` until the next.
     """
 
     def __init__(
         self,
-        on_event: Callable[[Event], None],
+        name: str,
+        argv: tuple[str, ...],
+        on_event: Callable[[E], None],
         on_started: StartedCallback,
         on_died: Callable[[], None],
-        argv: tuple[str, ...] = (sys.executable, "-m", "foveal.daemon.index.worker"),
+        *,
+        lazy: bool = False,
     ) -> None:
+        self._name = name
+        self._argv = argv
         self._on_event = on_event
         self._on_started = on_started
         self._on_died = on_died
-        self._argv = argv
+        self._lazy = lazy
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[Refreshed | None]] = {}
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._connected = asyncio.Event()
+        self._resting = False
+        if not lazy:
+            self._wanted.set()
 
     @property
     def pid(self) -> int | None:
@@ -59,9 +73,9 @@ class IndexerLink:
         return None if self._process is None else self._process.pid
 
     async def run(self) -> None:
-        """Keep an indexer running until `stop`, or until the task is cancelled (then it is killed)."""
+        """Keep the process running until `stop`, or until the task is cancelled (then it is killed)."""
         failures = 0
-        while not self._stopping.is_set():
+        while await self._is_wanted():
             started = asyncio.get_running_loop().time()
             reason = "ended by itself"
             try:
@@ -72,42 +86,70 @@ class IndexerLink:
                 self._fail_waiting()
             if self._stopping.is_set():
                 return
+            if self._resting:
+                self._resting = False
+                continue
             self._on_died()
             if asyncio.get_running_loop().time() - started > SETTLED_S:
                 failures = 0
             pause = BACKOFF_S[min(failures, len(BACKOFF_S) - 1)]
             failures += 1
-            log.error("the indexer process %s; it is started again in %.1f s", reason, pause)
+            log.error("the %s process %s; it is started again in %.1f s", self._name, reason, pause)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
 
-    async def request(self, command: Command) -> Refreshed | None:
-        """Send a command and wait for its reply. Raises `IndexerDied`, or `FovealError` with its message."""
-        if self._writer is None:
-            raise IndexerDied("the indexer process isn't running; it is being started")
-        number = next(self._numbers)
-        future: asyncio.Future[Refreshed | None] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = future
-        try:
-            data = pickle.dumps(Envelope(number, command), protocol=pickle.HIGHEST_PROTOCOL)
-            self._writer.write(LENGTH.pack(len(data)) + data)
-            return await future
-        finally:
-            del self._waiting[number]
+    async def request(self, command: object) -> Any:
+        """Send a command and return the value of its reply.
+
+        Raises `ChildDied`, or `FovealError` with the message that the process replied. A lazy process is
+        started first.
+        """
+        if self._lazy and (self._writer is None or self._resting) and not self._stopping.is_set():
+            self._wanted.set()
+            await self._connected.wait()
+        return await self._ask(command)
+
+    async def rest(self, deadline_s: float) -> None:
+        """End a lazy process until the next request; it is killed after the deadline in seconds."""
+        if self._process is None or self._stopping.is_set():
+            return
+        self._wanted.clear()
+        self._connected.clear()
+        self._resting = True
+        await self._end(self._process, deadline_s)
 
     async def stop(self, deadline_s: float) -> None:
         """Ask the process to end, and kill it after the deadline in seconds. `run` returns then."""
         self._stopping.set()
-        process = self._process
-        if process is None:
-            return
+        self._wanted.set()
+        self._connected.set()  # whoever waits for it hears that it won't come
+        if self._process is not None:
+            await self._end(self._process, deadline_s)
+
+    async def _is_wanted(self) -> bool:
+        await self._wanted.wait()
+        return not self._stopping.is_set()
+
+    async def _ask(self, command: object) -> Any:
+        if self._writer is None:
+            raise ChildDied(f"the {self._name} process isn't running; it is being started")
+        number = next(self._numbers)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
+        try:
+            self._writer.write(encode(Envelope(number, command)))
+            return await future
+        finally:
+            del self._waiting[number]
+
+    async def _end(self, process: asyncio.subprocess.Process, deadline_s: float) -> None:
         try:
             async with asyncio.timeout(deadline_s):
                 with contextlib.suppress(FovealError):
-                    await self.request(Stop())
+                    await self._ask(Stop())
                 await process.wait()
         except TimeoutError:
-            log.warning("the indexer didn't stop within %.1f s and was killed", deadline_s)
+            log.warning("the %s process didn't stop within %.1f s and was killed", self._name, deadline_s)
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
@@ -129,6 +171,7 @@ class IndexerLink:
             ours.close()
             raise
         process, writer = self._process, self._writer
+        self._connected.set()
         if self._stopping.is_set():  # `stop` saw no process yet
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
@@ -139,6 +182,8 @@ class IndexerLink:
                 starting.cancel()
         finally:
             self._writer = None
+            if not self._stopping.is_set():
+                self._connected.clear()
             writer.close()
             if process.returncode is None and not self._stopping.is_set():
                 with contextlib.suppress(ProcessLookupError):
@@ -149,7 +194,7 @@ class IndexerLink:
                 await writer.wait_closed()
 
     async def _start(self) -> None:
-        with contextlib.suppress(IndexerDied):  # `run` sees the same end and starts over
+        with contextlib.suppress(ChildDied):  # `run` sees the same end and starts over
             await self._on_started()
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
@@ -174,4 +219,4 @@ class IndexerLink:
     def _fail_waiting(self) -> None:
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(IndexerDied("the indexer process ended before it answered"))
+                future.set_exception(ChildDied(f"the {self._name} process ended before it answered"))

@@ -1,0 +1,101 @@
+"""Owns the pipe between the daemon and a child process: what crosses it, and the child's end.
+
+Messages are pickled: both ends are this program, in one version, started by the same user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import pickle
+import signal
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BufferedReader
+
+log = logging.getLogger(__name__)
+
+LENGTH = struct.Struct("<Q")
+"""Each message on the pipe is its length in bytes, then its pickle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A command with the number under which its reply is awaited."""
+
+    number: int
+    command: object
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to the command of that number: a value, or the message of the error it ended with."""
+
+    number: int
+    value: object
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Finish and end the process; replied just before."""
+
+
+def encode(message: object) -> bytes:
+    """Return a message as it crosses the pipe."""
+    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(data)) + data
+
+
+class ChildPipe:
+    """The child's end. `send` may be called from any thread."""
+
+    def __init__(self, descriptor: int) -> None:
+        # Ctrl-C on a terminal reaches the whole process group; the daemon decides when this process ends.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._socket = socket.socket(fileno=descriptor)
+        self._sending = threading.Lock()
+
+    def send(self, message: object) -> None:
+        """Send a reply or an event. Raises `BrokenPipeError` or `ConnectionResetError` without a daemon."""
+        data = encode(message)
+        with self._sending:
+            self._socket.sendall(data)
+
+    def listen(self, submit: Callable[[Envelope], None]) -> None:
+        """Hand each command to `submit`, on a thread of its own; the process ends when the pipe does."""
+        threading.Thread(target=self._receive, args=(submit,), name="commands", daemon=True).start()
+
+    def close(self) -> None:
+        """Close the pipe, and with it the listening thread's end."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def _receive(self, submit: Callable[[Envelope], None]) -> None:
+        """Read commands until the daemon is gone, then end the process at once.
+
+        SQLite's log makes that safe at any point, and nothing else is worth finishing for nobody.
+        """
+        try:
+            with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
+                while (data := _read_message(stream)) is not None:
+                    submit(pickle.loads(data))  # noqa: S301 - from our own parent
+        except Exception:
+            log.exception("a command can't be understood: has foveal been updated while its daemon runs?")
+            os._exit(1)  # the daemon starts another one, and until then answers without
+        os._exit(0)
+
+
+def _read_message(stream: BufferedReader) -> bytes | None:
+    """Return the next message, None at the end; a daemon that is killed may leave a part of one."""
+    header = stream.read(LENGTH.size)
+    if len(header) < LENGTH.size:
+        return None
+    (length,) = LENGTH.unpack(header)
+    data = stream.read(length)
+    return data if len(data) == length else None
