@@ -115,6 +115,37 @@ class ScanConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingConfig:
+    """`[embedding]`: how the meaning of code is indexed. Only the user's own file decides that."""
+
+    enabled: bool = _key(
+        True,
+        "Whether chunks of code are embedded. Without it search is by words, names and structure.",
+    )
+    model: str = _key(
+        "",
+        "The name of an embedding model that fastembed knows, such as `BAAI/bge-small-en-v1.5`, which it "
+        "fetches over the network on first use. Empty for the one that comes with foveal and needs none.",
+    )
+    threads: int = _key(
+        0, "Processor cores that embed in the background. 0 means half of them.", between=(0, 256)
+    )
+    idle_minutes: float = _key(
+        10.0,
+        "The process that embeds ends after this time without questions and without work, and starts again "
+        "when it is needed.",
+        unit="minutes",
+        between=(0.05, 525_600),
+    )
+    max_bytes: int = _key(
+        2_000_000_000,
+        "The size of the database that keeps embeddings. Above it those unused for longest are forgotten.",
+        unit="bytes",
+        between=(10_000_000, 1_000_000_000_000),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ScopesConfig:
     """`[scopes]`: how many scopes are kept before the least recently used one is evicted."""
 
@@ -196,6 +227,7 @@ class UserConfig:
 
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
     scan: ScanConfig = field(default_factory=ScanConfig)
+    embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
     scopes: ScopesConfig = field(default_factory=ScopesConfig)
     context: ContextConfig = field(default_factory=ContextConfig)
     weights: WeightsConfig = field(default_factory=WeightsConfig)
@@ -228,6 +260,7 @@ class Environment:
 TABLES: Mapping[str, type] = {
     "daemon": DaemonConfig,
     "scan": ScanConfig,
+    "embedding": EmbeddingConfig,
     "scopes": ScopesConfig,
     "context": ContextConfig,
     "weights": WeightsConfig,
@@ -237,7 +270,13 @@ KEYS: Mapping[str, Mapping[str, Field[object]]] = {
     table: {key.name: key for key in fields(owner)} for table, owner in TABLES.items()
 }
 """Each table's keys by name; a key is a field of the dataclasses above."""
-TYPE_NAMES = {"int": "integer", "float": "number", "str": "string", "tuple[str, ...]": "list of strings"}
+TYPE_NAMES = {
+    "bool": "boolean",
+    "int": "integer",
+    "float": "number",
+    "str": "string",
+    "tuple[str, ...]": "list of strings",
+}
 """What a person calls the type of a field, by its annotation."""
 
 

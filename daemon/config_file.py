@@ -13,6 +13,7 @@ from .config import (
     USER_FILE,
     ContextConfig,
     DaemonConfig,
+    EmbeddingConfig,
     ProjectConfig,
     ScanConfig,
     ScopesConfig,
@@ -53,11 +54,12 @@ def load_user_config(path: str, system: System) -> Loaded[UserConfig]:
     for setting in _settings(source, warnings):
         changes.setdefault(setting.table, {})[setting.name] = checked(setting, source)
     config = UserConfig(
-        DaemonConfig(**changes.get("daemon", {})),
-        ScanConfig(**changes.get("scan", {})),
-        ScopesConfig(**changes.get("scopes", {})),
-        _with_room(ContextConfig(**changes.get("context", {})), warnings),
-        WeightsConfig(**changes.get("weights", {})),
+        daemon=DaemonConfig(**changes.get("daemon", {})),
+        scan=ScanConfig(**changes.get("scan", {})),
+        embedding=EmbeddingConfig(**changes.get("embedding", {})),
+        scopes=ScopesConfig(**changes.get("scopes", {})),
+        context=_with_room(ContextConfig(**changes.get("context", {})), warnings),
+        weights=WeightsConfig(**changes.get("weights", {})),
     )
     return Loaded(config, warnings.sentences(), source.stamp)
 

@@ -79,6 +79,8 @@ def _range_of(rule: KeyRule) -> str:
 
 
 def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, str):
         return f'"{value}"'
     return "[]" if value == () else str(value)

@@ -71,16 +71,22 @@ def _has_type(value: object, kind: str) -> bool:
     """Check against the annotation of a field. To Python a boolean is an integer, to TOML it isn't."""
     if isinstance(value, list):
         return kind == "tuple[str, ...]" and all(isinstance(item, str) for item in value)
+    if isinstance(value, bool):
+        return kind == "bool"
     allowed = {"int": (int,), "float": (int, float), "str": (str,)}.get(kind, ())
-    return isinstance(value, allowed) and not isinstance(value, bool)
+    return isinstance(value, allowed)
 
 
 def _is_allowed(value: object, rule: KeyRule) -> bool:
     if isinstance(value, list):
         return len(value) <= _MAX_STRINGS and all(_is_name(item, rule) for item in value)
+    if isinstance(value, bool):
+        return True
     if isinstance(value, int | float):
         # Also false for NaN, which compares with nothing.
         return rule.minimum is not None and rule.maximum is not None and rule.minimum <= value <= rule.maximum
+    if isinstance(value, str) and not rule.choices:
+        return len(value) <= _MAX_STRING_CHARACTERS and (not value or value.isprintable())
     return value in rule.choices
 
 
@@ -98,5 +104,9 @@ def _expected(setting: Setting) -> str:
         return f"{text}, one of {', '.join(rule.choices)}"
     if rule.minimum is not None:
         return f"{text} from {rule.minimum} to {rule.maximum}" + (f" ({rule.unit})" if rule.unit else "")
+    if name == "string":
+        return f"{text} of at most {_MAX_STRING_CHARACTERS} printable characters"
+    if name == "boolean":
+        return f"{text}, true or false"
     what = "folder names without a slash" if rule.folder_names else "patterns"
     return f"{text}, at most {_MAX_STRINGS} {what} of 1 to {_MAX_STRING_CHARACTERS} printable characters"

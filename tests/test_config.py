@@ -19,20 +19,23 @@ def test_every_field_is_a_key_with_a_rule() -> None:
             rule = rule_of(key)
             assert rule.description.endswith(".")
             assert str(key.type) in TYPE_NAMES
-            assert (rule.minimum is not None) == isinstance(key.default, int | float)
-            assert bool(rule.choices) == isinstance(key.default, str)
+            is_number = isinstance(key.default, int | float) and not isinstance(key.default, bool)
+            assert (rule.minimum is not None) == is_number
+            assert not rule.choices or isinstance(key.default, str)
 
 
 def test_a_default_keeps_its_own_rule() -> None:
     for keys in KEYS.values():
         for key in keys.values():
             rule = rule_of(key)
-            if isinstance(key.default, int | float):
+            if isinstance(key.default, bool):
+                assert rule.minimum is None
+            elif isinstance(key.default, int | float):
                 assert rule.minimum is not None
                 assert rule.maximum is not None
                 assert rule.minimum <= key.default <= rule.maximum
             elif isinstance(key.default, str):
-                assert key.default in rule.choices
+                assert not rule.choices or key.default in rule.choices
 
 
 def test_only_known_keys_may_be_set_by_a_project() -> None:

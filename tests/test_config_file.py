@@ -6,7 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config import ContextConfig, ProjectConfig, ScanConfig, UserConfig, WeightsConfig
+from foveal.daemon.config import (
+    ContextConfig,
+    EmbeddingConfig,
+    ProjectConfig,
+    ScanConfig,
+    UserConfig,
+    WeightsConfig,
+)
 from foveal.daemon.config_file import Loaded, load_project_config, load_user_config
 from foveal.daemon.config_page import KeyDescription, describe
 from foveal.daemon.errors import ConfigError
@@ -36,7 +43,8 @@ def test_every_kind_of_value_is_read(tmp_path: Path) -> None:
         tmp_path,
         "\ufeff[daemon]\nlog_level = 'debug'\nidle_shutdown_minutes = 0\n"
         "[scan]\nexclude = ['*.min.js', '!keep.min.js', '*.min.js']\nskip_folders_extra = []\n"
-        "[weights]\nhot = 1\nfocus = 0.25\n",
+        "[weights]\nhot = 1\nfocus = 0.25\n"
+        "[embedding]\nenabled = false\nmodel = 'BAAI/bge-small-en-v1.5'\n",
     )
     config = loaded.config
     assert config.daemon.log_level == "debug"
@@ -45,6 +53,7 @@ def test_every_kind_of_value_is_read(tmp_path: Path) -> None:
     assert config.weights.hot == 1.0
     assert isinstance(config.weights.hot, float)
     assert config.weights.focus == 0.25
+    assert config.embedding == EmbeddingConfig(enabled=False, model="BAAI/bge-small-en-v1.5")
     assert loaded.warnings == ()
     assert loaded.stamp is not None
     assert loaded.stamp.size == (tmp_path / "config.toml").stat().st_size
