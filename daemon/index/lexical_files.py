@@ -1,0 +1,143 @@
+"""Owns what the files of a lexical index say without its engine: whether they are whole, how much they hold.
+
+Only the checksums and the list of segments are read here; what is inside the files is the engine's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import FovealError
+
+
+class LexicalDamaged(FovealError):
+    """The index is missing, of another version, or its files are not what was written: build it anew."""
+
+
+class LexicalUnwritable(FovealError):
+    """The index can't be written now: another writer holds it, or the disk is full. What was committed last
+    stays readable; the writer that raised this is of no more use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One immutable part of the index: documents ever written to it, and those of them deleted since."""
+
+    name: str
+    documents: int
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The committed state of an index: its format, its segments, and the bytes that say so."""
+
+    raw: bytes
+    format: str
+    segments: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalStatistics:
+    """`documents` that can be found, `deleted` ones that still take space, in `segments`; `bytes` on disk.
+
+    Merges drop deleted documents, but a large segment is merged rarely: an index whose dead outnumber its
+    living is smaller and ranks truer when it is built anew.
+    """
+
+    documents: int
+    deleted: int
+    segments: int
+    bytes: int
+
+
+def read_listing(folder: str) -> Listing:
+    """Read which segments an index has. Raises `LexicalDamaged`, or `OSError` if the file can't be read."""
+    try:
+        with open(os.path.join(folder, LISTING), "rb") as file:
+            raw = file.read()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise LexicalDamaged("there is no lexical index") from error
+    try:
+        listing = json.loads(raw)
+        return Listing(raw, _format(listing), tuple(map(_segment, listing["segments"])))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise LexicalDamaged(f"the lexical index's {LISTING} can't be read") from error
+
+
+def check_files(folder: str, listing: Listing, checked: Collection[str] = frozenset()) -> set[str]:
+    """Compare the files of the listed segments with the checksums that they end in; returns their names.
+
+    Files in `checked` are taken as they are, for a segment's files never change. About 1 GB a second.
+    Raises `LexicalDamaged`, or `OSError` if a file can't be read.
+    """
+    live = {segment.name for segment in listing.segments}
+    names = {name for name in os.listdir(folder) if name.partition(".")[0] in live}
+    for name in sorted(names.difference(checked)):
+        try:
+            whole = _is_whole(os.path.join(folder, name))
+        except FileNotFoundError:
+            # A commit swept it away meanwhile. Were it needed, the engine would miss it and say so.
+            continue
+        if not whole:
+            raise LexicalDamaged(f"a file of the lexical index is damaged: {name}")
+    return names
+
+
+def statistics(folder: str) -> LexicalStatistics:
+    """Count what is in an index. Raises as `read_listing` does."""
+    segments = read_listing(folder).segments
+    deleted = sum(segment.deleted for segment in segments)
+    with os.scandir(folder) as entries:
+        size = sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
+    return LexicalStatistics(sum(s.documents for s in segments) - deleted, deleted, len(segments), size)
+
+
+LISTING = "meta.json"
+"""The engine replaces this file with each commit."""
+
+_FOOTER = struct.Struct("<II")
+_FOOTER_MAGIC = 1337
+_READ_BYTES = 1 << 20
+
+
+def _format(listing: dict[str, Any]) -> str:
+    """Return the name of the body's tokenizer, under which the writer records the version of the format."""
+    fields = {field["name"]: field["options"] for field in listing["schema"]}
+    return str(fields["body"]["indexing"]["tokenizer"])
+
+
+def _segment(entry: dict[str, Any]) -> Segment:
+    deletes = entry["deletes"]
+    deleted = 0 if deletes is None else int(deletes["num_deleted_docs"])
+    return Segment(str(entry["segment_id"]).replace("-", ""), int(entry["max_doc"]), deleted)
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a file's CRC-32 is that of its footer: JSON, then its length and a magic number."""
+    with open(path, "rb") as file:
+        end = file.seek(0, os.SEEK_END) - _FOOTER.size
+        if end < 0:
+            return False
+        file.seek(end)
+        length, magic = _FOOTER.unpack(file.read(_FOOTER.size))
+        if magic != _FOOTER_MAGIC or length > end:
+            return False
+        end -= length
+        file.seek(end)
+        try:
+            wanted = json.loads(file.read(length))["crc"]
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return False
+        file.seek(0)
+        found = 0
+        while end > 0 and (block := file.read(min(end, _READ_BYTES))):
+            found = zlib.crc32(block, found)
+            end -= len(block)
+        return end == 0 and bool(found == wanted)

@@ -1,0 +1,111 @@
+"""The files of a lexical index say whether they are whole, which segments they are and what these hold."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index.lexical_files import (
+    LISTING,
+    LexicalDamaged,
+    LexicalStatistics,
+    Segment,
+    check_files,
+    read_listing,
+    statistics,
+)
+
+NAME = "0123456789abcdef0123456789abcdef"
+SEGMENT = {"segment_id": "01234567-89ab-cdef-0123-456789abcdef", "max_doc": 9, "deletes": None}
+SCHEMA = [{"name": "body", "type": "text", "options": {"indexing": {"tokenizer": "format-7"}}}]
+
+
+def write_listing(folder: Path, **changes: object) -> None:
+    listing = {"segments": [SEGMENT], "schema": SCHEMA, "opstamp": 1} | changes
+    (folder / LISTING).write_text(json.dumps(listing))
+
+
+def with_footer(body: bytes, crc: int | None = None, magic: int = 1337, extra: int = 0) -> bytes:
+    footer = json.dumps({"version": {}, "crc": zlib.crc32(body) if crc is None else crc}).encode()
+    return body + footer + struct.pack("<II", len(footer) + extra, magic)
+
+
+def test_a_listing_names_the_format_and_the_segments(tmp_path: Path) -> None:
+    deleted = SEGMENT | {"deletes": {"num_deleted_docs": 4, "opstamp": 12}}
+    write_listing(tmp_path, segments=[SEGMENT, deleted])
+    listing = read_listing(str(tmp_path))
+    assert (listing.format, listing.segments) == ("format-7", (Segment(NAME, 9, 0), Segment(NAME, 9, 4)))
+    assert listing.raw == (tmp_path / LISTING).read_bytes()
+    size = (tmp_path / LISTING).stat().st_size
+    assert statistics(str(tmp_path)) == LexicalStatistics(documents=14, deleted=4, segments=2, bytes=size)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"{", b"\xff\xfe", b"null", b"[]", b"7", b'{"segments": []}', b"[" * 100_000,
+        b'{"segments": [], "schema": []}',
+        b'{"segments": {}, "schema": 3}',
+        json.dumps({"segments": [{}], "schema": SCHEMA}).encode(),
+        json.dumps({"segments": [SEGMENT | {"max_doc": "many"}], "schema": SCHEMA}).encode(),
+        json.dumps({"segments": [SEGMENT | {"deletes": []}], "schema": SCHEMA}).encode(),
+        json.dumps({"segments": [], "schema": [{"name": "body", "options": None}]}).encode(),
+    ],
+)  # fmt: skip
+def test_a_listing_that_cannot_be_read_is_damage(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / LISTING).write_bytes(content)
+    with pytest.raises(LexicalDamaged):
+        read_listing(str(tmp_path))
+
+
+def test_a_missing_listing_is_damage_and_one_that_may_not_be_read_is_not(tmp_path: Path) -> None:
+    with pytest.raises(LexicalDamaged):
+        read_listing(str(tmp_path / "missing"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LexicalDamaged):
+        read_listing(str(tmp_path / "file"))
+    (tmp_path / LISTING).mkdir()
+    with pytest.raises(IsADirectoryError):
+        read_listing(str(tmp_path))
+
+
+@pytest.mark.parametrize("body", [b"", b"terms", b"x" * 3_000_000])
+def test_whole_files_are_named(tmp_path: Path, body: bytes) -> None:
+    write_listing(tmp_path)
+    (tmp_path / f"{NAME}.term").write_bytes(with_footer(body))
+    (tmp_path / f"{NAME}.12.del").write_bytes(with_footer(body))
+    assert check_files(str(tmp_path), read_listing(str(tmp_path))) == {f"{NAME}.term", f"{NAME}.12.del"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"short",
+        with_footer(b"terms", crc=1),
+        with_footer(b"terms", magic=1338),
+        with_footer(b"terms", extra=1000),
+        with_footer(b"terms", extra=-1),
+        with_footer(b"terms") + b"\0",
+        with_footer(b"terms")[1:],
+        b"terms{}" + struct.pack("<II", 2, 1337),
+        b"terms[]" + struct.pack("<II", 2, 1337),
+        b"terms" + struct.pack("<II", 0, 1337),
+    ],
+)
+def test_a_file_that_is_not_as_it_was_written_is_damage(tmp_path: Path, data: bytes) -> None:
+    write_listing(tmp_path)
+    (tmp_path / f"{NAME}.idx").write_bytes(data)
+    with pytest.raises(LexicalDamaged):
+        check_files(str(tmp_path), read_listing(str(tmp_path)))
+
+
+def test_only_files_of_segments_that_were_not_checked_before_are_read(tmp_path: Path) -> None:
+    write_listing(tmp_path)
+    (tmp_path / "fedcba9876543210fedcba9876543210.idx").write_bytes(b"of a segment that is no more")
+    (tmp_path / f"{NAME}.idx").write_bytes(b"checked before")
+    listing = read_listing(str(tmp_path))
+    assert check_files(str(tmp_path), listing, {f"{NAME}.idx"}) == {f"{NAME}.idx"}

@@ -1,0 +1,352 @@
+"""Chunks are found by their terms, best first and in a stable order, among those that are asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index import lexical_reader
+from foveal.daemon.index.lexical_files import LexicalDamaged
+from foveal.daemon.index.lexical_reader import MAX_TERMS, FieldWeights, LexicalReader
+from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.terms import document_terms, path_terms, query_terms, symbol_terms
+
+SESSION = "src/auth/session.py"
+
+
+def document(
+    chunk_id: int, body: str, path: str = "", symbols: str = "", kind: str = "code"
+) -> LexicalDocument:
+    return LexicalDocument(
+        chunk_id, kind, document_terms(body), path_terms(path), symbol_terms(symbols.split())
+    )
+
+
+def index(folder: Path, files: Mapping[int, Iterable[LexicalDocument]]) -> LexicalWriter:
+    writer = LexicalWriter.create(str(folder))
+    for file_id, documents in files.items():
+        writer.replace(file_id, documents)
+    writer.commit()
+    return writer
+
+
+def ask(
+    reader: LexicalReader,
+    text: str,
+    limit: int = 100,
+    files: Collection[int] | None = None,
+    kinds: Collection[str] | None = None,
+) -> list[int]:
+    hits = reader.search(query_terms(text).weights, limit, files=files, kinds=kinds)
+    return [hit.chunk_id for hit in hits]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> LexicalReader:
+    index(
+        tmp_path,
+        {
+            1: [
+                document(10, "def login(user): check the password", SESSION, "Session.login", "function"),
+                document(11, "def logout(user): forget", SESSION, "Session.logout", "function"),
+            ],
+            2: [document(20, "# Users log in with a password", "docs/login.md", "Login", "section")],
+            3: [document(30, "def parse_url(text): split at a colon", "src/url.py", "parse_url", "function")],
+        },
+    )  # fmt: skip
+    return LexicalReader(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("where is the password checked", [10, 20]),
+        ("parseUrl", [30]),
+        ("parsing URLs", [30]),
+        ("session", [10, 11]),
+        ("nothing of the kind", []),
+        ("what is this", []),
+        ("", []),
+    ],
+)
+def test_chunks_are_found_by_their_text_their_path_and_their_symbols(
+    library: LexicalReader, text: str, expected: list[int]
+) -> None:
+    assert ask(library, text) == expected
+
+
+def test_hits_name_their_file_and_come_by_score(library: LexicalReader) -> None:
+    hits = library.search({"password": 1.0, "check": 1.0}, 10)
+    assert [(hit.chunk_id, hit.file_id) for hit in hits] == [(10, 1), (20, 2)]
+    assert hits[0].score > hits[1].score > 0
+
+
+def test_weights_of_terms_and_of_fields_count(library: LexicalReader) -> None:
+    def best(terms: Mapping[str, float], weights: FieldWeights) -> int:
+        return library.search(terms, 1, weights=weights)[0].chunk_id
+
+    everywhere = FieldWeights()
+    assert best({"colon": 1.0, "forget": 9.0}, everywhere) == 11
+    assert best({"colon": 9.0, "forget": 1.0}, everywhere) == 30
+    assert best({"login": 1.0}, FieldWeights(body=1.0, path=0.0, symbols=0.0)) == 10
+    assert best({"login": 1.0}, FieldWeights(body=0.0, path=1.0, symbols=0.0)) == 20
+    assert library.search({"login": 1.0}, 9, weights=FieldWeights(0.0, 0.0, 0.0)) == []
+    assert library.search({"login": 0.0}, 9) == []
+
+
+# Limits and filters
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(-1, []), (0, []), (1, [20]), (2, [20, 10]), (3, [20, 10, 11]), (10**9, [20, 10, 11])],
+)
+def test_the_limit_may_be_anything(library: LexicalReader, limit: int, expected: list[int]) -> None:
+    assert ask(library, "user password", limit) == expected
+
+
+@pytest.mark.parametrize("largest_clause", [0, 10_000])
+def test_files_and_kinds_keep_to_themselves(
+    library: LexicalReader, monkeypatch: pytest.MonkeyPatch, largest_clause: int
+) -> None:
+    monkeypatch.setattr(lexical_reader, "MAX_FILE_CLAUSE", largest_clause)
+    assert ask(library, "user password", files=[1]) == [10, 11]
+    assert ask(library, "user password", files={2, 3, 999}) == [20]
+    assert ask(library, "user password", files=[3]) == []
+    assert ask(library, "user password", kinds=["section"]) == [20]
+    assert ask(library, "user password", kinds=["function"], files=(2, 1)) == [10, 11]
+    assert ask(library, "user password", kinds=["section"], files=[1]) == []
+    assert ask(library, "user password", files=[]) == []
+    assert ask(library, "user password", kinds=set()) == []
+
+
+def test_filters_do_not_change_scores(library: LexicalReader) -> None:
+    terms = query_terms("user password").weights
+    everywhere = {hit.chunk_id: hit.score for hit in library.search(terms, 9)}
+    for hit in library.search(terms, 9, files=[1], kinds=["function"]):
+        assert hit.score == everywhere[hit.chunk_id]
+
+
+@pytest.mark.parametrize("largest_clause", [0, 10_000])
+def test_a_filter_reaches_far_below_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest_clause: int
+) -> None:
+    monkeypatch.setattr(lexical_reader, "MAX_FILE_CLAUSE", largest_clause)
+    better = {file_id: [document(file_id, "needle")] for file_id in range(500)}
+    worse = {900 + file_id: [document(900 + file_id, "needle in much hay")] for file_id in range(3)}
+    index(tmp_path, better | worse)
+    assert ask(LexicalReader(str(tmp_path)), "needle", 2, files=frozenset(worse)) == [900, 901]
+
+
+def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
+    index(tmp_path, {})
+    reader = LexicalReader(str(tmp_path))
+    assert (ask(reader, "anything"), reader.documents, reader.document_frequency("anything")) == ([], 0, 0)
+
+
+# Order
+
+
+def test_equal_chunks_come_by_their_id_wherever_they_lie(tmp_path: Path) -> None:
+    writer = index(tmp_path, {1: [document(chunk_id, "same words here") for chunk_id in (9, 3, 7)]})
+    for file_id, chunk_id in ((2, 8), (3, 1), (4, 5)):
+        writer.replace(file_id, [document(chunk_id, "same words here")])
+        writer.commit()
+    reader = LexicalReader(str(tmp_path))
+    assert ask(reader, "same words here") == [1, 3, 5, 7, 8, 9]
+    assert ask(reader, "same words here", 2) == [1, 3]
+
+
+def test_the_same_question_gives_the_same_answer(tmp_path: Path) -> None:
+    index(tmp_path, {n: [document(n, f"alpha word{n % 7} beta{n % 3}")] for n in range(200)})
+    reader, other = LexicalReader(str(tmp_path)), LexicalReader(str(tmp_path))
+    terms = query_terms("alpha word1 word2 beta0 beta1").weights
+    first = reader.search(terms, 50)
+    assert first == reader.search(dict(reversed(terms.items())), 50) == other.search(terms, 50)
+
+
+# Questions of any length
+
+
+def test_a_long_question_asks_for_the_terms_that_say_most(tmp_path: Path) -> None:
+    common = " ".join(f"common{n}" for n in range(MAX_TERMS + 50))
+    files = {n: [document(n, common)] for n in range(20)}
+    index(tmp_path, files | {99: [document(99, "needle")]})
+    reader = LexicalReader(str(tmp_path))
+    assert 99 in ask(reader, f"{common} needle", 1000)
+    assert len(ask(reader, f"{common} needle", 1000)) == 21
+
+
+def test_terms_that_no_chunk_has_take_no_room(tmp_path: Path) -> None:
+    index(tmp_path, {1: [document(10, "needle")]})
+    unknown = " ".join(f"unknown{n}" for n in range(3 * MAX_TERMS))
+    assert ask(LexicalReader(str(tmp_path)), f"{unknown} needle") == [10]
+
+
+def test_terms_may_be_any_text(library: LexicalReader) -> None:
+    odd = ("", " ", "a b", '"', "body:password", "*", "\0", "x" * 100_000, "🎉", "用户")
+    assert library.search(dict.fromkeys(odd, 1.0), 9) == []
+
+
+def test_rare_terms_can_be_told_from_common_ones(library: LexicalReader) -> None:
+    assert library.document_frequency("password") == 2
+    assert library.document_frequency("src") == 3  # in the path alone
+    assert library.document_frequency("unheard") == 0
+    assert library.documents == 4
+
+
+# Freshness
+
+
+def test_a_reader_sees_a_commit_when_it_refreshes_and_not_before(tmp_path: Path) -> None:
+    writer = index(tmp_path, {1: [document(10, "alpha")]})
+    reader = LexicalReader(str(tmp_path))
+    assert reader.refresh() is False
+    writer.replace(1, [document(11, "alpha")])
+    writer.replace(2, [document(20, "alpha")])
+    assert reader.refresh() is False
+    writer.commit()
+    assert ask(reader, "alpha") == [10]
+    assert reader.refresh() is True
+    assert (ask(reader, "alpha"), reader.documents) == ([11, 20], 2)
+
+
+READER = """
+import sys
+from foveal.daemon.index.lexical_reader import LexicalReader
+reader = LexicalReader(sys.argv[1])
+for _ in sys.stdin:
+    reader.refresh()
+    print(sorted(hit.chunk_id for hit in reader.search({"alpha": 1.0}, 10)), flush=True)
+"""
+
+
+def test_a_reader_in_another_process_sees_every_commit(tmp_path: Path) -> None:
+    writer = index(tmp_path, {1: [document(10, "alpha")]})
+    with subprocess.Popen(
+        [sys.executable, "-c", READER, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def answer() -> str:
+            print(file=process.stdin, flush=True)
+            return str(process.stdout.readline()) if process.stdout else ""
+
+        assert answer() == "[10]\n"
+        writer.replace(2, [document(20, "alpha")])
+        writer.commit()
+        assert answer() == "[10, 20]\n"
+        writer.remove([1])
+        writer.commit()
+        assert answer() == "[20]\n"
+        process.stdin.close()
+
+
+def test_threads_search_while_another_writes_and_refreshes(tmp_path: Path) -> None:
+    writer = index(tmp_path, {n: [document(n, "alpha beta")] for n in range(50)})
+    reader = LexicalReader(str(tmp_path))
+    wrong: list[list[int]] = []
+    done = threading.Event()
+
+    def search() -> None:
+        while not done.is_set():
+            # A replaced file is never missing, nor there twice.
+            found = sorted(chunk_id % 1000 for chunk_id in ask(reader, "alpha"))
+            if found != list(range(50)):
+                wrong.append(found)
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for generation in range(1, 6):
+        for n in range(0, 50, 7):
+            writer.replace(n, [document(generation * 1000 + n, "alpha beta")])
+        writer.commit()
+        assert reader.refresh() is True
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_nothing_is_lost_while_the_segments_of_many_commits_are_merged(tmp_path: Path) -> None:
+    writer = index(tmp_path, {})
+    for n in range(12):
+        writer.replace(n, [document(n, "alpha")])
+        writer.commit()
+        assert len(ask(LexicalReader(str(tmp_path)), "alpha")) == n + 1
+
+
+# Damage
+
+
+def test_a_missing_index_is_damage(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(LexicalDamaged):
+            LexicalReader(str(folder))
+
+
+def test_any_damaged_file_of_a_segment_is_noticed_before_it_answers(tmp_path: Path) -> None:
+    writer = index(tmp_path, {n: [document(n, f"alpha beta{n}", f"src/{n}.py", "name")] for n in range(50)})
+    writer.remove([3])
+    writer.commit()
+    writer.close()
+    files = [path for path in tmp_path.iterdir() if path.suffix in _SEGMENT_FILES]
+    assert {path.suffix for path in files} == _SEGMENT_FILES
+    for path in files:
+        data = path.read_bytes()
+        flipped = bytes([data[0] ^ 1]) + data[1:]
+        for damaged in (flipped, data[: len(data) // 2], data[:-1], data[:3], b"", data + b"more", None):
+            path.unlink()
+            if damaged is not None:
+                path.write_bytes(damaged)
+            with pytest.raises(LexicalDamaged):
+                ask(LexicalReader(str(tmp_path)), "alpha")
+            path.unlink(missing_ok=True)
+            path.write_bytes(data)
+    assert LexicalReader(str(tmp_path)).documents == 49
+
+
+_SEGMENT_FILES = {".term", ".idx", ".pos", ".fieldnorm", ".fast", ".store", ".del"}
+
+
+def test_damage_is_noticed_on_refresh_and_the_state_before_goes_on_answering(tmp_path: Path) -> None:
+    writer = index(tmp_path, {1: [document(10, "alpha")]})
+    reader = LexicalReader(str(tmp_path))
+    before = set(tmp_path.iterdir())
+    writer.replace(2, [document(20, "alpha")])
+    writer.commit()
+    (new,) = [path for path in tmp_path.iterdir() if path not in before and path.suffix == ".idx"]
+    data = new.read_bytes()
+    new.write_bytes(b"x" + data[1:])
+    for _ in range(2):
+        with pytest.raises(LexicalDamaged):
+            reader.refresh()
+        assert ask(reader, "alpha") == [10]
+    new.write_bytes(data)
+    assert reader.refresh() is True
+    assert ask(reader, "alpha") == [10, 20]
+
+
+def test_an_index_that_was_made_anew_must_be_opened_anew_or_is_seen(tmp_path: Path) -> None:
+    index(tmp_path, {1: [document(10, "alpha")]}).close()
+    reader = LexicalReader(str(tmp_path))
+    index(tmp_path, {1: [document(11, "alpha")]})
+    assert reader.refresh() is True
+    assert ask(reader, "alpha") == [11]
+
+
+def test_an_index_that_vanished_is_damage_on_refresh(tmp_path: Path) -> None:
+    index(tmp_path, {1: [document(10, "alpha")]})
+    reader = LexicalReader(str(tmp_path))
+    for path in tmp_path.iterdir():
+        path.unlink()
+    with pytest.raises(LexicalDamaged):
+        reader.refresh()
+    assert ask(reader, "alpha") == [10]

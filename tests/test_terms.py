@@ -1,0 +1,216 @@
+"""Text is cut into terms so that the ways of writing one name meet, whatever the text, in linear time."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.index import terms
+from foveal.daemon.index.terms import (
+    MAX_CACHED,
+    MAX_TERM,
+    MAX_WORD,
+    document_terms,
+    looks_like_identifier,
+    path_terms,
+    query_terms,
+    symbol_terms,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def check(text: str, expected: str) -> None:
+    assert document_terms(text) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("getUsers", "get user getusers"),
+        ("get_users", "get user getusers"),
+        ("get-users", "get user getusers"),
+        ("GET_USERS", "get user getusers"),
+        ("XMLHttpRequest", "xml http request xmlhttprequest"),
+        ("HTTPServer", "http server httpserver"),
+        ("userIDs", "user id userids"),
+        ("IDs", "id ids"),
+        ("__init__", "init"),
+        ("_private", "privat"),
+        ("iPhone", "phone iphone"),
+        ("utf8", "utf utf8"),
+        ("sha256", "sha 256 sha256"),
+        ("x86_64", "86 64 x8664"),
+        ("os.path.join(a, b)", "os path join"),
+        ("self->items[0]", "self item"),
+        ("foo::bar", "foo bar"),
+        ("a - b--c", ""),
+    ],
+)
+def test_identifiers_give_their_parts_and_themselves(text: str, expected: str) -> None:
+    check(text, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("connections connecting connected", "connect connect connect"),
+        ("The parser's errors, quickly.", "the parser error quick"),
+        ("a I 7 x", ""),
+        ("HTTP 404", "http 404"),
+        ("", ""),
+        (" \t\r\n", ""),
+        ("!?;()[]{}", ""),
+    ],
+)
+def test_words_are_stemmed_and_single_characters_left_out(text: str, expected: str) -> None:
+    check(text, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("café", "café cafe"),
+        ("cafe\u0301", "café cafe"),
+        ("größeBerechnen", "größe große berechnen größeberechnen großeberechnen"),
+        ("Прочитать ПолучитьДанные", "прочитать получить данные получитьданные"),
+        ("用户登录", "用户 户登 登录"),
+        ("ログイン", "ログ グイ イン"),
+        ("登", "登"),
+        ("login登录page", "login 登录 page"),
+        ("がく", "がく"),
+        ("로그인", "로그 그인"),
+        ("हिन्दी", "हिन्दी"),
+        ("\uff26\uff49\uff4c\uff45\uff2e\uff41\uff4d\uff45", "file name filename"),
+        ("ﬁle", "file"),
+        ("🎉 done ✅", "done"),
+        ("½", ""),
+        ("\ud800name\udfff", "name"),
+    ],
+)
+def test_words_outside_ascii_are_kept_and_found_without_accents(text: str, expected: str) -> None:
+    check(text, expected)
+
+
+@given(st.text())
+def test_terms_are_short_and_hold_no_white_space(text: str) -> None:
+    for term in document_terms(text):
+        assert 1 <= len(term) <= MAX_TERM
+        assert term.split() == [term]
+        assert term.encode()
+
+
+@given(st.text(), st.text())
+def test_separate_texts_give_the_terms_of_each(first: str, second: str) -> None:
+    assert document_terms(f"{first} | {second}") == document_terms(first) + document_terms(second)
+
+
+def test_hashes_are_kept_whole_and_longer_data_is_not_kept() -> None:
+    digest = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+    check(digest, digest)
+    check(digest * 2, "")
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "aB", "a1", "a_", "a-", "A", "_", "用", "é", "\ufdfa", "a\u0301\u0323", "🎉", "\ud800"]
+)
+def test_a_line_of_one_word_gives_no_more_than_its_beginning(piece: str) -> None:
+    text = (piece * 1_000_000)[:1_000_000]
+    # A compatibility character may stand for up to 18 others.
+    assert len(document_terms(text)) <= 18 * MAX_WORD
+
+
+def test_what_is_remembered_of_words_is_bounded() -> None:
+    words = [f"name{number}" for number in range(MAX_CACHED + 10)]
+    assert len(document_terms(" ".join(words))) > MAX_CACHED
+    remembered = terms._WORDS
+    assert 0 < len(remembered) <= MAX_CACHED
+    before = len(remembered)
+    document_terms("a" * (MAX_WORD + 1))
+    assert len(remembered) == before
+
+
+# Questions
+
+
+def test_a_question_is_cut_like_a_document_without_stop_words() -> None:
+    assert list(query_terms("How does the TokenCache expire its tokens?").weights) == [
+        "token", "cach", "tokencache", "expir",
+    ]  # fmt: skip
+
+
+def test_repeated_terms_weigh_more_but_not_in_proportion() -> None:
+    weights = query_terms("error error error error disk").weights
+    assert weights["disk"] == 1
+    assert 2 < weights["error"] < 4
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("what is this", []),
+        ("I don't know what they're", ["know", "re"]),
+        ("any", ["ani"]),
+        ("用户登录", ["用户", "户登", "登录"]),
+    ],
+)
+def test_stop_words_alone_ask_for_nothing_but_a_single_word_does(text: str, expected: list[str]) -> None:
+    assert list(query_terms(text).weights) == expected
+
+
+def test_identifiers_of_a_question_are_named_once_as_they_are_written() -> None:
+    text = "Why does `Session.login()` call parse_url, then parse_url again in HTTPServer (see docs)?"
+    assert query_terms(text).identifiers == ("Session.login()", "parse_url", "HTTPServer")
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("foo_bar", True),
+        ("fooBar", True),
+        ("FooBar", True),
+        ("HTTPServer", True),
+        ("SCREAMING_CASE", True),
+        ("__init__", True),
+        ("_x", True),
+        ("foo()", True),
+        ("os.path", True),
+        ("a::b", True),
+        ("Array#each", True),
+        ("this->size", True),
+        ("$scope_id", True),
+        ("utf8", True),
+        ("größeBerechnen", True),
+        ("login", False),
+        ("Login", False),
+        ("README", False),
+        ("IDs", False),
+        ("well-known", False),
+        ("3rd", False),
+        ("3.11", False),
+        ("e.g", False),
+        ("i.e.", False),
+        ("_", False),
+        ("()", False),
+        ("", False),
+        ("foo bar", False),
+        ("_" * 255 + "!", False),
+        ("a_" * 1000, False),
+    ],
+)
+def test_what_looks_like_an_identifier(word: str, expected: bool) -> None:
+    assert looks_like_identifier(word) is expected
+
+
+# Paths and symbols
+
+
+def test_a_path_gives_each_of_its_terms_once() -> None:
+    assert path_terms("src/auth/loginForm/login-form.test.tsx") == [
+        "src", "auth", "login", "form", "loginform", "test", "tsx",
+    ]  # fmt: skip
+
+
+def test_symbols_give_each_term_once_without_the_mark_of_a_second_one() -> None:
+    assert symbol_terms(["Session.login", "Session.login~12", "Guide/Getting started"]) == [
+        "session", "login", "guid", "get", "start",
+    ]  # fmt: skip
