@@ -1,0 +1,1 @@
+"""Text becomes vectors: the embedding model, what it has embedded, and the search among that."""

