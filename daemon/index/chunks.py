@@ -1,0 +1,176 @@
+"""Owns chunks: how a file's text is divided into what is searched, ranked and embedded; reads no file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from ..project.source_text import clean_source
+from ..project.tree import ParsedFile, SplitPoint, Symbol
+from .divider import MAX_CHARACTERS, Divider, Range
+from .embedded_text import is_worth_embedding
+from .headings import find_sections
+from .text_kind import TextKind, kind_of_text
+
+CHUNKER_VERSION = 1
+"""Raised whenever the same file would give other chunks, so that stored files are divided again."""
+
+MAX_NAMES = 16
+"""Definitions that a chunk names."""
+
+LINE_PIECES = {"prose": 64, "code": 2, "data": 1, "generated": 1}
+"""Into how many chunks a line longer than `MAX_CHARACTERS` is cut; what comes behind them is left out. In a
+document such a line is a paragraph, in code an embedded table or image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A run of lines of a file that is found, ranked and embedded as one.
+
+    Lines are counted from 1 and inclusive, blank ones at either end left out. `symbol` is the qualified
+    name of the definition or section that it is, or is part of, or "". `kind` is that symbol's kind, or
+    `code`, `text` or `data`. `names` are the definitions that it lies in, the outermost first, and those
+    that it holds, at most `MAX_NAMES`. `text` is its lines as in the file, read as UTF-8 and without a line
+    end at its end; at most `MAX_CHARACTERS` characters, of a longer line a piece. `digest` is the
+    BLAKE2b-128 of names and text: not of the path, so that what was moved or copied is known.
+    `embed` says that a vector for it is worth its cost.
+    """
+
+    start_line: int
+    end_line: int
+    symbol: str
+    kind: str
+    names: tuple[str, ...]
+    text: str
+    digest: bytes
+    embed: bool
+
+
+def chunk_source(path: str, source: bytes, parsed: ParsedFile, language: str) -> tuple[Chunk, ...]:
+    """Divide a file into chunks in the order of their lines.
+
+    `path` is only looked at for what kind of file it is; `parsed` is what `parse_source` says of the same
+    bytes. Every line that isn't blank belongs to one chunk, but for lines longer than a chunk (see
+    `LINE_PIECES`) and for files of which only the beginning is kept (see `kind_of_text`). Equal files give
+    equal chunks. Takes time linear in the size, raises nothing for any bytes.
+    """
+    text = clean_source(source).decode()
+    kind = kind_of_text(path, language, text)
+    if kind.keep:
+        text = _beginning(text, (kind.keep + 1) * MAX_CHARACTERS)
+    lines = text.split("\n")
+    symbols: Sequence[Symbol] = parsed.symbols
+    if kind.kind == "prose" and not symbols and language != "markdown":
+        symbols = find_sections(lines, language)
+    ranges = Divider(lines, kind.kind, symbols, _points(parsed, symbols, kind)).divide()
+    labels = _Labels(symbols, _PLAIN_KINDS[kind.kind])
+    return tuple(_chunks(lines, ranges, labels, kind))
+
+
+_PLAIN_KINDS = {"code": "code", "prose": "text", "data": "data", "generated": "data"}
+
+
+def _beginning(text: str, characters: int) -> str:
+    """Return as many whole lines of a text as fit, of a single longer line its beginning."""
+    if len(text) <= characters:
+        return text
+    return text[: text.rfind("\n", 0, characters) + 1 or characters]
+
+
+def _points(parsed: ParsedFile, symbols: Sequence[Symbol], kind: TextKind) -> Sequence[SplitPoint]:
+    """Return where a file may be cut by what is known of its structure."""
+    if kind.kind == "code":
+        return parsed.split_points
+    if kind.kind == "prose":
+        return [SplitPoint(symbol.start_line, symbol.depth) for symbol in symbols]
+    return ()
+
+
+class _Labels:
+    """Says of ranges, which come in order, what they are: symbol, kind and names."""
+
+    def __init__(self, symbols: Sequence[Symbol], plain: str) -> None:
+        self._symbols = symbols
+        self._plain = plain
+        self._next = 0
+        self._around: list[Symbol] = []
+
+    def of(self, first: int, last: int) -> tuple[str, str, tuple[str, ...]]:
+        """Return symbol, kind and names of a range."""
+        self._advance(first)
+        around = [symbol for symbol in self._around if symbol.end_line >= first]
+        held: list[Symbol] = []
+        for index in range(self._next, len(self._symbols)):
+            symbol = self._symbols[index]
+            if symbol.start_line > last or len(held) == MAX_NAMES:
+                break
+            held.append(symbol)
+        subject = _subject(around, held)
+        names = dict.fromkeys(symbol.name for symbol in (*around[:MAX_NAMES], *held))
+        kind = subject.kind if subject is not None else self._plain
+        return subject.name if subject is not None else "", kind, tuple(names)[:MAX_NAMES]
+
+    def _advance(self, line: int) -> None:
+        """Take in the definitions that begin before a line, let go of those that ended."""
+        while self._next < len(self._symbols) and self._symbols[self._next].start_line < line:
+            symbol = self._symbols[self._next]
+            self._around = [each for each in self._around if each.end_line >= symbol.start_line]
+            self._around.append(symbol)
+            self._next += 1
+
+
+def _subject(around: Sequence[Symbol], held: Sequence[Symbol]) -> Symbol | None:
+    """Return the definition that a range is or is part of: the one it holds, else the one around it."""
+    if held and all(symbol.end_line <= held[0].end_line for symbol in held[1:]):
+        return held[0]
+    return around[-1] if around else None
+
+
+def _chunks(
+    lines: Sequence[str], ranges: Iterable[Range], labels: _Labels, kind: TextKind
+) -> Iterator[Chunk]:
+    """Yield the chunks of ranges without their blank ends, as many as the kind of file is worth."""
+    texts = _texts(lines, ranges, LINE_PIECES[kind.kind])
+    for count, (first, last, text) in enumerate(islice(texts, kind.keep or None)):
+        symbol, symbol_kind, names = labels.of(first, last)
+        embed = (kind.embed < 0 or count < kind.embed) and is_worth_embedding(text, names)
+        yield Chunk(first, last, symbol, symbol_kind, names, text, _digest(names, text), embed)
+
+
+def _texts(lines: Sequence[str], ranges: Iterable[Range], pieces: int) -> Iterator[tuple[int, int, str]]:
+    """Yield ranges without their blank ends, each with its text; of a line too long a few pieces."""
+    for start, end in ranges:
+        first, last = start, end
+        while first <= last and not lines[first - 1].strip():
+            first += 1
+        while last > first and not lines[last - 1].strip():
+            last -= 1
+        if first > last:
+            continue
+        text = "\n".join(lines[first - 1 : last])
+        if len(text) <= MAX_CHARACTERS:
+            yield first, last, text
+        else:
+            for piece in _pieces(text, pieces):
+                yield first, last, piece
+
+
+def _pieces(line: str, count: int) -> Iterator[str]:
+    """Yield the beginning of a long line in pieces that end behind a space or a comma, where there is one."""
+    start = 0
+    while start < len(line) and count:
+        end = start + MAX_CHARACTERS
+        if end < len(line):
+            floor = start + MAX_CHARACTERS * 3 // 4
+            end = max(line.rfind(" ", floor, end), line.rfind(",", floor, end)) + 1 or end
+        piece = line[start:end].strip()
+        if piece:
+            yield piece
+        start = end
+        count -= 1
+
+
+def _digest(names: Sequence[str], text: str) -> bytes:
+    return hashlib.blake2b("\n".join((*names, "", text)).encode(), digest_size=16).digest()

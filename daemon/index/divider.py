@@ -1,0 +1,159 @@
+"""Owns the division of a file into ranges of lines that fit into chunks; says nothing of what they hold."""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from ..project.tree import SplitPoint, Symbol
+from .grouping import group
+from .text_points import block_starts, paragraph_starts
+
+MAX_CHARACTERS = 1_500
+"""Characters of a chunk's text. Definitions up to this size stay whole."""
+
+MERGE_CHARACTERS = 600
+"""Characters up to which neighbours that are no parts of one function become one chunk: what the default
+model sees of a chunk, 128 tokens, ends there. What is larger than two thirds of it stays alone."""
+
+ALONE_CHARACTERS = 400
+"""Characters from which a statement or a definition is a chunk of its own."""
+
+HEAD_CHARACTERS = 200
+"""Characters up to which the head of a large definition, such as `class A:`, doesn't stand alone."""
+
+PART_CHARACTERS = MAX_CHARACTERS - HEAD_CHARACTERS
+"""Characters up to which the parts of one large definition become one chunk, so that its head fits in too."""
+
+Range = tuple[int, int]
+"""The first and the last line of something, from 1."""
+
+
+class Divider:
+    """Divides one file's lines into ranges that fit into chunks, along its structure where that is known.
+
+    `kind` is that of its text. `symbols` and `points` say what its structure is, by rising lines; without
+    points it is divided by its looks.
+    """
+
+    def __init__(
+        self, lines: Sequence[str], kind: str, symbols: Sequence[Symbol], points: Sequence[SplitPoint]
+    ) -> None:
+        self._lines = lines
+        self._kind = kind
+        self._points = points
+        self._point_lines = [point.line for point in points]
+        self._symbols = symbols
+        self._symbol_lines = [symbol.start_line for symbol in symbols]
+        self._ends = [0, *accumulate(map(len, lines))]
+
+    def divide(self) -> list[Range]:
+        """Return the ranges in order. They hold every line once, blank ones too."""
+        parts = self._parts(1, len(self._lines), 0)
+        symbol = self._symbols[0] if self._symbols else None
+        if symbol is not None and symbol.start_line <= parts[0][1] < symbol.end_line:
+            return self._with_head(parts)
+        return parts
+
+    def _size(self, first: int, last: int) -> int:
+        """Return the characters of a range, line ends included."""
+        return self._ends[last] - self._ends[first - 1] + last - first + 1
+
+    def _parts(self, first: int, last: int, level: int) -> list[Range]:
+        """Divide a range by its structure, or where that says nothing by its looks, `level` levels down."""
+        starts = self._inner_points(first, last)
+        if starts:
+            limit = PART_CHARACTERS if self._is_one(first, last, starts[0]) else MERGE_CHARACTERS
+        else:
+            starts = self._starts_by_looks(first, last, level)
+            # The blocks of code without a syntax tree stand for definitions.
+            is_block = self._kind == "code" and level == 0 and not self._points
+            limit = MERGE_CHARACTERS if is_block else PART_CHARACTERS
+            level += 1
+        if not starts:
+            return [(first, last)]
+        return self._grouped([first, *starts], last, level, limit)
+
+    def _starts_by_looks(self, first: int, last: int, level: int) -> list[int]:
+        """Return where the parts of a range begin by blank lines and indentation."""
+        if self._kind == "prose":
+            return paragraph_starts(self._lines, first, last, level)
+        return block_starts(self._lines, first, last, level)
+
+    def _inner_points(self, first: int, last: int) -> list[int]:
+        """Return the outermost points inside a range, its first line excepted."""
+        begin = bisect_right(self._point_lines, first)
+        inner = self._points[begin : bisect_right(self._point_lines, last, begin)]
+        if not inner:
+            return []
+        depth = min(point.depth for point in inner)
+        return [point.line for point in inner if point.depth == depth]
+
+    def _grouped(self, starts: Sequence[int], last: int, level: int, limit: int) -> list[Range]:
+        """Return the parts that begin at `starts`: large ones divided, others alone, small ones together."""
+        alone = ALONE_CHARACTERS if limit == MERGE_CHARACTERS else limit
+        parts: list[Range] = []
+        run: list[Range] = []
+        ends = [start - 1 for start in starts[1:]]
+        ends.append(last)
+        for start, end in zip(starts, ends, strict=True):
+            size = self._size(start, end)
+            if size <= alone:
+                run.append((start, end))
+                continue
+            if run:
+                parts.extend(self._merged(run, limit))
+                run = []
+            if size <= MAX_CHARACTERS:
+                parts.append((start, end))
+            else:
+                parts.extend(self._with_head(self._parts(start, end, level)))
+        if run:
+            parts.extend(self._merged(run, limit))
+        return parts
+
+    def _merged(self, run: Sequence[Range], limit: int) -> list[Range]:
+        """Merge a run of small neighbours."""
+        if len(run) < 2 or self._size(run[0][0], run[-1][1]) <= limit:
+            return [(run[0][0], run[-1][1])]
+        sizes = [self._size(start, end) for start, end in run]
+        strengths = [self._strength(index, start) for index, (start, _) in enumerate(run)]
+        return [(run[first][0], run[behind - 1][1]) for first, behind in group(sizes, strengths, limit)]
+
+    def _strength(self, index: int, start: int) -> int:
+        """Return how well the text may be cut before a line: blank lines above, then what looks like chance.
+
+        Chance is a checksum of the line, so that it stays when the file changes elsewhere; the index parts
+        lines that are equal.
+        """
+        blank = 0
+        while blank < 2 and start - 2 - blank >= 0 and not self._lines[start - 2 - blank].strip():
+            blank += 1
+        line = zlib.crc32(self._lines[start - 1].encode())
+        return blank << 64 | line << 32 | index * _SCATTER & 0xFFFF_FFFF
+
+    def _with_head(self, parts: list[Range]) -> list[Range]:
+        """Join the first part of a definition, if it is as short as `class A:`, to what follows it."""
+        if len(parts) > 1 and self._size(*parts[0]) <= HEAD_CHARACTERS:
+            (first, _), (_, last) = parts[:2]
+            if self._size(first, last) <= MAX_CHARACTERS:
+                return [(first, last), *parts[2:]]
+        return parts
+
+    def _is_one(self, first: int, last: int, second: int) -> bool:
+        """Whether a range is one definition without others inside, or code without any.
+
+        `second` is where the second of its parts begins.
+        """
+        begin = bisect_left(self._symbol_lines, first)
+        end = bisect_right(self._symbol_lines, last, begin)
+        if end - begin != 1:
+            return begin == end
+        symbol = self._symbols[begin]
+        return symbol.start_line < second <= symbol.end_line
+
+
+_SCATTER = 2_654_435_761
+"""Knuth's multiplier, 2^32 divided by the golden ratio: consecutive numbers come to lie far apart."""

@@ -1,0 +1,47 @@
+"""Text is cut at paragraphs and blocks first, at lists and lines where it must be."""
+
+from __future__ import annotations
+
+from foveal.daemon.index.text_points import MAX_LEVEL, block_starts, paragraph_starts
+
+
+def check_prose(text: str, expected: list[int], level: int = 0) -> None:
+    lines = text.split("\n")
+    assert paragraph_starts(lines, 1, len(lines), level) == expected
+
+
+def check_code(text: str, expected: list[int], level: int = 0) -> None:
+    lines = text.split("\n")
+    assert block_starts(lines, 1, len(lines), level) == expected
+
+
+def test_prose() -> None:
+    check_prose("a\nb\n\nc\n\n\nd", [4, 7])
+    check_prose("a\n- b\n  c\n- d\n1. e", [2, 4, 5])
+    check_prose("a\nb\nc", [2, 3])
+    check_prose("a", [])
+    check_prose("", [])
+
+
+def test_indented_and_fenced_text_belongs_to_the_paragraph_above() -> None:
+    check_prose(".. note::\n\n    a\n\n    b\n\nc", [7])
+    check_prose("    a\n\n    b", [3])
+    check_prose("a\n```\nb\n\nc\n```\n\nd", [8])
+    check_prose("a\n~~~\n```\n\nb\n~~~\n\nd", [8])
+    check_prose("a\n\nb\n  c", [3, 4], MAX_LEVEL)
+
+
+def test_code() -> None:
+    check_code("a {\n  b\n}\n\nc {\n\n  d\n}", [5])
+    check_code("a {\n  b\n}\nc {\n  d\n}", [4])
+    check_code("a:\n  b\n  c", [2, 3])
+    check_code("a:\n    b\n\n  c\n\n    d", [4])
+    check_code("{\n}\n}", [2, 3])
+    check_code("if a\n  b\nelse\n  c\nend\nelsewhere", [6])
+    check_code("a\n b\n\n  c", [2, 4], MAX_LEVEL)
+    check_code("a", [])
+
+
+def test_a_range_ends_where_it_ends() -> None:
+    assert block_starts(["a", "", "b", "", "c"], 2, 4, 0) == [3]
+    assert paragraph_starts(["a", "", "b", "", "c"], 3, 5, 0) == [5]
