@@ -101,3 +101,40 @@ function g() {}
 """
     expected = {"a": "", "b": "Old style.", "c": "", "d": "Real.", "e": "", "f": "Tagged.", "g": ""}
     assert docs(source, "javascript") == expected
+
+
+def test_markup_is_left_out_of_docs() -> None:
+    source = """\
+class Store {
+  /**
+   * Returns the {@code size} of a {@link Store}, or <code>null</code>. More.
+   * @return it
+   */
+  int size() { return 1; }
+  /** <p>Drops it. */
+  void drop() {}
+  /** Holds a List<String> */
+  void hold() {}
+}
+"""
+    found = docs(source, "java")
+    assert found["Store.size"] == "Returns the size of a Store, or null."
+    assert found["Store.drop"] == "Drops it."
+    assert found["Store.hold"] == "Holds a List<String>"
+    source = """\
+/// <summary>One <paramref name="a"/> to <c>b</c></summary>
+/// <param name="a">Not this.</param>
+class A { }
+/// <inheritdoc/>
+class B { }
+"""
+    assert docs(source, "csharp") == {"A": "One a to b", "B": ""}
+
+
+def test_the_mark_of_comments_is_the_languages() -> None:
+    assert docs("#!/bin/sh\nf() { :; }\n", "bash") == {"f": ""}
+    assert docs("# Runs.\n# @api private\ndef f; end\n", "ruby") == {"f": "Runs."}
+    assert docs("---@param a number\nlocal function f(a) end\n", "lua") == {"f": ""}
+    assert docs("--[[ Runs\nit. ]]\nlocal function f() end\n", "lua") == {"f": "Runs it."}
+    assert docs("/// @brief Runs. More.\nvoid f() {}\n", "cpp") == {"f": "Runs."}
+    assert docs("#define A 1\nvoid f(void) {}\n", "c")["f"] == ""

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from foveal.daemon.context.globs import compile_glob
 from foveal.daemon.context.instructions import RuleSet, discover, is_instruction_path
 from foveal.daemon.context.items import IncludeMode, Item
+from foveal.daemon.project.globs import compile_glob
 from foveal.daemon.system import Stamp, System, stamp_of
 
 

@@ -32,7 +32,8 @@ def root(tmp_path: Path) -> Path:
 
 def test_outside_of_git(root: Path) -> None:
     make(root, "a.py", "pkg/b.py", "pkg/skip.log", "pkg/keep.log", "pkg/deep/c.log", "gen/x.py", "docs/y.md")
-    make(root, "vendor/lib.c", "node_modules/m/index.js", "build/out.js", "src/dist/z.js")
+    make(root, "vendor/lib.c", "node_modules/m/index.js", "build/out.js", "src/dist/z.js", "video/out/vo.c")
+    make(root, "Makefile", "src/package.json")
     (root / ".gitignore").write_text("*.log\n/gen/\n")
     (root / "pkg/.gitignore").write_text("!keep.log\n")
     (root / ".fovealignore").write_text("docs\n")
@@ -43,6 +44,9 @@ def test_outside_of_git(root: Path) -> None:
         "pkg/.gitignore",
         "pkg/b.py",
         "pkg/keep.log",
+        "Makefile",
+        "src/package.json",
+        "video/out/vo.c",  # nothing beside it is built into such a folder
     }
     scanner = scanner_of(root)
     full(scanner)

@@ -28,7 +28,7 @@ def test_lines_end_at_line_feeds(data: bytes, lines: int, language: str) -> None
 
 
 def test_a_language_without_grammar_has_lines_only() -> None:
-    assert parse_source(b"fn main() {}\n", "rust") == ParsedFile((), (), 1)
+    assert parse_source(b"fn main() {}\n", "zig") == ParsedFile((), (), 1)
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ def test_what_parsed_of_a_broken_file_is_kept(source: str, language: str, name: 
     assert name in {each.name for each in parsed.symbols}
 
 
-MANY = 50_000
+MANY = 12_000
 HOSTILE = {
     "open": b"(" * MANY,
     "nested": b"(" * MANY + b")" * MANY,
     "squares": b"[" * MANY + b"]" * MANY,
     "curly": b"{" * MANY + b"}" * MANY,
     "calls": b"f(" * MANY + b")" * MANY,
-    "functions": b"function f(){" * 10_000 + b"}" * 10_000,
+    "functions": b"function f(){" * 3_000 + b"}" * 3_000,
     "templates": b"`${" * MANY,
     "tags": b"<a>" * MANY,
     "less": b"a<" * MANY,
@@ -62,10 +62,10 @@ HOSTILE = {
     "line": b'x = "' + b"a" * (1 << 20) + b'"\n',
     "zeros": bytes(1 << 20),
     "binary": bytes(range(256)) * 1000,
-    "headings": b"# a\n" * 20_000,
-    "generated": b"".join(b"def f%d(a, b):\n    return a + b\n\n" % number for number in range(5_000)),
-    "decorators": b"@a/*" * 5_000,
-    "tries": b"try:\n import a\nexcept ImportError:\n pass\n" * 5_000,
+    "headings": b"# a\n" * 5_000,
+    "generated": b"".join(b"def f%d(a, b):\n    return a + b\n\n" % number for number in range(1_500)),
+    "decorators": b"@a/*" * 2_000,
+    "tries": b"try:\n import a\nexcept ImportError:\n pass\n" * 1_500,
 }
 
 

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Literal
 
 from ..index.store import Reader
+from ..project.globs import compile_glob
 from ..project.languages import language_of
 from ..project.tree import Layout, Tree
-from .globs import compile_glob
 
 Role = Literal["focus", "expansion", "document"]
 

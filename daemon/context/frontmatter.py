@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import yaml
 
-from .globs import split_globs
+from ..project.globs import split_globs
 
 MAX_FRONTMATTER = 65_536
 """Characters; those of real rules stay under one thousand."""

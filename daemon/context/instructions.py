@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from ..system import Stamp, System
 from .expansion import Importer
 from .frontmatter import Frontmatter, split_frontmatter
-from .globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from .items import IncludeMode, Item
 from .prose import prose_lines, trimmed
 from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now, stamp_now

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .source_text import SourceText, Span
+from .qualified_names import assigned, declared, own_name, receiver_type, split_path, type_name
+from .source_text import SourceText, Span, is_inside, merged_spans
 
 BINDINGS = frozenset({"constant", "variable"})
 """The kinds of symbols that bind a name to a value."""
@@ -20,10 +20,23 @@ Match = tuple[int, Captures]
 
 
 class Pattern(NamedTuple):
-    """What a query says of a pattern's matches: their kind, and their name where none is written."""
+    """What a query says of a pattern's matches: their kind, name where none is written, when it holds."""
 
     kind: str
     name: str
+    when: frozenset[str] = frozenset()
+    only: bool = False
+
+    @classmethod
+    def of(cls, settings: Mapping[str, str | None]) -> Pattern:
+        """Return what a pattern's settings say; an import's pattern has none."""
+        words = settings.get("when") or ""
+        return cls(
+            settings.get("kind") or "",
+            settings.get("name") or "",
+            frozenset(words.split()),
+            bool(settings.get("only")),
+        )
 
 
 @dataclass(slots=True)
@@ -55,64 +68,128 @@ class DefinitionReader:
         self._patterns = patterns
         self._found: dict[tuple[int, str], Definition] = {}
         self._decorators: list[Span] = []
+        self._locals: list[Span] = []
+        self._leads: dict[int, int] = {}
+        self._claims: dict[int, int] = {}
 
     def read(self, matches: Iterable[Match]) -> None:
         """Take in the matches of the query for definitions; those of imports are passed over."""
         for pattern, captures in matches:
+            if not self._holds(self._patterns[pattern], captures):
+                continue
             if "def" in captures:
                 self._add(pattern, captures)
             elif "decorator" in captures:
                 self._decorators.append(captures["decorator"])
+            elif "lead" in captures:
+                self._leads[captures["of"][0]] = captures["lead"][0]
+            elif "local" in captures:
+                self._locals.append(captures["local"])
 
     def definitions(self) -> list[Definition]:
         """Return the definitions in source order, outer ones before what they enclose."""
-        return sorted(self._found.values(), key=lambda each: (each.start, -each.end))
+        blocks = merged_spans(self._locals)
+        found = [
+            each
+            for each in self._found.values()
+            if not (each.kind in _LOCAL_KINDS and is_inside(blocks, each.start))
+            and self._claims.get(each.start, each.rank) == each.rank
+        ]
+        for definition in found:
+            lead = self._leads.get(definition.start)
+            if lead is not None:
+                definition.start = definition.head = lead
+        return sorted(found, key=lambda each: (each.start, -each.end))
 
     def decorators(self) -> list[Span]:
         """Return the ranges of the decorators, in order."""
         return sorted(self._decorators)
 
+    def _holds(self, pattern: Pattern, captures: Captures) -> bool:
+        """Return whether a match is one that its pattern means."""
+        return not pattern.when or self._text.name(captures["when"]) in pattern.when
+
     def _add(self, pattern: int, captures: Captures) -> None:
         start, end = captures["def"]
-        kind, name = self._patterns[pattern]
+        kind, name, _, is_only = self._patterns[pattern]
+        if is_only:
+            self._claims[start] = pattern
         body = captures["body"][0] if "body" in captures else -1
         owner = ""
         if "target" in captures:
-            name, owner = _assigned(self._text.name(captures["target"]))
-            if not name:
-                return
-            if name == "exports" and kind == "function":
-                name = _own_name(self._source[start:body]) or "module.exports"
-            elif name == "exports":
-                name = "module.exports"
+            name, owner = self._assigned(captures, kind, body)
+        elif "declarator" in captures:
+            name, owner, kind = self._declared(captures, kind)
+        elif "path" in captures:
+            name, owner = self._path(captures["path"], kind)
         elif not name:
             name = self._text.name(captures["name"]).strip("\"'")
-        if name == "_" or not name:
+        if name in ("", "_") or ("tag" in captures and self._text.name(captures["tag"]) == name):
             return
+        if kind == "scope":
+            name = type_name(name).rpartition(".")[2] if self._language == "rust" else type_name(name)
         if "receiver" in captures:
-            owner = _receiver_type(self._text.name(captures["receiver"]))
-        if kind == "constant" and "target" in captures and self._is_require(start, end):
+            owner = receiver_type(self._text.name(captures["receiver"]))
+        if "owner" in captures:
+            owner = type_name(self._text.name(captures["owner"]))
+        if kind in BINDINGS:
+            kind = self._binding(kind, name, captures)
+        if not kind:
             return
-        if kind == "variable":
-            kind, value_is_import = self._binding(name, start, end)
-            if value_is_import:
-                return
         known = self._found.get((start, name))
         if known is None or pattern < known.rank:
-            head_end = body if body >= 0 else end
+            while end > start and self._source[end - 1] in b" \t\n":
+                end -= 1  # some grammars let a body end where the next line begins
+            head_end = captures["head"][1] if "head" in captures else body if body >= 0 else end
             self._found[start, name] = Definition(
                 start, end, start, head_end, name, kind, body, owner, pattern
             )
 
-    def _binding(self, name: str, start: int, end: int) -> tuple[str, bool]:
-        """Return whether a binding is a constant or a variable, and whether it only names an import."""
-        if self._language == "python":
-            return ("constant" if name.isupper() else "variable"), False
-        if self._language == "go":
-            return "variable", False
-        line = self._source[max(self._text.line_start(start), start - 200) : start]
-        kind = "constant" if line.rstrip().endswith(b"const") else "variable"
-        return kind, self._is_require(start, end)
+    def _assigned(self, captures: Captures, kind: str, body: int) -> tuple[str, str]:
+        """Return the name and the owner of what is assigned to a member, both empty if it defines nothing."""
+        start, end = captures["def"]
+        name, owner = assigned(self._text.name(captures["target"]))
+        if name == "exports":
+            named = own_name(self._source[start:body]) if kind == "function" else ""
+            name = named or "module.exports"
+        if kind == "constant" and self._is_require(start, end):
+            return "", ""
+        return name, owner
+
+    def _path(self, span: Span, kind: str) -> tuple[str, str]:
+        """Return the name and the owner that a path says; a scope's stays whole."""
+        path = self._text.name(span)
+        if kind == "scope":
+            return path, ""
+        owner, name = split_path(path)
+        return name, owner
+
+    def _declared(self, captures: Captures, kind: str) -> tuple[str, str, str]:
+        """Return name, owner and kind of what a C declarator declares; no name if that is a mere field."""
+        path, is_function = declared(self._text.name(captures["declarator"]))
+        if kind == "field":
+            kind = "prototype" if is_function else ""
+        elif kind == "prototype" and not is_function:
+            kind = "variable"
+        owner, name = split_path(path)
+        return (name, owner, kind) if kind and name not in _STATEMENTS else ("", "", "")
+
+    def _binding(self, kind: str, name: str, captures: Captures) -> str:
+        """Return whether a binding is a constant or a variable; nothing if it only names an import."""
+        start, end = captures["def"]
+        if self._language in ("python", "bash"):
+            is_constant = name.isupper()
+            return "constant" if is_constant else "variable" if self._language == "python" else ""
+        if self._language in ("c", "cpp") and "declarator" in captures:
+            words = self._source[start : captures["declarator"][0]][:400].split()
+            if b"extern" in words:
+                return "extern"
+            return "constant" if b"const" in words or b"constexpr" in words else "variable"
+        if self._language in _SCRIPTS and kind == "variable":
+            line = self._source[max(self._text.line_start(start), start - 200) : start]
+            kind = "constant" if line.rstrip().endswith(b"const") else "variable"
+            return "" if self._is_require(start, end) else kind
+        return kind
 
     def _is_require(self, start: int, end: int) -> bool:
         """Return whether what is assigned is another module, so that the name only passes it on."""
@@ -120,34 +197,7 @@ class DefinitionReader:
         return value.startswith(b"require(")
 
 
-_TARGET = re.compile(r"(?:(?P<owner>[\w$]+)(?P<prototype>\.prototype)?\.)(?P<name>[\w$]+)")
-
-
-def _assigned(target: str) -> tuple[str, str]:
-    """Return the name and the owner that an assignment to a member defines, or two empty strings.
-
-    `exports.x` and `module.exports.x` define `x`; `Foo.prototype.bar` and `Foo.bar` define `bar` of `Foo`;
-    `this.x` defines `x` of whatever encloses it; `module.exports` alone is the name `exports`.
-    """
-    match = _TARGET.fullmatch(target.removeprefix("module.exports.").removeprefix("exports."))
-    if target.startswith(("module.exports.", "exports.")):
-        name = target.rpartition("exports.")[2]
-        return (name, "") if re.fullmatch(r"[\w$]+", name) else ("", "")
-    if match is None:
-        return "", ""
-    owner, name = match["owner"], match["name"]
-    if owner == "module":
-        return ("exports", "") if name == "exports" else ("", "")
-    return (name, "") if owner == "this" else (name, owner)
-
-
-def _own_name(head: bytes) -> str:
-    """Return the name that a function expression gives itself, from its head: `function createApp(`."""
-    match = re.search(rb"function\s*\*?\s*([\w$]+)\s*\($", head[:400].partition(b"(")[0] + b"(")
-    return match[1].decode("ascii", "ignore") if match else ""
-
-
-def _receiver_type(receiver: str) -> str:
-    """Return the type of a Go receiver: `Stack` for `(s *Stack[T])`."""
-    words = receiver.strip("()").partition("[")[0].replace("*", " ").split()
-    return words[-1] if words else ""
+# What a macro with no semicolon behind it makes of a statement.
+_STATEMENTS = frozenset({"if", "for", "while", "switch", "return", "do", "else", "sizeof", "struct"})
+_SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
+_LOCAL_KINDS = frozenset({"constant", "variable", "extern", "prototype"})

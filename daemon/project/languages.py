@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import queries
+from .queries.bash import BASH
+from .queries.c import CPP, C
+from .queries.csharp import CSHARP
+from .queries.go import GO
+from .queries.java import JAVA
+from .queries.kotlin import KOTLIN
+from .queries.lua import LUA
+from .queries.markdown import MARKDOWN
+from .queries.php import PHP
+from .queries.python import PYTHON, PYTHON_CALLS
+from .queries.ruby import RUBY
+from .queries.rust import RUST
+from .queries.scala import SCALA
+from .queries.script import JAVASCRIPT, SCRIPT_CALLS, TYPESCRIPT
+from .queries.swift import SWIFT
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +29,9 @@ class Language:
     `extensions` are lower case with their dot and compared without regard to case; `file_names` are
     compared as written, and also match with a suffix (`Dockerfile.dev`). `interpreters` are the names a
     shebang line may call, without version digits. `grammar` is `module:function` of a tree-sitter grammar,
-    empty as long as none is wired. `definitions` and `calls` are its queries (queries.py). `calls` are
+    empty as long as none is wired. `definitions` and `calls` are its queries (folder queries). `calls` are
     imports written as calls; they run only on a source that has one of `call_words`, since they would
-    visit every call of a file.
+    visit every call of a file. `comment` begins a comment of one line; `//` brings `/* */` along.
     """
 
     name: str
@@ -29,6 +43,7 @@ class Language:
     definitions: str = ""
     calls: str = ""
     call_words: tuple[bytes, ...] = ()
+    comment: str = "//"
 
 
 def language_of(path: str, head: bytes = b"") -> str:
@@ -75,9 +90,10 @@ _ROWS = (
         ("SConstruct", "SConscript", "wscript"),
         ("python", "pypy", "uv"),
         grammar="tree_sitter_python:language",
-        definitions=queries.PYTHON,
-        calls=queries.PYTHON_CALLS,
+        definitions=PYTHON,
+        calls=PYTHON_CALLS,
         call_words=(b"import_module(",),
+        comment="#",
     ),
     Language(
         "javascript",
@@ -86,8 +102,8 @@ _ROWS = (
         ("Jakefile",),
         ("node", "nodejs", "bun"),
         grammar="tree_sitter_javascript:language",
-        definitions=queries.JAVASCRIPT,
-        calls=queries.SCRIPT_CALLS,
+        definitions=JAVASCRIPT,
+        calls=SCRIPT_CALLS,
         call_words=_SCRIPT_CALL_WORDS,
     ),
     Language(
@@ -97,8 +113,8 @@ _ROWS = (
         (),
         ("deno", "ts-node", "tsx"),
         grammar="tree_sitter_typescript:language_typescript",
-        definitions=queries.TYPESCRIPT,
-        calls=queries.SCRIPT_CALLS,
+        definitions=TYPESCRIPT,
+        calls=SCRIPT_CALLS,
         call_words=_SCRIPT_CALL_WORDS,
     ),
     Language(
@@ -106,17 +122,17 @@ _ROWS = (
         "tsx",
         (".tsx",),
         grammar="tree_sitter_typescript:language_tsx",
-        definitions=queries.TYPESCRIPT,
-        calls=queries.SCRIPT_CALLS,
+        definitions=TYPESCRIPT,
+        calls=SCRIPT_CALLS,
         call_words=_SCRIPT_CALL_WORDS,
     ),
-    Language("go", "go", (".go",), grammar="tree_sitter_go:language", definitions=queries.GO),
+    Language("go", "go", (".go",), grammar="tree_sitter_go:language", definitions=GO),
     Language(
         "markdown",
         "markdown",
         (".md", ".markdown", ".mdown", ".mkd", ".mdc"),
         grammar="tree_sitter_markdown:language",
-        definitions=queries.MARKDOWN,
+        definitions=MARKDOWN,
     ),
     Language("assembly", "asm", (".asm", ".s", ".nasm")),
     Language("astro", "astro", (".astro",)),
@@ -127,14 +143,23 @@ _ROWS = (
         (".sh", ".bash", ".zsh", ".ksh", ".bats"),
         (".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", "PKGBUILD"),
         ("sh", "bash", "zsh", "dash", "ksh", "ash"),
+        grammar="tree_sitter_bash:language",
+        definitions=BASH,
+        comment="#",
     ),
     Language("bazel", "starlark", (".bzl", ".bazel", ".star"), ("BUILD", "WORKSPACE")),
-    Language("c", "c", (".c", ".h")),
+    Language("c", "c", (".c", ".h"), grammar="tree_sitter_c:language", definitions=C),
     Language("clojure", "clojure", (".clj", ".cljs", ".cljc", ".edn"), (), ("bb",)),
     Language("cmake", "cmake", (".cmake",), ("CMakeLists.txt",)),
-    Language("cpp", "cpp", (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".ipp", ".inl", ".ino")),
+    Language(
+        "cpp",
+        "cpp",
+        (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".ipp", ".inl", ".ino"),
+        grammar="tree_sitter_cpp:language",
+        definitions=CPP,
+    ),
     Language("crystal", "crystal", (".cr",), (), ("crystal",)),
-    Language("csharp", "csharp", (".cs", ".csx")),
+    Language("csharp", "csharp", (".cs", ".csx"), grammar="tree_sitter_c_sharp:language", definitions=CSHARP),
     Language("css", "css", (".css",)),
     Language("cuda", "cuda", (".cu", ".cuh")),
     Language("cython", "cython", (".pyx", ".pxd", ".pxi")),
@@ -163,7 +188,7 @@ _ROWS = (
         (".ini", ".cfg", ".conf", ".properties", ".desktop", ".service"),
         (".editorconfig", ".npmrc", ".flake8", ".pylintrc", ".coveragerc"),
     ),
-    Language("java", "java", (".java",)),
+    Language("java", "java", (".java",), grammar="tree_sitter_java:language", definitions=JAVA),
     Language("jinja", "jinja", (".jinja", ".jinja2", ".j2")),
     Language("json", "json", (".json", ".geojson", ".webmanifest", ".ipynb"), (".eslintrc", ".babelrc")),
     Language("json5", "json5", (".json5",)),
@@ -171,11 +196,28 @@ _ROWS = (
     Language("jsonl", "json", (".jsonl", ".ndjson")),
     Language("julia", "julia", (".jl",), (), ("julia",)),
     Language("just", "just", (".just",), ("justfile", "Justfile")),
-    Language("kotlin", "kotlin", (".kt", ".kts"), (), ("kotlin",)),
+    Language(
+        "kotlin",
+        "kotlin",
+        (".kt", ".kts"),
+        (),
+        ("kotlin",),
+        grammar="tree_sitter_kotlin:language",
+        definitions=KOTLIN,
+    ),
     Language("latex", "latex", (".tex", ".sty", ".cls", ".bib")),
     Language("less", "less", (".less",)),
     Language("lisp", "lisp", (".lisp", ".lsp", ".cl", ".el"), (), ("sbcl",)),
-    Language("lua", "lua", (".lua", ".rockspec"), (), ("lua", "luajit")),
+    Language(
+        "lua",
+        "lua",
+        (".lua", ".rockspec"),
+        (),
+        ("lua", "luajit"),
+        grammar="tree_sitter_lua:language",
+        definitions=LUA,
+        comment="--",
+    ),
     Language("makefile", "makefile", (".mk", ".mak"), ("Makefile", "makefile", "GNUmakefile"), ("make",)),
     Language("matlab", "matlab", (".mat",)),
     Language("mdx", "mdx", (".mdx",)),
@@ -186,7 +228,15 @@ _ROWS = (
     Language("ocaml", "ocaml", (".ml", ".mli"), (), ("ocaml",)),
     Language("pascal", "pascal", (".pas", ".pp", ".dpr")),
     Language("perl", "perl", (".pl", ".pm", ".t"), (), ("perl",)),
-    Language("php", "php", (".php", ".phtml", ".php5"), (), ("php",)),
+    Language(
+        "php",
+        "php",
+        (".php", ".phtml", ".php5"),
+        (),
+        ("php",),
+        grammar="tree_sitter_php:language_php",
+        definitions=PHP,
+    ),
     Language("powershell", "powershell", (".ps1", ".psm1", ".psd1"), (), ("pwsh",)),
     Language("prisma", "prisma", (".prisma",)),
     Language("protobuf", "protobuf", (".proto",)),
@@ -198,16 +248,29 @@ _ROWS = (
         (".rb", ".rake", ".gemspec", ".ru", ".podspec"),
         ("Gemfile", "Rakefile", "Podfile", "Vagrantfile", "Brewfile"),
         ("ruby", "jruby"),
+        grammar="tree_sitter_ruby:language",
+        definitions=RUBY,
+        comment="#",
     ),
-    Language("rust", "rust", (".rs",)),
+    Language("rust", "rust", (".rs",), grammar="tree_sitter_rust:language", definitions=RUST),
     Language("sass", "sass", (".sass",)),
-    Language("scala", "scala", (".scala", ".sc", ".sbt"), (), ("scala", "amm")),
+    Language(
+        "scala",
+        "scala",
+        (".scala", ".sc", ".sbt"),
+        (),
+        ("scala", "amm"),
+        grammar="tree_sitter_scala:language",
+        definitions=SCALA,
+    ),
     Language("scheme", "scheme", (".scm", ".ss", ".rkt"), (), ("racket", "guile")),
     Language("scss", "scss", (".scss",)),
     Language("solidity", "solidity", (".sol",)),
     Language("sql", "sql", (".sql", ".ddl", ".dml", ".psql")),
     Language("svelte", "svelte", (".svelte",)),
-    Language("swift", "swift", (".swift",), (), ("swift",)),
+    Language(
+        "swift", "swift", (".swift",), (), ("swift",), grammar="tree_sitter_swift:language", definitions=SWIFT
+    ),
     Language("tcl", "tcl", (".tcl",), (), ("tclsh", "wish")),
     Language("text", "text", (".txt", ".text"), ("LICENSE", "AUTHORS", "NOTICE", "COPYING", "README")),
     Language("toml", "toml", (".toml",), ("Cargo.lock", "poetry.lock", "uv.lock", "Pipfile")),

@@ -13,7 +13,7 @@ from .listing import Listing, read_listing
 from .relative_paths import within
 from .rules import Entry, Rules
 from .scan_results import RootGone
-from .scan_settings import ScanSettings
+from .scan_settings import BUILD_FILES, OUTPUT_FOLDERS, ScanSettings
 from .tree import FileRecord
 
 UNKNOWN_STAMP = Stamp(0, 0, 0, 0)
@@ -42,7 +42,9 @@ class Lister:
         self.folders: dict[str, FolderState] = {}
         """The folders of the tree by relative path, as they were when they were listed last."""
         settings = self._settings
-        self.rules = Rules(self._root, self._system, settings.exclude, settings.skip_untracked_folders)
+        self.rules = Rules(
+            self._root, self._system, settings.exclude, settings.skip_untracked_folders | OUTPUT_FOLDERS
+        )
         """Which rules hold where, of the folders that were listed."""
         self.lost: list[str] = []
         """Folders of this pass that can't be listed any more, so that nothing below is in the tree."""
@@ -175,6 +177,7 @@ class Lister:
     def _keep_only_new(self, listing: Listing, known: Mapping[str, FileRecord], removed: set[str]) -> None:
         """Drop the entries that are known or were judged before."""
         folder, others = listing.folder, self.folders[listing.folder].others
+        is_built_here = not BUILD_FILES.isdisjoint(listing.files)
         listing.files = {
             name: real
             for name, real in listing.files.items()
@@ -188,7 +191,7 @@ class Lister:
         for name in listing.odd_folders:
             others[f"{name}/"] = "not_utf8_name"
         for name in list(listing.folders):
-            reason = self._reason_by_name(within(folder, name), name)
+            reason = self._reason_by_name(within(folder, name), name, is_built_here=is_built_here)
             if reason:
                 others[f"{name}/"] = reason
                 listing.folders.discard(name)
@@ -199,12 +202,15 @@ class Lister:
         # Two names can look alike in print; the record may have been the other's.
         return self.odd.get(path, path) != real_path
 
-    def _reason_by_name(self, path: str, name: str) -> str:
+    def _reason_by_name(self, path: str, name: str, *, is_built_here: bool) -> str:
         """Return why a folder is left out whatever the ignore rules say, or ""."""
         if name in self._settings.skip_folders:
             return "vendored"
-        if name in self._settings.skip_untracked_folders:
+        is_output = name in OUTPUT_FOLDERS
+        if is_output or name in self._settings.skip_untracked_folders:
             domain = self.folders[path.rpartition("/")[0]].domain
+            if is_output and not is_built_here and not self.rules.is_by_git(domain):
+                return ""
             if not self.rules.holds_tracked(domain, path):
                 return "vendored"
         return ""

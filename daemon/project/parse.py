@@ -12,20 +12,34 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Query, QueryCursor
 
 from .definitions import DefinitionReader, Match, Pattern
+from .grammar_gaps import is_cpp, is_tangled, readable
 from .import_statements import ImportReader
 from .languages import LANGUAGES
 from .markdown import sections
 from .source_text import SourceText, Span, clean_source
+from .split_points import split_points
 from .symbols import symbols_of
 from .tree import ParsedFile
 
-PARSER_VERSION: int = 1
+PARSER_VERSION: int = 2
 """Raised whenever the same bytes would give another result, so that stored files are parsed again."""
 
 PARSE_SECONDS = 2.0
 """CPU time that one file's syntax tree may take. Ordinary code runs at 5 MB/s, so 1 MiB takes 0.2 s; sources
 made to be ambiguous (`(a,(a,(a,…`) go on for longer and take up to 1.4 GB a MiB. The parser asks only
 between its steps, so that the worst of them still took 5.6 s."""
+
+LEAST_RATE = 50_000
+"""Bytes a second of CPU time below which a source is given up after `PATIENCE`: the slowest grammar, Swift's,
+reads 2 MB/s, sources made to be ambiguous fall below 5 KB/s. A parse that was stopped may leave its memory
+behind (Lua's 230 MB for two seconds), so that it is stopped early."""
+
+PATIENCE = 0.25
+"""Seconds of CPU time after which the rate counts."""
+
+MAX_DEPTH = 500
+"""Levels of the syntax tree at which a definition may begin. In real code few lie below 100; a query that
+goes all the way down takes time by the square (13 s for Ruby's 50,000 nested calls)."""
 
 WIDE_ERROR = 2_000
 """Children of an error node from which the tree isn't queried: a query's time grows with their square
@@ -38,13 +52,15 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
     `language` is a name from the table of languages; without a grammar for it only the lines are counted.
     Lines end at line feeds only. Takes bounded time and raises nothing for any bytes. Thread-safe.
     """
-    lines = data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
-    row = LANGUAGES.get(language)
-    if row is None or not row.grammar or not data:
-        return ParsedFile((), (), lines)
     source = clean_source(data)
+    lines = source.count(b"\n") + (not source.endswith(b"\n") and source != b"")
+    row = LANGUAGES.get(language)
+    if row is None or not row.grammar or not source:
+        return ParsedFile((), (), lines)
+    if language == "c" and is_cpp(source):
+        language = "cpp"  # a header's name doesn't tell
     toolbox = _toolbox(language)
-    root = _root(toolbox.grammar, source)
+    root = _root(toolbox.grammar, readable(source, language)) if not is_tangled(source, language) else None
     if root is None or _has_wide_error(root):
         return ParsedFile((), (), lines, broken=True)
     text = SourceText(source)
@@ -61,7 +77,8 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
     if toolbox.calls is not None and calls_matter:
         imports.read_calls(_matches(toolbox.calls, root))
     symbols = symbols_of(definitions.definitions(), text, language, definitions.decorators())
-    return ParsedFile(tuple(symbols), tuple(imports.imports()), lines, broken=root.has_error)
+    points = split_points(root.walk(), source)
+    return ParsedFile(tuple(symbols), tuple(imports.imports()), lines, root.has_error, points)
 
 
 # A file that a bundler wrote carries its modules along; its calls to require name none of the project.
@@ -89,16 +106,18 @@ def _toolbox(language: str) -> _Toolbox:
     return _Toolbox(
         grammar,
         definitions,
-        tuple(Pattern(setting.get("kind") or "", setting.get("name") or "") for setting in settings),
+        tuple(Pattern.of(setting) for setting in settings),
         Query(grammar, row.calls) if row.calls else None,
     )
 
 
 def _matches(query: Query, root: Node) -> list[Match]:
     """Return a query's matches as ranges, so that nobody else needs to know what a tree is."""
+    cursor = QueryCursor(query)
+    cursor.set_max_start_depth(MAX_DEPTH)
     return [
         (pattern, {name: nodes[0].byte_range for name, nodes in captures.items()})
-        for pattern, captures in QueryCursor(query).matches(root)
+        for pattern, captures in cursor.matches(root)
     ]
 
 
@@ -110,13 +129,14 @@ def _ranges(query: Query, root: Node) -> dict[str, list[Span]]:
 
 def _root(grammar: Grammar, source: bytes) -> Node | None:
     """Return the root of a source's syntax tree, or None when it takes too long."""
-    deadline = time.thread_time() + PARSE_SECONDS
+    begun = time.thread_time()
 
     def read(offset: int, _point: object) -> bytes:
         return source[offset : offset + 65536]
 
-    def is_late(_offset: int, _has_error: bool) -> bool:
-        return time.thread_time() > deadline
+    def is_late(offset: int, _has_error: bool) -> bool:
+        spent = time.thread_time() - begun
+        return spent > PARSE_SECONDS or (spent > PATIENCE and offset < spent * LEAST_RATE)
 
     try:
         return Parser(grammar).parse(read, progress_callback=is_late).root_node

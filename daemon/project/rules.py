@@ -100,6 +100,10 @@ class Rules:
         """Say whether git tracks a file below a folder that has one of the `optional_names`."""
         return folder in self._domains[domain].tracked_folders
 
+    def is_by_git(self, domain: str) -> bool:
+        """Whether git says what belongs to a domain."""
+        return self._domains[domain].by_git
+
     def changed(self) -> bool:
         """Say whether anything that rules come from is another than when it was read."""
         changed = {path for path, stamp in self._stamps.items() if self._stamp(path) != stamp}

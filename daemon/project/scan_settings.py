@@ -51,18 +51,44 @@ UNTRACKED_SKIPPED_FOLDERS = frozenset(
         "thirdparty",
         "Pods",
         "Carthage",
-        "dist",
-        "build",
-        "target",
-        "out",
-        "_build",
-        "coverage",
         "htmlcov",
         "DerivedData",
         "virtualenv",
     }
 )
 """Folder names that people use too. They are skipped unless git tracks a file inside."""
+
+OUTPUT_FOLDERS = frozenset({"dist", "build", "target", "out", "_build", "coverage"})
+"""Folder names that build tools write to, and people use for source (`video/out/` in mpv, `build/` in many).
+In a git repository they are skipped as the ones above. Outside of one nobody says what is tracked: there they
+are skipped only beside a file of `BUILD_FILES`, where such tools put them."""
+
+BUILD_FILES = frozenset(
+    {
+        "package.json",
+        "pyproject.toml",
+        "setup.py",
+        "setup.cfg",
+        "Cargo.toml",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        "build.sbt",
+        "build.xml",
+        "CMakeLists.txt",
+        "meson.build",
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "dune-project",
+        "mix.exs",
+        "rebar.config",
+        "composer.json",
+        "pubspec.yaml",
+        "tsconfig.json",
+        "conf.py",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,9 @@ MAX_SIGNATURE = 400
 
 MAX_NAME = 300
 """Characters of a qualified name; what is nested deeper is left out. The longest in Django 5.2 has 141."""
+
+WIDE_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""The byte order marks of encodings whose characters hold NULs."""
 
 Span = tuple[int, int]
 """A range of a source: the offset of its first byte and the one behind its last."""
@@ -59,9 +63,10 @@ class SourceText:
 def clean_source(data: bytes) -> bytes:
     """Return the source as UTF-8 with the same lines: no mark, no NUL, no carriage return at a line's end.
 
-    To the grammars a NUL is an error even in a comment. What isn't UTF-8 is read as Latin-1: it never fails.
+    To the grammars a NUL is an error even in a comment. UTF-16 and UTF-32 are known by their marks; what
+    isn't UTF-8 is read as Latin-1. It never fails.
     """
-    data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\0", b" ")
+    data = _without_mark(data).replace(b"\r\n", b"\n").replace(b"\0", b" ")
     if data.isascii():
         return data
     try:
@@ -69,6 +74,11 @@ def clean_source(data: bytes) -> bytes:
     except UnicodeDecodeError:
         return data.decode("latin-1").encode()
     return data
+
+
+def wide_encoding(data: bytes) -> str:
+    """Return the encoding of data that begin with one of `WIDE_MARKS`: `utf-16` or `utf-32`."""
+    return "utf-32" if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)) else "utf-16"
 
 
 def merged_spans(spans: Iterable[Span]) -> list[Span]:
@@ -84,3 +94,10 @@ def is_inside(spans: Sequence[Span], offset: int) -> bool:
     """Return whether an offset lies in one of the ranges, which are in order and apart."""
     index = bisect_left(spans, (offset + 1, 0)) - 1
     return index >= 0 and spans[index][0] <= offset < spans[index][1]
+
+
+def _without_mark(data: bytes) -> bytes:
+    """Return a source without its byte order mark; a wide one as UTF-8, what is damaged in it replaced."""
+    if data.startswith(WIDE_MARKS):
+        return data.decode(wide_encoding(data), "replace").encode()
+    return data.removeprefix(codecs.BOM_UTF8)

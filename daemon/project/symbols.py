@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from .definitions import BINDINGS, Definition
 from .doc_lines import comment_above, docstring
+from .languages import LANGUAGES
 from .source_text import MAX_NAME, SourceText, Span
 from .tree import Symbol
 
@@ -18,34 +19,102 @@ def symbols_of(
     """Return the symbols of definitions in source order, with their qualified, unique names."""
     names = UniqueNames()
     found: list[Symbol] = []
-    enclosing: list[_Enclosing] = []
     bound: set[str] = set()
     heads = _Heads(text, language, decorators)
-    for definition in definitions:
-        while enclosing and enclosing[-1].end <= definition.start:
-            enclosing.pop()
-        # Names that are bound together (`a, b = …`) share their span, and none encloses the other.
-        outer = next((each for each in reversed(enclosing) if each.start < definition.start), None)
-        if definition.owner and outer is not None and language != "go":
-            continue  # an assignment to something's member inside a function defines nothing for others
-        prefix, depth = (outer.name, outer.depth + 1) if outer is not None else ("", 0)
-        if definition.owner:
-            prefix, depth = definition.owner, 1
-        name = f"{prefix}.{definition.name}" if prefix else definition.name
-        if not name or len(name) > MAX_NAME:
+    placed = _placed(definitions, language)
+    certain = {each.name for each in placed if each.kind not in _ANNOUNCED}
+    prefixes: list[str] = []
+    for each in placed:
+        name = each.name
+        if each.outer >= 0 and prefixes[each.outer] != placed[each.outer].name:
+            name = prefixes[each.outer] + name.removeprefix(placed[each.outer].name)
+        prefixes.append(name)
+        if len(name) > MAX_NAME or each.kind == "scope" or (each.kind in _ANNOUNCED and each.name in certain):
             continue
-        if definition.kind in BINDINGS:
+        if each.kind in _REBOUND:
             # Binding a variable again changes it; it isn't a second definition.
             if name in bound:
                 continue
             bound.add(name)
-        name = names.unique(name)
-        kind = definition.kind
-        if kind == "function" and (definition.owner or (outer is not None and outer.kind == "class")):
-            kind = "method"
-        enclosing.append(_Enclosing(definition.start, definition.end, name, depth, kind))
-        found.append(heads.symbol(definition, name, kind, depth))
+        unique = names.unique(name)
+        if each.kind not in _HOLDERS:
+            prefixes[-1] = unique
+        kind = _ANNOUNCED.get(each.kind, each.kind)
+        found.append(heads.symbol(each.definition, unique, kind, each.depth))
     return found
+
+
+_HOLDERS = frozenset(
+    {"class", "struct", "union", "interface", "trait", "protocol", "enum", "record", "object", "scope"}
+    | {"module", "namespace"}
+)
+"""Kinds whose members are known by the holder's name, though the file may open several of that name: the
+parts of a C# class, a Scala object beside its class. What lies in a second function goes by `load~2`."""
+
+_TYPES = _HOLDERS - {"module", "namespace"}
+"""Kinds in which a function is a method."""
+
+_ANNOUNCED = {"prototype": "prototype", "extern": "variable", "forward": "type"}
+"""Kinds that give way to a definition of the name in the same file, and what they are shown as."""
+
+_REBOUND = BINDINGS | {"macro"}
+
+
+class _Placed(NamedTuple):
+    """A definition in its place: the index of what encloses it or -1, its qualified name, kind and depth."""
+
+    definition: Definition
+    outer: int
+    name: str
+    kind: str
+    depth: int
+
+
+def _placed(definitions: Iterable[Definition], language: str) -> list[_Placed]:
+    """Return the definitions, which come in source order, with what they lie in."""
+    placed: list[_Placed] = []
+    enclosing: list[int] = []
+    for definition in definitions:
+        while enclosing and placed[enclosing[-1]].definition.end <= definition.start:
+            enclosing.pop()
+        # Names that are bound together (`a, b = …`) share their span, and none encloses the other.
+        around = (index for index in reversed(enclosing) if placed[index].definition.start < definition.start)
+        one = _place(definition, next(around, -1), placed, language)
+        if one is None:
+            continue
+        if language not in _C_LIKE or one.kind in _TYPES or one.kind == "function" or one.kind == "method":
+            enclosing.append(len(placed))
+        placed.append(one)
+    return placed
+
+
+def _place(definition: Definition, index: int, placed: Sequence[_Placed], language: str) -> _Placed | None:
+    """Return a definition in its place, or None if it defines nothing for others there."""
+    outer = placed[index] if index >= 0 else None
+    owner, kind = definition.owner, definition.kind
+    if outer is not None:
+        if owner and language in _SCRIPTS:
+            return None  # an assignment to something's member inside a function
+        if kind in _LOCAL and outer.kind in ("function", "method"):
+            return None
+        if owner and language == "kotlin":
+            owner = ""  # an extension that a class keeps to itself
+        if kind == "macro" and language in _C_LIKE:
+            outer, index = None, -1
+    depth = outer.depth + 1 if outer is not None else int(bool(owner) and kind not in _HOLDERS)
+    if owner and language in ("go", "lua"):
+        outer, index, depth = None, -1, max(depth, 1)
+    if kind == "function" and language != "lua" and (owner or (outer is not None and outer.kind in _TYPES)):
+        kind = "method"
+    name = ".".join(part for part in (outer.name if outer else "", owner, definition.name) if part)
+    if not definition.name or len(name) > MAX_NAME:
+        return None
+    return _Placed(definition, index, name, kind, depth)
+
+
+_C_LIKE = frozenset({"c", "cpp"})
+_SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
+_LOCAL = BINDINGS | {"prototype", "extern"}
 
 
 class UniqueNames:
@@ -65,21 +134,14 @@ class UniqueNames:
         return candidate
 
 
-class _Enclosing(NamedTuple):
-    """A definition that others may stand in: its span in bytes, its unique name, its depth and kind."""
-
-    start: int
-    end: int
-    name: str
-    depth: int
-    kind: str
-
-
 # What may stand before a definition on its line and belongs to it: `export const` before `x = 1`.
 _LEAD = re.compile(rb"(?<![\w$.])(?:(?:export|default|declare|const|let|var|type|async)[ \t]+)+\Z")
+_LED = _SCRIPTS | {"go"}
+_ARGUMENTS = re.compile(rb"\([^()]*(?:\([^()]*\)[^()]*)*\)")
 _SPACE = {
-    "python": re.compile(rb"(?:\s|#[^\n]*)*"),
-    "": re.compile(rb"(?:\s|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*"),
+    "#": re.compile(rb"(?:\s|#[^\n]*)*"),
+    "--": re.compile(rb"(?:\s|--[^\n]*)*"),
+    "//": re.compile(rb"(?:\s|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*"),
 }
 
 
@@ -90,10 +152,13 @@ class _Heads:
         self._text = text
         self._source = text.source
         self._language = language
-        space = _SPACE.get(language, _SPACE[""])
+        self._comment = LANGUAGES[language].comment
+        space = _SPACE[self._comment]
         self._decorator_at: dict[int, int] = {}
         self._decorator_before: dict[int, int] = {}
         for start, end in decorators:
+            arguments = _ARGUMENTS.match(self._source, end, end + 2_000)
+            end = arguments.end() if arguments else end  # noqa: PLW2901 - those that were hidden from a grammar
             gap = space.match(self._source, end, end + 2_000)
             following = gap.end() if gap else end
             self._decorator_at[start] = following
@@ -107,12 +172,15 @@ class _Heads:
             head_end = definition.end if line_end < 0 else line_end
         else:
             head_end = self._head_end(definition)
+        signature = self._text.signature(head, head_end)
+        if signature in _NAMELESS:
+            signature = f"{signature} {{ … }} {definition.name}"
         return Symbol(
             name,
             kind,
             self._text.line(start),
             self._text.last_line(start, definition.end),
-            self._text.signature(head, head_end),
+            signature,
             self._doc(definition, start),
             depth,
         )
@@ -123,7 +191,7 @@ class _Heads:
         while head in self._decorator_at:
             head = self._decorator_at[head]
         start = definition.start
-        if self._language != "python":
+        if self._language in _LED:
             line = self._text.line_start(start)
             lead = _LEAD.search(self._source, max(line, start - 60), start)
             if lead is not None:
@@ -136,6 +204,8 @@ class _Heads:
     def _head_end(self, definition: Definition) -> int:
         """Return where a definition's head ends, before its body and what opens it."""
         start, end = definition.head, definition.head_end
+        if self._language == "scala" and definition.body >= 0:
+            return start + len(self._source[start:end].rstrip().removesuffix(b"="))
         if definition.kind == "interface" and definition.body < 0:
             brace = self._source.find(b"{", start, end)
             return end if brace < 0 else brace
@@ -148,7 +218,11 @@ class _Heads:
     def _doc(self, definition: Definition, start: int) -> str:
         if self._language == "python":
             return docstring(self._text, definition.body) if definition.body >= 0 else ""
-        return comment_above(self._text, start)
+        above = comment_above(self._text, start, self._comment)
+        if not above and definition.head > start:
+            above = comment_above(self._text, definition.head, self._comment)
+        return above
 
 
+_NAMELESS = frozenset({"typedef struct", "typedef union", "typedef enum"})
 _PYTHON_TAIL = re.compile(rb":(\s*(?:#[^\n]*\n\s*)+)\Z")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..system import Stamp
 
@@ -46,6 +46,13 @@ class Import:
     required: bool = True
 
 
+class SplitPoint(NamedTuple):
+    """A line, from 1, at which a statement or a member begins, and how deep in the syntax tree it lies."""
+
+    line: int
+    depth: int
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
     """What was read out of one file: its definitions in source order, its imports, its count of lines."""
@@ -55,6 +62,8 @@ class ParsedFile:
     lines: int
     broken: bool = False
     """The syntax tree had errors; what parsed is here all the same."""
+    split_points: tuple[SplitPoint, ...] = ()
+    """Where code may be cut, see split_points.py; empty for documents and where there is no syntax tree."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,41 +1,6 @@
-"""Owns the queries in tree-sitter's language, a language a constant; runs none.
-
-Of a definition, `@def` is the node that is defined, `@name` what names it, `@target` what it is assigned to,
-`@receiver` the type it belongs to, `@body` where its head ends, `@decorator` what stands before one. A
-pattern's `kind` is the symbol's, its `name` stands in for one that isn't written; of two patterns that match
-one definition the earlier one counts. Of an import, `@module` and `@imported` are the parts, `@function` is
-what is called where it is written as a call, `@optional` a block whose failing imports its `@handler` may
-catch. Of a document, `@heading` begins a section unless it stands in what is `@quoted`.
-"""
+"""Owns the queries of JavaScript and TypeScript."""
 
 from __future__ import annotations
-
-PYTHON = """
-((function_definition name: (identifier) @name body: (block) @body) @def (#set! kind "function"))
-((class_definition name: (identifier) @name body: (block) @body) @def (#set! kind "class"))
-((type_alias_statement left: (type [(identifier) @name (generic_type . (identifier) @name)])) @def
-  (#set! kind "type"))
-((module (expression_statement (assignment left: [
-  (identifier) @name (pattern_list (identifier) @name)])) @def) (#set! kind "variable"))
-((module (if_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
-  (#set! kind "variable"))
-((module (if_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
-  (#set! kind "variable"))
-((module (try_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
-  (#set! kind "variable"))
-((module (try_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
-  (#set! kind "variable"))
-(decorator) @decorator
-(import_statement name: [(dotted_name) @module (aliased_import name: (dotted_name) @module)])
-(import_from_statement module_name: (_) @module (wildcard_import))
-(import_from_statement module_name: (_) @module name: [
-  (dotted_name) @imported (aliased_import name: (dotted_name) @imported)])
-(try_statement body: (block) @optional (except_clause) @handler)
-"""
-
-PYTHON_CALLS = """
-(call function: [(identifier) (attribute)] @function arguments: (argument_list . (string) @module))
-"""
 
 # What a name can be bound to that makes the binding a function or a class of its own.
 _FUNCTION_VALUES = """[
@@ -108,31 +73,4 @@ TYPESCRIPT = f"""{_SCRIPT}
 
 SCRIPT_CALLS = """
 (call_expression function: [(identifier) (import)] @function arguments: (arguments . (string) @module))
-"""
-
-# The names of a constant carry no field: the grammar gives its `name` to the first one only.
-GO = """
-((function_declaration name: (identifier) @name body: (block) @body) @def (#set! kind "function"))
-((function_declaration name: (identifier) @name) @def (#set! kind "function"))
-((method_declaration receiver: (parameter_list) @receiver name: (field_identifier) @name
-    body: (block) @body) @def (#set! kind "method"))
-((method_declaration receiver: (parameter_list) @receiver name: (field_identifier) @name) @def
-  (#set! kind "method"))
-((type_spec name: (type_identifier) @name type: (struct_type (field_declaration_list) @body)) @def
-  (#set! kind "struct"))
-((type_spec name: (type_identifier) @name type: (interface_type)) @def (#set! kind "interface"))
-((type_spec name: (type_identifier) @name) @def (#set! kind "type"))
-((type_alias name: (type_identifier) @name) @def (#set! kind "type"))
-((source_file (const_declaration (const_spec (identifier) @name) @def)) (#set! kind "constant"))
-((source_file (var_declaration (var_spec (identifier) @name) @def)) (#set! kind "variable"))
-((source_file (var_declaration (var_spec_list (var_spec (identifier) @name) @def)))
-  (#set! kind "variable"))
-(import_spec path: (_) @module)
-"""
-
-MARKDOWN = """
-(atx_heading) @heading
-(setext_heading) @heading
-(block_quote) @quoted
-(list) @quoted
 """

@@ -1,0 +1,76 @@
+"""Paths, declarators and types as languages write them are taken apart into names."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.project.qualified_names import declared, split_path, type_name
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("name", ("", "name")),
+        ("A::b", ("A", "b")),
+        ("A<T<U>>::B::~B", ("A.B", "~B")),
+        ("A::operator ==", ("A", "operator==")),
+        ("A::operator()", ("A", "operator()")),
+        ("A::operator bool() const", ("A", "operator bool")),
+        ("A::operator<", ("A", "operator<")),
+        ("operator_name", ("", "operator_name")),
+        ("M.a:b", ("M.a", "b")),
+        ("::Top", ("", "Top")),
+        ("", ("", "")),
+        ("::", ("", "")),
+    ],
+)
+def test_a_path_is_what_it_lies_in_and_a_name(path: str, expected: tuple[str, str]) -> None:
+    assert split_path(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("declarator", "expected"),
+    [
+        ("x", ("x", False)),
+        ("**names[3]", ("names", False)),
+        ("f(int a)", ("f", True)),
+        ("*f (void)", ("f", True)),
+        ("(*hook)(int)", ("hook", False)),
+        ("(*handler(int a))(int)", ("handler", True)),
+        ("&A::top() const", ("A::top", True)),
+        ("A<T>::b(C<D> c)", ("A<T>::b", True)),
+        ("operator bool() const", ("operator bool", True)),
+        ("A::operator()(int a)", ("A::operator()", True)),
+        ("f(int operator_id)", ("f", True)),
+        ("* const name", ("name", False)),
+        ("3", ("3", False)),
+        ("(((", ("", False)),
+        ("", ("", False)),
+    ],
+)
+def test_a_declarator_declares_a_name(declarator: str, expected: tuple[str, bool]) -> None:
+    assert declared(declarator) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("Vec<T>", "Vec"),
+        ("&'a mut Vec<T>", "Vec"),
+        ("dyn Shape", "Shape"),
+        ("A.B", "A.B"),
+        ("String?", "String"),
+        ("[u8]", "[u8]"),
+        ("(A,\n B)", "(A, B)"),
+        ("", ""),
+    ],
+)
+def test_a_type_is_known_by_its_name(written: str, expected: str) -> None:
+    assert type_name(written) == expected
+
+
+def test_long_names_take_no_long_time() -> None:
+    for part in ("<", "a<", "::", "A<B>::", "(", "*", "operator", "[", "a "):
+        long = part * (1_200 // len(part))
+        split_path(long)
+        declared(long)
+        type_name(long)
