@@ -38,6 +38,9 @@ class ChildProcess(Generic[E]):
     `name` is what messages call it. `on_event` is called for each event in order; `on_started` after each
     start (the first included), to tell the process what it serves; `on_died` when it ended without being
     asked to. A `lazy` one starts with the first request, and may be put to `rest` until the next.
+
+    `on_started` uses `request_at_start`, and raises nothing but `ChildDied`. What others ask of a lazy
+    process waits until it is done: they may rely on what it told the process.
     """
 
     def __init__(
@@ -62,7 +65,8 @@ class ChildProcess(Generic[E]):
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = asyncio.Event()
         self._wanted = asyncio.Event()
-        self._connected = asyncio.Event()
+        self._ready = asyncio.Event()
+        """A lazy process has started and was told what it serves."""
         self._resting = False
         if not lazy:
             self._wanted.set()
@@ -71,6 +75,11 @@ class ChildProcess(Generic[E]):
     def pid(self) -> int | None:
         """The process id, or None while none runs."""
         return None if self._process is None else self._process.pid
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a request waits for its answer."""
+        return bool(self._waiting)
 
     async def run(self) -> None:
         """Keep the process running until `stop`, or until the task is cancelled (then it is killed)."""
@@ -104,9 +113,13 @@ class ChildProcess(Generic[E]):
         Raises `ChildDied`, or `FovealError` with the message that the process replied. A lazy process is
         started first.
         """
-        if self._lazy and (self._writer is None or self._resting) and not self._stopping.is_set():
+        if self._lazy and not self._stopping.is_set():
             self._wanted.set()
-            await self._connected.wait()
+            await self._ready.wait()
+        return await self._ask(command)
+
+    async def request_at_start(self, command: object) -> Any:
+        """Send a command to a process that was just started, ahead of all others: for `on_started` only."""
         return await self._ask(command)
 
     async def rest(self, deadline_s: float) -> None:
@@ -114,7 +127,7 @@ class ChildProcess(Generic[E]):
         if self._process is None or self._stopping.is_set():
             return
         self._wanted.clear()
-        self._connected.clear()
+        self._ready.clear()
         self._resting = True
         await self._end(self._process, deadline_s)
 
@@ -122,7 +135,7 @@ class ChildProcess(Generic[E]):
         """Ask the process to end, and kill it after the deadline in seconds. `run` returns then."""
         self._stopping.set()
         self._wanted.set()
-        self._connected.set()  # whoever waits for it hears that it won't come
+        self._ready.set()  # whoever waits for it hears that it won't come
         if self._process is not None:
             await self._end(self._process, deadline_s)
 
@@ -171,7 +184,6 @@ class ChildProcess(Generic[E]):
             ours.close()
             raise
         process, writer = self._process, self._writer
-        self._connected.set()
         if self._stopping.is_set():  # `stop` saw no process yet
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
@@ -183,7 +195,7 @@ class ChildProcess(Generic[E]):
         finally:
             self._writer = None
             if not self._stopping.is_set():
-                self._connected.clear()
+                self._ready.clear()
             writer.close()
             if process.returncode is None and not self._stopping.is_set():
                 with contextlib.suppress(ProcessLookupError):
@@ -196,6 +208,8 @@ class ChildProcess(Generic[E]):
     async def _start(self) -> None:
         with contextlib.suppress(ChildDied):  # `run` sees the same end and starts over
             await self._on_started()
+            if not self._resting:
+                self._ready.set()
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionResetError):

@@ -1,0 +1,290 @@
+"""Owns every embedding that was ever computed: one SQLite file for all projects, by model and content."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..storage import DatabaseError, database_bytes, open_database, transaction
+from ..system import System
+from .exact import Floats, Ids, as_ids, stored_halves
+
+SCHEMA_VERSION = 1
+"""Raised when the tables change; a file of another version is set aside, and all is embedded anew."""
+
+USE_DAYS = 7
+"""The day of the last use is written when it is this old, so that using embeddings hardly ever writes."""
+
+PRUNED_SHARE = 0.9
+"""A file that is too large is cut to this share of what is allowed, not to be at its limit again at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVectors:
+    """Embeddings by rows: their ids (n,), digests, and unit vectors (n, dim)."""
+
+    ids: Ids
+    digests: Sequence[bytes]
+    matrix: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingStatistics:
+    """How many embeddings there are by model, how large the file is, and how much of that is in use."""
+
+    counts: Mapping[str, int]
+    bytes: int
+    used_bytes: int
+
+
+class EmbeddingStore:
+    """Embeddings by model key and content digest, written by the embedder process only. Safe across threads.
+
+    An id stands for one embedding of one content by one model and is never used again, not even by another
+    file that takes this one's place (they begin at a random number below 2^62): so a vector file that names
+    ids can be old, but not wrong. `replaced` says why an earlier file had to be set aside, or is empty.
+
+    Every method raises `DatabaseError` where the file turns out to be damaged. To open it again, with
+    `check`, sets it aside then; reading all of it takes a second or more for a large file, so without
+    `check` only its head is looked at.
+    """
+
+    def __init__(self, path: str, system: System, *, check: bool = False) -> None:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        self.path = path
+        self._system = system
+        self._lock = threading.Lock()
+        opened = open_database(path, _SCHEMA, SCHEMA_VERSION, system, check=check)
+        self._db = opened.database
+        self.replaced = opened.replaced
+        # A batch lost to a power cut would let its ids be given again, while a vector file has them already.
+        self._db.execute("PRAGMA synchronous = FULL")
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log is folded in."""
+        with self._lock:
+            self._db.close()
+
+    def dim(self, model: str) -> int | None:
+        """Return the size of a model's vectors, None while there are none."""
+        with self._lock:
+            return self._model(model)[1]
+
+    def ids(self, model: str, digests: Iterable[bytes]) -> dict[bytes, int]:
+        """Return the ids of those contents that have an embedding, and note that they are used."""
+        with self._lock:
+            number, _ = self._model(model)
+            found = self._find(number, digests)
+            if old := self._old(found):
+                with transaction(self._db):
+                    self._note_use(number, old)
+        return {digest: row for digest, row, _ in found}
+
+    def missing(self, model: str, digests: Iterable[bytes]) -> list[bytes]:
+        """Return those contents without an embedding, each once, in the order given."""
+        wanted = list(dict.fromkeys(digests))
+        known = self.ids(model, wanted)
+        return [digest for digest in wanted if digest not in known]
+
+    def put(self, model: str, digests: Sequence[bytes], matrix: Floats) -> Ids:
+        """Keep embeddings (n, dim) and return their ids (n,), in one transaction that a power cut can't undo.
+
+        A content that has one keeps it and its id; of several in one batch the first counts. Raises
+        `ValueError` for vectors that don't fit the contents or the model's other ones, or that have no
+        direction.
+        """
+        if len(digests) != len(matrix):
+            raise ValueError(f"{len(matrix)} vectors for {len(digests)} contents")
+        if not digests:
+            return as_ids([])
+        halves = stored_halves(matrix, np.shape(matrix)[1]).astype(_HALF)
+        with self._lock, transaction(self._db):
+            number = self._model_for(model, halves.shape[1])
+            found = self._find(number, digests)
+            self._note_use(number, self._old(found))
+            known = {digest: row for digest, row, _ in found}
+            new: dict[bytes, int] = {}
+            for row, digest in enumerate(digests):
+                if digest not in known:
+                    new.setdefault(digest, row)
+            (start,) = self._db.execute("SELECT value FROM meta WHERE key = 'next_id'").fetchone()
+            given = dict(zip(new, range(start, start + len(new)), strict=True))
+            today = self._today()
+            self._db.executemany(
+                "INSERT INTO embeddings VALUES (?, ?, ?, ?)",
+                [(given[digest], number, digest, halves[row].tobytes()) for digest, row in new.items()],
+            )
+            self._db.executemany(
+                "INSERT INTO digests VALUES (?, ?, ?, ?)",
+                # In the order of the table, which is three times as fast.
+                [(number, digest, given[digest], today) for digest in sorted(given)],
+            )
+            self._db.execute("UPDATE meta SET value = ? WHERE key = 'next_id'", (start + len(new),))
+        known.update(given)
+        return as_ids([known[digest] for digest in digests])
+
+    def digests(self, ids: Ids | Iterable[int]) -> dict[int, bytes]:
+        """Return the contents that ids stand for; those that are gone are left out."""
+        with self._lock:
+            rows = self._select("SELECT id, digest FROM embeddings WHERE id IN (%s)", (), _numbers(ids))
+        return dict(rows)
+
+    def vectors(self, model: str, ids: Ids | Iterable[int]) -> StoredVectors:
+        """Return embeddings by id, ordered by id; those that are gone, or another model's, are left out."""
+        with self._lock:
+            number, dim = self._model(model)
+            return self._stored(self._select(f"{_ROWS} AND id IN (%s)", (number,), _numbers(ids)), dim)
+
+    def rows(self, model: str, batch: int = 4_096) -> Iterator[StoredVectors]:
+        """Yield all embeddings of a model in batches, ordered by id; what is put meanwhile may come too."""
+        after = -1
+        while True:
+            with self._lock:
+                number, dim = self._model(model)
+                rows = self._db.execute(
+                    f"{_ROWS} AND id > ? ORDER BY id LIMIT ?", (number, after, batch)
+                ).fetchall()
+                stored = self._stored(rows, dim)
+            if not rows:
+                return
+            yield stored
+            after = rows[-1][0]
+
+    def prune(self, max_bytes: int, keep: Collection[int] = ()) -> int:
+        """Forget the embeddings unused for longest until the rest takes at most `max_bytes`; return how many.
+
+        Those with an id in `keep` stay. The file gives their room to new ones. It is written anew, smaller,
+        when more than half of it is empty or what went lay too scattered to free enough: that takes some
+        seconds a gigabyte, while nobody else can use the store, and for a moment the disk holds it twice.
+        """
+        with self._lock:
+            used, count = self._used_bytes(), self._count()
+            if used <= max_bytes or not count:
+                return 0
+            surplus = min(count, int(count * (1 - PRUNED_SHARE * max_bytes / used)) + 1)
+            doomed = self._longest_unused(surplus, set(keep))
+            self._delete(doomed)
+            half_empty = self._pragma("freelist_count") * 2 > self._pragma("page_count")
+            if doomed and (half_empty or self._used_bytes() > max_bytes):
+                self._db.execute("VACUUM")
+            return len(doomed)
+
+    def statistics(self) -> EmbeddingStatistics:
+        """Count what is there; a million embeddings take 0.1 s."""
+        with self._lock:
+            counts = self._db.execute(
+                "SELECT m.key, COUNT(d.id) FROM models m LEFT JOIN digests d ON d.model = m.id"
+                " GROUP BY m.id ORDER BY m.key"
+            ).fetchall()
+            return EmbeddingStatistics(dict(counts), database_bytes(self.path), self._used_bytes())
+
+    def _find(self, number: int, digests: Iterable[bytes]) -> list[tuple[bytes, int, int]]:
+        """Return (digest, id, day of the last use) of those contents that have an embedding."""
+        query = "SELECT digest, id, day FROM digests WHERE model = ? AND digest IN (%s)"
+        return self._select(query, (number,), set(digests))
+
+    def _longest_unused(self, count: int, kept: set[int]) -> list[tuple[int, int, bytes]]:
+        """Return (id, model, digest) of so many embeddings, or of all that aren't kept."""
+        rows = self._db.execute("SELECT id, model, digest FROM digests ORDER BY day, id")
+        chosen = list(itertools.islice((row for row in rows if row[0] not in kept), count))
+        rows.close()
+        return chosen
+
+    def _delete(self, doomed: Sequence[tuple[int, int, bytes]]) -> None:
+        """Delete embeddings, in transactions of a size that keeps the write-ahead log small."""
+        for start in range(0, len(doomed), _BATCH):
+            rows = doomed[start : start + _BATCH]
+            with transaction(self._db):
+                self._db.executemany("DELETE FROM embeddings WHERE id = ?", [row[:1] for row in rows])
+                self._db.executemany(
+                    "DELETE FROM digests WHERE model = ? AND digest = ?", sorted(row[1:] for row in rows)
+                )
+
+    def _old(self, found: Iterable[tuple[bytes, int, int]]) -> list[bytes]:
+        """Return the contents whose use must be noted."""
+        today = self._today()
+        # A day in the future was noted under a clock that was wrong.
+        return [digest for digest, _, day in found if not today - USE_DAYS < day <= today]
+
+    def _note_use(self, number: int, digests: Iterable[bytes]) -> None:
+        today = self._today()
+        self._db.executemany(
+            "UPDATE digests SET day = ? WHERE model = ? AND digest = ?",
+            [(today, number, digest) for digest in digests],
+        )
+
+    def _model(self, model: str) -> tuple[int, int | None]:
+        """Return a model's number and the size of its vectors; (-1, None) while there are none."""
+        row = self._db.execute("SELECT id, dim FROM models WHERE key = ?", (model,)).fetchone()
+        return (-1, None) if row is None else (int(row[0]), int(row[1]))
+
+    def _model_for(self, model: str, dim: int) -> int:
+        self._db.execute("INSERT OR IGNORE INTO models (key, dim) VALUES (?, ?)", (model, dim))
+        number, known = self._model(model)
+        if known != dim:
+            raise ValueError(f"vectors of {dim} dimensions, where those of {model} have {known}")
+        return number
+
+    def _select(self, query: str, before: tuple[object, ...], values: Iterable[Any]) -> list[Any]:
+        """Run a query with `IN (%s)`. The values are sorted first: neighbours lie in the same page."""
+        rows: list[Any] = []
+        ordered = sorted(values)
+        for start in range(0, len(ordered), _BATCH):
+            batch = ordered[start : start + _BATCH]
+            rows += self._db.execute(query % ", ".join("?" * len(batch)), (*before, *batch))
+        return rows
+
+    def _stored(self, rows: Iterable[tuple[int, bytes, bytes]], dim: int | None) -> StoredVectors:
+        ordered = sorted(rows)
+        data = b"".join(vector for _, _, vector in ordered)
+        size = dim or 0
+        if len(data) != len(ordered) * size * _HALF.itemsize:
+            raise DatabaseError(f"embeddings in {os.path.basename(self.path)} are not of the recorded size")
+        matrix = np.frombuffer(data, _HALF).reshape(len(ordered), size).astype(np.float32)
+        return StoredVectors(as_ids([row[0] for row in ordered]), [row[1] for row in ordered], matrix)
+
+    def _today(self) -> int:
+        return self._system.time_ns() // _DAY_NS
+
+    def _count(self) -> int:
+        return int(self._db.execute("SELECT COUNT(*) FROM digests").fetchone()[0])
+
+    def _used_bytes(self) -> int:
+        pages = self._pragma("page_count") - self._pragma("freelist_count")
+        return pages * self._pragma("page_size")
+
+    def _pragma(self, name: str) -> int:
+        return int(self._db.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+_HALF = np.dtype("<f2")
+_DAY_NS = 86_400 * 1_000_000_000
+_BATCH = 5_000
+"""Values in one statement. SQLite's limit is 32,766; above some thousands it gets no faster."""
+
+# Vectors and digests lie in tables of their own: to look digests up, or to note a day, reads and writes 50
+# bytes a row, not 800. Five rows with 384 dimensions fill a page of 4 KiB.
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO meta VALUES ('next_id', (random() & 0x3fffffffffffffff) | 1);
+CREATE TABLE models (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, dim INTEGER NOT NULL);
+CREATE TABLE embeddings (
+    id INTEGER PRIMARY KEY, model INTEGER NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL);
+CREATE TABLE digests (
+    model INTEGER NOT NULL, digest BLOB NOT NULL, id INTEGER NOT NULL, day INTEGER NOT NULL,
+    PRIMARY KEY (model, digest)) WITHOUT ROWID;
+"""
+
+_ROWS = "SELECT id, digest, vector FROM embeddings WHERE model = ?"
+
+
+def _numbers(ids: Ids | Iterable[int]) -> Iterable[int]:
+    """Return ids as Python's numbers; SQLite knows none of numpy's."""
+    numbers: Iterable[int] = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    return numbers

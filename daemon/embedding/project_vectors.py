@@ -1,0 +1,290 @@
+"""Owns the vectors of one project: they follow the chunks of its index, and answer which are the nearest."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..index.chunk_table import ChunkText
+from ..index.store import Reader
+from ..system import System
+from .embeddings import EmbeddingStore
+from .exact import Floats, as_ids
+from .messages import VectorHits
+from .vector_state import Nearest
+from .vectors import VectorIndex
+from .waiting import Waiting
+
+FOLDER = "vectors"
+"""The vector index in a project's folder."""
+
+OVERFETCH = 1.5
+"""So many times the wanted hits are fetched, since contents that no chunk has any more are found too."""
+
+GONE_SHARE = 50
+SMALL_CHUNKS = 5_000
+"""The vectors of chunks that are gone are looked for when these are more than a 50th of all, which takes some
+seconds in a project of a million; in one of so few chunks each time (30 ms)."""
+
+_LATER = re.compile(
+    r"(^|/)(tests?|specs?|__tests__|testdata|fixtures|examples?|samples?|benchmarks?|docs?|locales?|i18n)(/|$)"
+    r"|[._-](test|spec)\.[a-z]+$|_test\.[a-z]+$|(^|/)test_[^/]*$"
+)
+"""What is embedded after all else: tests, examples and documents, which are seldom what is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """How many chunks there are, and the id of the last one that there ever was."""
+
+    count: int
+    last_id: int
+
+    def gone_until(self, later: _Size) -> int:
+        """Return how many chunks were deleted between this moment and a later one."""
+        return self.count + later.last_id - self.last_id - later.count
+
+
+class ProjectVectors:
+    """The vectors of a project in one process.
+
+    `refresh`, `prefer`, `next_batch` and `keep` belong to the one thread that embeds; `search` and `lacking`
+    may run on another at the same time. All raise `DatabaseError` where the project's index or the embeddings
+    can't be read, and `OSError` where the folder or the disk fails.
+    """
+
+    def __init__(
+        self, root: str, folder: str, store: EmbeddingStore, model: str, dim: int, system: System
+    ) -> None:
+        self.root = root
+        self._folder = folder
+        self._store = store
+        self._model = model
+        self._index = VectorIndex(os.path.join(folder, FOLDER), dim, model, system)
+        self._waiting = Waiting()
+        self._seen = 0
+        """The last chunk that was looked at; ids of chunks grow and are never used again."""
+        self._size: _Size | None = None
+        """What there was when all chunks were looked at."""
+
+    @property
+    def problem(self) -> str:
+        """Why the file with the vectors was not used, or nothing: they were read from the embeddings then."""
+        return self._index.problem
+
+    @property
+    def pending(self) -> int:
+        """How many contents have no vector yet."""
+        return len(self._waiting)
+
+    @property
+    def contents(self) -> int:
+        """How many contents are worth a vector, with those that have none yet."""
+        return len(self._index) + len(self._waiting)
+
+    def refresh(self) -> None:
+        """Look for chunks that came since the last time, and take the vectors that are known already.
+
+        When many have gone since, all chunks are looked at, and the vectors of the others go.
+        """
+        with self._reader() as reader:
+            size = _Size(*reader.chunks.size())
+        if self._size is None or size.last_id < self._seen or self._many_gone(self._size, size):
+            self._take_all()
+            self._size = size
+        elif size.last_id > self._seen:
+            self._take_new()
+
+    def prefer(self, paths: Iterable[str]) -> None:
+        """Embed the chunks of these files next, in this order."""
+        digests: list[bytes] = []
+        with self._reader() as reader:
+            for path in dict.fromkeys(paths):
+                digests.extend(chunk.digest for chunk in reader.chunks.of_paths([path]))
+        self._waiting.prefer(digests)
+
+    def next_batch(self, size: int) -> list[ChunkText]:
+        """Return chunks to embed now, at most `size`; those that are gone meanwhile are forgotten.
+
+        Fewer than `size` may come while some still wait, none only when none does. What has got its vector in
+        another project meanwhile takes it from there.
+        """
+        while chosen := self._waiting.first(size):
+            self._take_known(chosen)
+            with self._reader() as reader:
+                texts = reader.chunks.texts(chosen.values())
+                found = {chunk.digest: chunk for chunk in texts.values()}
+                # Under the same id there may be another chunk, in an index that took this one's place.
+                gone = [digest for digest in chosen if digest not in found]
+                others = {chunk.digest: chunk for chunk in reader.chunks.by_digests(gone)}
+                others = {one: others[one] for one in others if others[one].id not in chosen.values()}
+            self._waiting.forget(digest for digest in gone if digest not in others)
+            for digest, chunk in others.items():
+                self._waiting.put(digest, chunk.id)
+            if batch := [found[digest] for digest in chosen if digest in found]:
+                return batch
+        return []
+
+    def keep(self, chunks: Sequence[ChunkText], matrix: Floats) -> None:
+        """Keep the vectors of chunks, durably, but for those whose file is gone meanwhile."""
+        with self._reader() as reader:
+            alive = reader.chunks.alive(chunk.digest for chunk in chunks)
+        directed = have_direction(matrix)
+        rows = [row for row, chunk in enumerate(chunks) if chunk.digest in alive and directed[row]]
+        ids = self._store.put(self._model, [chunks[row].digest for row in rows], matrix[rows])
+        self._index.add(ids, matrix[rows])
+        self._waiting.forget(chunk.digest for chunk in chunks)
+        self._index.save()
+
+    def lacking(self, chunk_ids: Sequence[int]) -> list[ChunkText]:
+        """Return those of these chunks whose content has no vector yet, in their order, each content once."""
+        if not self._waiting:
+            return []
+        with self._reader() as reader:
+            stored = reader.chunks.by_ids(chunk_ids)
+            wanted = {
+                stored[one].digest: one
+                for one in reversed(chunk_ids)
+                if one in stored and stored[one].digest in self._waiting
+            }
+            texts = reader.chunks.texts(wanted.values())
+        return [texts[one] for one in chunk_ids if one in texts]
+
+    def search(
+        self,
+        queries: Floats,
+        limit: int,
+        files: Sequence[int] | None,
+        kinds: Sequence[str],
+        min_score: float | None,
+    ) -> VectorHits:
+        """Return the contents nearest to any of the queries, of these files and kinds only if given."""
+        among = None
+        if files is not None or kinds:
+            with self._reader() as reader:
+                digests = reader.chunks.digests_of(files, kinds)
+            among = list(self._store.ids(self._model, digests).values())
+        if min_score is not None:
+            nearest = self._index.above(queries, min_score, among)
+            return VectorHits(tuple(self._alive(nearest)[:limit]), self.pending)
+        size = int(limit * OVERFETCH) + 1
+        while True:
+            nearest = self._index.search(queries, size, among)
+            hits = self._alive(nearest)
+            if len(hits) >= limit or len(nearest.ids) < size:
+                return VectorHits(tuple(hits[:limit]), self.pending)
+            size *= 4
+
+    def close(self) -> None:
+        """Let go of the index; from any thread. What isn't saved is read from the embeddings next time."""
+        self._index.close()
+
+    def _many_gone(self, before: _Size, now: _Size) -> bool:
+        gone = before.gone_until(now)
+        return gone * GONE_SHARE > now.count or (gone > 0 and now.count <= SMALL_CHUNKS)
+
+    def _take_all(self) -> None:
+        """Make the vectors and what waits be those of all chunks."""
+        rows: list[int] = []
+        missing: set[bytes] = set()
+        seen = 0
+        while page := self._page(seen):
+            known = self._store.ids(self._model, [digest for _, _, digest in page.rows])
+            rows.extend(known.values())
+            missing.update(self._wait(page, known))
+            seen = page.last
+        self._waiting.retain(missing)
+        self._index.sync(as_ids(rows), partial(self._store.vectors, self._model))
+        self._seen = seen
+
+    def _take_new(self) -> None:
+        """Add the vectors of chunks that came since the last time."""
+        while page := self._page(self._seen):
+            known = self._store.ids(self._model, [digest for _, _, digest in page.rows])
+            self._add_stored(known.values())
+            self._wait(page, known)
+            self._seen = page.last
+
+    def _take_known(self, chosen: dict[bytes, int]) -> None:
+        """Take the vectors that some of these contents have already, and leave the others."""
+        known = self._store.ids(self._model, chosen)
+        if known:
+            self._add_stored(known.values())
+            self._waiting.forget(known)
+            for digest in known:
+                del chosen[digest]
+
+    def _add_stored(self, ids: Iterable[int]) -> None:
+        stored = self._store.vectors(self._model, ids)
+        self._index.add(stored.ids, stored.matrix)
+
+    def _page(self, after: int) -> _Page | None:
+        with self._reader() as reader:
+            rows = reader.chunks.to_embed(after, PAGE)
+            if not rows:
+                return None
+            paths = reader.chunks.paths({file_id for _, file_id, _ in rows})
+        later = {file_id for file_id, path in paths.items() if _LATER.search(path.lower())}
+        return _Page(rows, later)
+
+    def _wait(self, page: _Page, known: dict[bytes, int]) -> set[bytes]:
+        """Have the contents of a page wait that aren't known; returns them."""
+        missing = set()
+        for chunk_id, file_id, digest in page.rows:
+            if digest not in known:
+                self._waiting.put(digest, chunk_id, later=file_id in page.later)
+                missing.add(digest)
+        return missing
+
+    def _alive(self, nearest: Nearest) -> list[tuple[bytes, float]]:
+        """Return what was found by content, best first, without contents that no chunk has any more."""
+        digests = self._store.digests(nearest.ids)
+        with self._reader() as reader:
+            alive = reader.chunks.alive(digests.values())
+        found = zip(nearest.ids.tolist(), nearest.scores.tolist(), strict=True)
+        hits = [(digests[one], score) for one, score in found if one in digests and digests[one] in alive]
+        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[Reader]:
+        """Lend a connection for reads that see one state: a new one each time, since the file may change."""
+        reader = Reader(self._folder)
+        try:
+            with reader.snapshot():
+                yield reader
+        finally:
+            reader.close()
+
+
+def have_direction(matrix: Floats) -> NDArray[np.bool_]:
+    """Whether each vector (n, dim) has one. A model may give none to a text, which can't be found then."""
+    found: NDArray[np.bool_] = np.linalg.norm(matrix, axis=1) > 0.5
+    return found
+
+
+def no_vectors(dim: int) -> Floats:
+    """Return no vectors, (0, dim)."""
+    return np.empty((0, dim), np.float32)
+
+
+PAGE = 20_000
+"""Chunks that are looked at in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Chunks (id, file id, digest) by id, and the files among theirs that come later."""
+
+    rows: Sequence[tuple[int, int, bytes]]
+    later: set[int]
+
+    @property
+    def last(self) -> int:
+        return self.rows[-1][0]

@@ -1,0 +1,175 @@
+"""Owns a project's vectors at one moment, and how they are searched: a graph, a tail, and who is dead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .exact import (
+    Floats,
+    Ids,
+    Matrix,
+    Rows,
+    are_in,
+    as_ids,
+    best,
+    ordered_ids,
+    scores,
+)
+from .graph import Graph
+from .tail import Tail
+
+GRAPH_COST = 25
+QUERY_COST = 0.2
+"""To find a vector through the graph takes as long as to compare 25 (5 µs against 0.2), and a query adds a
+fifth to each comparison. The cheaper way is taken; for few or for very many that is to compare."""
+
+OVERFETCH = 2
+"""Under a filter so many times what it should take is fetched from the graph, as hits don't spread evenly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """What was found, best first, equal scores by id: ids (n,) and cosines (n,), to six decimals."""
+
+    ids: Ids
+    scores: Floats
+
+
+class VectorState:
+    """Vectors by id: those of the graph that aren't dead, and the tail. Never changes.
+
+    No id is both in the graph and in the tail. `dead` are ids in order; ones that are nowhere do no harm.
+    Queries are unit vectors (m, dim); `wanted` are the ids to search, in order, each once, or None for all.
+    """
+
+    __slots__ = ("count", "dead", "graph", "live", "tail")
+
+    def __init__(self, graph: Graph | None, dead: Ids, tail: Tail) -> None:
+        self.graph = graph
+        self.dead = dead
+        self.tail = tail
+        self.live: NDArray[np.bool_] = np.ones(0 if graph is None else len(graph), dtype=np.bool_)
+        if graph is not None and len(dead):
+            self.live[graph.rows_of(dead)] = False
+        self.count = int(self.live.sum())
+
+    def search(self, queries: Floats, k: int, wanted: Ids | None) -> Nearest:
+        """Return the k nearest to any of the queries."""
+
+        def nearest(ids: Ids, matrix: Matrix, rows: Rows | None) -> Nearest:
+            found = scores(matrix, queries, rows)
+            return _picked(ids, rows, found, best(found, k))
+
+        rows = None if self.graph is None else self._candidates(self.graph, queries, k, wanted)
+        return _joined(self._parts(nearest, rows, wanted), k)
+
+    def above(self, queries: Floats, score: float, wanted: Ids | None) -> Nearest:
+        """Return all whose cosine with one of the queries is at least `score`."""
+        threshold = np.float32(score)
+
+        def near(ids: Ids, matrix: Matrix, rows: Rows | None) -> Nearest:
+            found = scores(matrix, queries, rows)
+            return _picked(ids, rows, found, np.flatnonzero(found >= threshold))
+
+        rows = None if self.graph is None else self._live_rows(self.graph, wanted)
+        return _joined(self._parts(near, rows, wanted), None)
+
+    def holds(self, ids: Ids) -> NDArray[np.bool_]:
+        """Whether each id is in the graph, dead or alive, or in the tail."""
+        here = self.tail.contains(ids)
+        return here if self.graph is None else here | self.graph.contains(ids)
+
+    def live_ids(self) -> Ids:
+        """Return the ids of all vectors."""
+        if self.graph is None:
+            return self.tail.ids
+        return np.concatenate([self.graph.ids[self.live], self.tail.ids])
+
+    def revived(self, ids: Ids) -> VectorState:
+        """Return this with none of these ids dead; they are in order."""
+        return VectorState(self.graph, self.dead[~are_in(self.dead, ids)], self.tail)
+
+    def appended(self, ids: Ids, matrix: Floats) -> VectorState:
+        """Return this with more vectors in the tail, whose ids this doesn't hold."""
+        return VectorState(self.graph, self.dead, self.tail.appended(ids, matrix))
+
+    def discarded(self, ids: Ids) -> VectorState:
+        """Return this without these ids, which are in order."""
+        return VectorState(self.graph, np.union1d(self.dead, ids), self.tail.without(ids))
+
+    def buried(self) -> VectorState:
+        """Return this without the dead who are nowhere."""
+        dead = no_ids() if self.graph is None else self.dead[self.graph.contains(self.dead)]
+        return VectorState(self.graph, dead, self.tail)
+
+    def replaced(self, graph: Graph | None) -> VectorState:
+        """Return this with another graph; what was alive and isn't in the new one is in the tail."""
+        tail = self.tail if graph is None else self.tail.without(graph.ordered_ids)
+        if self.graph is not None:
+            rows = np.flatnonzero(self.live)
+            if graph is not None:
+                rows = rows[~graph.contains(self.graph.ids[rows])]
+            tail = tail.appended(self.graph.ids[rows], self.graph.matrix[rows].astype(np.float32))
+        return VectorState(graph, self.dead, tail)
+
+    def _parts(
+        self,
+        find: Callable[[Ids, Matrix, Rows | None], Nearest],
+        graph_rows: Rows | None,
+        wanted: Ids | None,
+    ) -> Iterator[Nearest]:
+        if self.graph is not None:
+            yield find(self.graph.ids, self.graph.matrix, graph_rows)
+        yield find(self.tail.ids, self.tail.matrix, None if wanted is None else self.tail.rows_in(wanted))
+
+    def _candidates(self, graph: Graph, queries: Floats, k: int, wanted: Ids | None) -> Rows:
+        """Return the rows among which the nearest are: what the graph finds, or all if that is as cheap."""
+        allowed = self.count if wanted is None else min(len(wanted), self.count)
+        fetched = k
+        if allowed < len(graph):
+            fetched = math.ceil(OVERFETCH * k * len(graph) / max(allowed, 1))
+        if GRAPH_COST * fetched * len(queries) < allowed * (1 + QUERY_COST * len(queries)):
+            found = [self._kept(graph, ids, wanted) for ids in graph.nearest(queries, fetched)]
+            # With fewer, the filter and the question have little in common; what it allows lies further off.
+            if min(map(len, found)) >= k:
+                return ordered_rows(np.concatenate(found))
+        return self._live_rows(graph, wanted)
+
+    def _kept(self, graph: Graph, ids: Ids, wanted: Ids | None) -> Rows:
+        """Return the rows of those ids that are alive and wanted."""
+        rows = graph.rows_of(ids if wanted is None else ids[are_in(ids, wanted)])
+        return rows[self.live[rows]]
+
+    def _live_rows(self, graph: Graph, wanted: Ids | None) -> Rows:
+        if wanted is None:
+            return np.flatnonzero(self.live)
+        rows = graph.rows_of(wanted)
+        return np.sort(rows[self.live[rows]])
+
+
+def ordered_rows(rows: Rows) -> Rows:
+    """Return rows in order, each once."""
+    return ordered_ids(rows).astype(np.intp)
+
+
+def no_ids() -> Ids:
+    """Return no ids."""
+    return as_ids([])
+
+
+def _picked(ids: Ids, rows: Rows | None, found: Floats, picked: Rows) -> Nearest:
+    """Return some of what was scored: all rows, or these."""
+    return Nearest(ids[picked if rows is None else rows[picked]], found[picked])
+
+
+def _joined(parts: Iterator[Nearest], k: int | None) -> Nearest:
+    found = list(parts)
+    ids = np.concatenate([part.ids for part in found])
+    values = np.concatenate([part.scores for part in found])
+    order = np.lexsort((ids, -values))[:k]
+    return Nearest(ids[order], values[order])

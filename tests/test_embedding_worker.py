@@ -1,0 +1,421 @@
+"""The embedder answers questions before it embeds, goes on after errors, and ends with what it can't foresee."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from foveal.daemon.embedding.defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
+from foveal.daemon.embedding.embeddings import EmbeddingStore
+from foveal.daemon.embedding.messages import (
+    ChunksChanged,
+    Configure,
+    DropVectors,
+    EmbedderEvent,
+    KeepVectors,
+    ModelLoaded,
+    PreferFiles,
+    SearchVectors,
+    SetPaused,
+    VectorHits,
+    VectorProgress,
+)
+from foveal.daemon.embedding.model import EmbeddingModel
+from foveal.daemon.embedding.upkeep import STORE_FILE
+from foveal.daemon.embedding.worker import MODELS_FOLDER, Embedder
+from foveal.daemon.index.store import Store
+from foveal.daemon.pipe import LENGTH, Envelope, Reply, Stop, encode
+from foveal.daemon.storage import DatabaseError
+from foveal.daemon.system import System
+
+from tests.search_cases import chunk, put, remove
+
+GENEROUS_S = 60.0
+
+LOGIN = chunk("def login(user, password):\n    return open_session(user)", "login")
+PARSE = chunk("def parse_date(text):\n    return datetime.strptime(text, '%Y-%m-%d')", "parse_date")
+PRICE = chunk("def total_price(cart):\n    return sum(item.price for item in cart)", "total_price")
+
+Message = Reply | EmbedderEvent
+
+
+class Running:
+    """An embedder on threads of this process, with one project in `/p` whose index is `store`."""
+
+    def __init__(self, base: Path, models: Path) -> None:
+        self.folder = base / "embeddings"
+        self.folder.mkdir()
+        (self.folder / MODELS_FOLDER).symlink_to(models)
+        self.index = base / "index"
+        self.store = Store(str(self.index), System())
+        self.messages: list[Message] = []
+        self.failure: BaseException | None = None
+        self._numbers = iter(range(1, 1_000))
+        self._news: queue.Queue[Message] = queue.Queue()
+        self.embedder = Embedder(System(), self._send)
+        self.threads = [
+            threading.Thread(target=self._run),
+            threading.Thread(target=self.embedder.answer_questions),
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def submit(self, command: object) -> int:
+        number = next(self._numbers)
+        self.embedder.submit(Envelope(number, command))
+        return number
+
+    def ask(self, command: object) -> Any:
+        """Return what a command is answered. Raises `RuntimeError` with the error that it ended with."""
+        number = self.submit(command)
+        reply = self.wait(lambda message: isinstance(message, Reply) and message.number == number)
+        assert isinstance(reply, Reply)
+        if reply.error:
+            raise RuntimeError(reply.error)
+        return reply.value
+
+    def search(self, text: str, limit: int = 10, **more: Any) -> VectorHits:
+        found = self.ask(SearchVectors("/p", (text,), limit, **more))
+        assert isinstance(found, VectorHits)
+        return found
+
+    def wait(self, known: Callable[[Message], bool]) -> Message:
+        while True:
+            message = self._news.get(timeout=GENEROUS_S)
+            if known(message):
+                return message
+
+    def wait_progress(self, known: Callable[[VectorProgress], bool]) -> None:
+        """Wait until the latest progress is like that; it may be known already."""
+        latest = [one for one in self.messages if isinstance(one, VectorProgress)][-1:]
+        if not latest or not known(latest[0]):
+            self.wait(lambda one: isinstance(one, VectorProgress) and known(one))
+
+    def wait_embedded(self, contents: int) -> None:
+        self.wait_progress(lambda one: (one.chunks, one.pending) == (contents, 0))
+
+    def configure(self, model: str = "") -> None:
+        self.ask(Configure(str(self.folder), model, 2, 10**9))
+
+    def keep(self) -> None:
+        self.configure()
+        self.ask(KeepVectors("/p", str(self.index)))
+
+    def stop(self) -> None:
+        if self.threads[0].is_alive():
+            self.submit(Stop())
+        for thread in self.threads:
+            thread.join(GENEROUS_S)
+            assert not thread.is_alive()
+        self.store.close()
+
+    def _run(self) -> None:
+        try:
+            self.embedder.run()
+        except BaseException as error:  # noqa: BLE001 - a test looks at it
+            self.failure = error
+
+    def _send(self, message: Message) -> None:
+        self.messages.append(message)
+        self._news.put(message)
+
+
+@pytest.fixture
+def running(tmp_path: Path, models: Path) -> Iterator[Running]:
+    one = Running(tmp_path, models)
+    yield one
+    one.stop()
+    assert one.failure is None
+
+
+def test_questions_find_what_they_mean(running: Running) -> None:
+    put(running.store, "a.py", [LOGIN, PARSE, PRICE])
+    running.keep()
+    running.wait_embedded(3)
+    for question, expected in (
+        ("how does a user sign in", LOGIN),
+        ("read a calendar day from a string", PARSE),
+        ("what do the goods cost together", PRICE),
+    ):
+        found = running.search(question)
+        assert found.hits[0][0] == expected.digest
+        assert (len(found.hits), found.pending) == (3, 0)
+    assert ModelLoaded(DEFAULT_MODEL, DEFAULT_DIMENSIONS, "") in running.messages
+
+
+def test_a_question_of_several_parts_counts_the_best(running: Running) -> None:
+    put(running.store, "a.py", [LOGIN, PARSE, PRICE])
+    running.keep()
+    running.wait_embedded(3)
+    found = running.ask(SearchVectors("/p", ("sign in", "calendar day"), 2))
+    assert {digest for digest, _ in found.hits} == {LOGIN.digest, PARSE.digest}
+    assert running.ask(SearchVectors("/p", (), 2)) == VectorHits((), 0)
+
+
+def test_what_a_question_needs_is_embedded_first_and_kept(running: Running) -> None:
+    put(running.store, "a.py", [LOGIN, PARSE, PRICE])
+    running.configure()
+    running.ask(SetPaused(True))
+    running.ask(KeepVectors("/p", str(running.index)))
+    assert running.search("sign in") == VectorHits((), 3)
+    (second,) = (one.id for one in running.store.chunks.of_file(1) if one.digest == PARSE.digest)
+    found = running.search("calendar day", first=(second, 999), first_s=GENEROUS_S)
+    assert [digest for digest, _ in found.hits] == [PARSE.digest]
+    assert found.pending == 2
+    running.wait_progress(lambda one: one.pending == 2)
+    assert running.search("calendar day").hits == found.hits, "the same, embedded for a question or read"
+    assert running.search("calendar day", first=(second,), first_s=0.0).pending == 2
+    running.ask(SetPaused(False))
+    running.wait_embedded(3)
+
+
+def test_limits_filters_and_scores(running: Running) -> None:
+    put(running.store, "a.py", [LOGIN, PARSE])
+    put(running.store, "b.py", [PRICE])
+    running.keep()
+    running.wait_embedded(3)
+    everything = running.search("sign in").hits
+    assert [score for _, score in everything] == sorted((score for _, score in everything), reverse=True)
+    assert running.search("sign in", 1).hits == everything[:1]
+    assert running.search("sign in", files=(2,)).hits[0][0] == PRICE.digest
+    assert running.search("sign in", files=()).hits == ()
+    assert running.search("sign in", kinds=("class",)).hits == ()
+    assert running.search("sign in", min_score=everything[1][1]).hits == everything[:2]
+    assert running.search("sign in", min_score=1.0).hits == ()
+
+
+def test_changes_and_preferences(running: Running) -> None:
+    put(running.store, "a.py", [LOGIN])
+    running.keep()
+    running.wait_embedded(1)
+    put(running.store, "b.py", [PRICE])
+    remove(running.store, "a.py")
+    running.ask(ChunksChanged("/p"))
+    running.ask(PreferFiles("/p", ("b.py", "nowhere.py")))
+    running.wait_embedded(1)
+    assert [digest for digest, _ in running.search("sign in").hits] == [PRICE.digest]
+    running.ask(ChunksChanged("/unknown"))
+    running.ask(PreferFiles("/unknown", ("b.py",)))
+
+
+def test_a_project_that_is_not_kept_says_so(running: Running) -> None:
+    with pytest.raises(RuntimeError, match="isn't configured"):
+        running.search("sign in")
+    with pytest.raises(RuntimeError, match="isn't configured"):
+        running.ask(KeepVectors("/p", str(running.index)))
+    put(running.store, "a.py", [LOGIN])
+    running.configure()
+    with pytest.raises(RuntimeError, match="not loaded yet"):
+        running.search("sign in")
+    running.ask(KeepVectors("/p", str(running.index)))
+    running.ask(DropVectors("/p"))
+    with pytest.raises(RuntimeError, match="not loaded yet"):
+        running.search("sign in")
+
+
+def test_a_project_whose_index_is_missing_says_so(running: Running) -> None:
+    running.configure()
+    running.ask(KeepVectors("/p", str(running.index / "nowhere")))
+    with pytest.raises(RuntimeError, match="can't be kept for now"):
+        running.search("sign in")
+
+
+def test_without_a_model_each_question_says_why(running: Running) -> None:
+    put(running.store, "a.py", [LOGIN])
+    running.configure("no/such-model")
+    running.ask(KeepVectors("/p", str(running.index)))
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="knows no embedding model named no/such-model"):
+            running.search("sign in")
+
+
+def test_an_error_of_a_question_is_its_answer(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(running.store, "a.py", [LOGIN])
+    running.keep()
+    running.wait_embedded(1)
+    with monkeypatch.context() as patched:
+        patched.setattr("foveal.daemon.embedding.project_vectors.ProjectVectors.search", _damaged)
+        with pytest.raises(RuntimeError, match="malformed"):
+            running.search("sign in")
+    running.wait_progress(lambda one: "malformed" in one.problem)
+    running.ask(ChunksChanged("/p"))  # and that makes up for it
+    assert len(running.search("sign in").hits) == 1
+
+
+def test_an_error_that_nobody_foresaw_ends_it(
+    tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = Running(tmp_path, models)
+    put(running.store, "a.py", [LOGIN])
+    running.keep()
+    running.wait_embedded(1)
+    monkeypatch.setattr(EmbeddingModel, "embed_query", _unforeseen)
+    running.submit(SearchVectors("/p", ("sign in",), 3))
+    running.threads[0].join(GENEROUS_S)
+    running.stop()
+    assert isinstance(running.failure, ZeroDivisionError), "the daemon starts another one"
+
+
+def test_background_work_stands_back_while_a_question_is_open(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(running.store, "a.py", [chunk(f"def f{n}(): return {n}", f"f{n}") for n in range(300)])
+    running.keep()
+    asked, answer = threading.Event(), threading.Event()
+    texts: list[str] = []
+    embed, embed_query = EmbeddingModel.embed, EmbeddingModel.embed_query
+
+    def slow_query(model: EmbeddingModel, text: str) -> Any:
+        asked.set()
+        assert answer.wait(GENEROUS_S)
+        return embed_query(model, text)
+
+    def counted(model: EmbeddingModel, several: Any) -> Any:
+        texts.extend(several)
+        return embed(model, several)
+
+    monkeypatch.setattr(EmbeddingModel, "embed_query", slow_query)
+    monkeypatch.setattr(EmbeddingModel, "embed", counted)
+    number = running.submit(SearchVectors("/p", ("sign in",), 3))
+    assert asked.wait(GENEROUS_S)
+    begun = len(texts)
+    for _ in range(1_000):  # the other threads have every chance to go on
+        os.sched_yield()
+    assert len(texts) <= begun + 2, "no more than what was being embedded on two threads"
+    answer.set()
+    running.wait(lambda one: isinstance(one, Reply) and one.number == number)
+    running.wait_embedded(300)
+
+
+def test_what_was_loaded_outlives_the_models_cache(running: Running) -> None:
+    put(running.store, "a.py", [LOGIN])
+    running.keep()
+    running.wait_embedded(1)
+    (running.folder / MODELS_FOLDER).unlink()
+    put(running.store, "b.py", [PRICE])
+    running.ask(ChunksChanged("/p"))
+    running.wait_embedded(2)
+    assert len(running.search("sign in").hits) == 2
+
+
+# The process
+
+
+@contextmanager
+def process(base: Path, models: Path) -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    """Start the process as the daemon does, with a folder that has the model."""
+    (base / "embeddings").mkdir(exist_ok=True)
+    if not (base / "embeddings" / MODELS_FOLDER).exists():
+        (base / "embeddings" / MODELS_FOLDER).symlink_to(models)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        argv = [sys.executable, "-m", "foveal.daemon.embedding.worker", str(theirs.fileno())]
+        with subprocess.Popen(argv, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE) as started:
+            theirs.close()
+            ours.settimeout(GENEROUS_S)
+            try:
+                yield started, ours
+            finally:
+                started.kill()
+
+
+def receive(pipe: socket.socket) -> Message:
+    def exactly(count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            more = pipe.recv(count - len(data))
+            if not more:
+                raise EOFError
+            data += more
+        return data
+
+    message: Message = pickle.loads(exactly(LENGTH.unpack(exactly(LENGTH.size))[0]))  # noqa: S301 - from our own child
+    return message
+
+
+def begin(base: Path, pipe: socket.socket) -> None:
+    for number, command in enumerate(
+        (Configure(str(base / "embeddings"), "", 2, 10**9), KeepVectors("/p", str(base / "index"))), 1
+    ):
+        pipe.sendall(encode(Envelope(number, command)))
+
+
+def until_pending(pipe: socket.socket, pending: Callable[[int], bool]) -> VectorProgress:
+    while True:
+        message = receive(pipe)
+        if isinstance(message, VectorProgress) and message.chunks and pending(message.pending):
+            return message
+
+
+def test_a_killed_process_loses_at_most_its_batch(tmp_path: Path, models: Path) -> None:
+    store = Store(str(tmp_path / "index"), System())
+    put(store, "a.py", [chunk(f"def f{n}(): return {n}", f"f{n}") for n in range(400)])
+    told: set[int] = set()
+    with process(tmp_path, models) as (started, pipe):
+        begin(tmp_path, pipe)
+        told.add(until_pending(pipe, lambda pending: 0 < pending <= 272).pending)
+        started.send_signal(signal.SIGKILL)
+        with pytest.raises((EOFError, ConnectionResetError)):
+            while True:
+                message = receive(pipe)
+                if isinstance(message, VectorProgress):
+                    told.add(message.pending)
+    with process(tmp_path, models) as (_, pipe):
+        begin(tmp_path, pipe)
+        left = until_pending(pipe, lambda pending: True).pending
+        assert min(told) - 64 <= left <= min(told), "nothing that was told is lost"
+        until_pending(pipe, lambda pending: not pending)
+    store.close()
+    embeddings = EmbeddingStore(str(tmp_path / "embeddings" / STORE_FILE), System())
+    assert sum(embeddings.statistics().counts.values()) == 400
+    embeddings.close()
+
+
+def test_it_ends_when_it_is_told_and_when_nobody_is_there(tmp_path: Path, models: Path) -> None:
+    with process(tmp_path, models) as (started, pipe):
+        pipe.sendall(encode(Envelope(1, Stop())))
+        assert receive(pipe) == Reply(1, None)
+        assert started.wait(GENEROUS_S) == 0
+    with process(tmp_path, models) as (started, pipe):
+        for number in (1, 2):
+            pipe.sendall(encode(Envelope(number, DropVectors("/p"))))
+            assert isinstance(receive(pipe), Reply)
+            started.send_signal(signal.SIGINT)  # the terminal's, which is the daemon's to heed
+        pipe.close()
+        assert started.wait(GENEROUS_S) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the priority is the process's")
+def test_background_threads_give_way_and_those_of_questions_do_not(tmp_path: Path, models: Path) -> None:
+    store = Store(str(tmp_path / "index"), System())
+    put(store, "a.py", [LOGIN])
+    with process(tmp_path, models) as (started, pipe):
+        begin(tmp_path, pipe)
+        until_pending(pipe, lambda pending: not pending)
+        usual = os.getpriority(os.PRIO_PROCESS, 0)
+        priorities = [
+            os.getpriority(os.PRIO_PROCESS, thread.id) for thread in psutil.Process(started.pid).threads()
+        ]
+    store.close()
+    assert min(priorities) == usual
+    assert priorities.count(min(19, usual + 10)) >= 2
+
+
+def _damaged(*_: object) -> VectorHits:
+    raise DatabaseError("database disk image is malformed")
+
+
+def _unforeseen(*_: object) -> None:
+    raise ZeroDivisionError

@@ -1,0 +1,286 @@
+"""Embeddings are kept once by model and content, durably, under ids that never come to mean another one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foveal.daemon.embedding.embeddings import USE_DAYS, EmbeddingStore
+from foveal.daemon.embedding.exact import unit
+from foveal.daemon.storage import DatabaseError
+from foveal.daemon.system import System
+
+DIM = 8
+DAY_NS = 86_400 * 1_000_000_000
+
+
+class Clock(System):
+    """A clock that tests set to a day."""
+
+    def __init__(self) -> None:
+        self.day = 20_000
+
+    def time_ns(self) -> int:
+        return self.day * DAY_NS + 1
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: Clock) -> Iterator[EmbeddingStore]:
+    store = EmbeddingStore(str(tmp_path / "sub" / "embeddings.sqlite"), clock)
+    yield store
+    store.close()
+
+
+def digest(name: object) -> bytes:
+    return hashlib.blake2b(str(name).encode(), digest_size=16).digest()
+
+
+def digests(*names: object) -> list[bytes]:
+    return [digest(name) for name in names]
+
+
+def vectors(count: int, dim: int = DIM, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((count, dim)).astype(np.float32)
+
+
+def put_many(store: EmbeddingStore, count: int, prefix: str = "", dim: int = DIM) -> list[int]:
+    return store.put("m", digests(*(f"{prefix}{n}" for n in range(count))), vectors(count, dim)).tolist()
+
+
+# Keeping
+
+
+def test_what_is_put_comes_back_as_unit_vectors(store: EmbeddingStore) -> None:
+    matrix = vectors(3)
+    ids = store.put("m", digests("a", "b", "c"), matrix)
+    stored = store.vectors("m", ids[::-1])
+    assert stored.ids.tolist() == sorted(ids.tolist())
+    assert stored.digests == digests("a", "b", "c")
+    assert stored.matrix == pytest.approx(unit(matrix, DIM), abs=1e-3)
+    assert store.ids("m", digests("a", "c", "x")) == {digest("a"): ids[0], digest("c"): ids[2]}
+    assert store.digests([*ids.tolist(), 1]) == dict(zip(ids.tolist(), digests("a", "b", "c"), strict=True))
+    assert store.dim("m") == DIM
+
+
+def test_missing_ones_are_named_once_in_the_order_given(store: EmbeddingStore) -> None:
+    store.put("m", digests("b"), vectors(1))
+    assert store.missing("m", digests("c", "b", "a", "c")) == digests("c", "a")
+    assert store.missing("other", digests("b")) == digests("b")
+
+
+def test_a_content_keeps_its_embedding_and_its_id(store: EmbeddingStore) -> None:
+    first = store.put("m", digests("a"), vectors(1, seed=1))
+    matrix = vectors(3, seed=2)
+    both = store.put("m", digests("b", "a", "b"), matrix)
+    assert both[1] == first[0]
+    assert both[0] == both[2] != both[1]
+    assert store.vectors("m", both[:1]).matrix == pytest.approx(unit(matrix[:1], DIM), abs=1e-3)
+    assert store.vectors("m", first).matrix == pytest.approx(unit(vectors(1, seed=1), DIM), abs=1e-3)
+
+
+def test_models_keep_apart(store: EmbeddingStore) -> None:
+    small = store.put("small", digests("a"), vectors(1))
+    large = store.put("large", digests("a"), vectors(1, dim=16))
+    assert small[0] != large[0]
+    assert store.vectors("large", [*small.tolist(), *large.tolist()]).ids.tolist() == large.tolist()
+    assert store.statistics().counts == {"large": 1, "small": 1}
+
+
+def test_nothing_is_put_and_nothing_is_found(store: EmbeddingStore) -> None:
+    assert store.put("m", [], np.empty((0, DIM))).tolist() == []
+    assert store.vectors("m", []).matrix.shape == (0, 0)
+    assert store.ids("m", []) == {}
+    assert list(store.rows("m")) == []
+    assert store.dim("m") is None
+
+
+@pytest.mark.parametrize(
+    ("count", "matrix"),
+    [(1, vectors(2)), (1, np.zeros((1, DIM))), (1, np.full((1, DIM), np.nan)), (1, vectors(1, dim=9))],
+    ids=["another count", "zero", "not a number", "another size"],
+)
+def test_a_refused_batch_leaves_nothing_behind(store: EmbeddingStore, count: int, matrix: np.ndarray) -> None:
+    store.put("m", digests("first"), vectors(1))
+    with pytest.raises(ValueError):
+        store.put("m", digests(*range(count)), matrix)
+    assert store.missing("m", digests(*range(count))) == digests(*range(count))
+    store.put("m", digests("next"), vectors(1))
+
+
+def test_many_go_through_many_statements(store: EmbeddingStore) -> None:
+    ids = put_many(store, 12_000)
+    assert len(store.vectors("m", ids).ids) == 12_000
+    assert list(store.ids("m", digests(*range(12_000))).values()) != []
+    assert len(store.ids("m", digests(*range(12_000)))) == 12_000
+
+
+def test_rows_come_in_batches_by_id(store: EmbeddingStore) -> None:
+    ids = put_many(store, 10)
+    store.put("other", digests("x"), vectors(1))
+    batches = list(store.rows("m", batch=4))
+    assert [len(one.ids) for one in batches] == [4, 4, 2]
+    assert [number for one in batches for number in one.ids.tolist()] == sorted(ids)
+    assert [one for batch in batches for one in batch.digests] == digests(*range(10))
+
+
+def test_a_row_of_384_dimensions_takes_less_than_900_bytes(store: EmbeddingStore) -> None:
+    for start in range(0, 5_000, 500):
+        store.put("m", digests(*range(start, start + 500)), vectors(500, dim=384))
+    assert store.statistics().used_bytes / 5_000 < 900
+
+
+# Ids
+
+
+def test_ids_are_not_given_again_after_they_were_forgotten(store: EmbeddingStore) -> None:
+    first = put_many(store, 50)
+    assert store.prune(0) == 50
+    second = put_many(store, 50)
+    assert not set(first) & set(second)
+
+
+def test_another_file_gives_other_ids(tmp_path: Path) -> None:
+    given = []
+    for name in ("a", "b"):
+        store = EmbeddingStore(str(tmp_path / name), System())
+        given.append(set(put_many(store, 100)))
+        store.close()
+    assert not given[0] & given[1]
+    assert all(0 < number < 1 << 63 for number in given[0] | given[1])
+
+
+# Forgetting
+
+
+def test_those_unused_for_longest_are_forgotten_first(store: EmbeddingStore, clock: Clock) -> None:
+    old = put_many(store, 400, "old", dim=96)
+    clock.day += USE_DAYS
+    new = put_many(store, 400, "new", dim=96)
+    clock.day += USE_DAYS
+    used = old[:100]
+    store.ids("m", digests(*(f"old{n}" for n in range(100))))
+    size = store.statistics().used_bytes
+    assert store.prune(size) == 0
+    gone = store.prune(size * 3 // 4)
+    left = set(store.vectors("m", [*old, *new]).ids.tolist())
+    assert len(left) == 800 - gone
+    assert left >= set(used) | set(new)
+    assert store.statistics().used_bytes <= size * 3 // 4
+
+
+def test_kept_ones_stay_whatever_the_size(store: EmbeddingStore) -> None:
+    ids = put_many(store, 200)
+    assert store.prune(0, keep=ids[:20]) == 180
+    assert store.vectors("m", ids).ids.tolist() == sorted(ids[:20])
+    assert store.prune(0, keep=set(ids)) == 0
+
+
+def test_a_file_that_is_mostly_empty_gets_smaller(store: EmbeddingStore) -> None:
+    put_many(store, 5_000)
+    ids = put_many(store, 10, "kept")
+    before = store.statistics().used_bytes
+    store.prune(0, keep=ids)
+    store.close()
+    assert os.path.getsize(store.path) < before / 4
+    again = EmbeddingStore(store.path, System(), check=True)
+    assert len(again.vectors("m", ids).ids) == 10
+    again.close()
+
+
+def test_use_is_written_once_a_week(store: EmbeddingStore, clock: Clock) -> None:
+    put_many(store, 10)
+
+    def writes() -> int:
+        before = store._db.total_changes
+        store.ids("m", digests(*range(10)))
+        return store._db.total_changes - before
+
+    assert writes() == 0
+    clock.day += USE_DAYS - 1
+    assert writes() == 0
+    clock.day += 1
+    assert writes() == 10
+    assert writes() == 0
+    clock.day -= 400  # the clock had been wrong
+    assert writes() == 10
+
+
+# Durability and damage
+
+
+PUT_AND_DIE = """
+import os, signal, sys
+import numpy as np
+from foveal.daemon.embedding.embeddings import EmbeddingStore
+from foveal.daemon.system import System
+
+store = EmbeddingStore(sys.argv[1], System())
+store.put("m", [bytes([n]) * 16 for n in range(100)], np.eye(100, dtype=np.float32))
+store._db.execute("BEGIN IMMEDIATE")
+store._db.execute("DELETE FROM embeddings")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_put_survives_a_kill(tmp_path: Path) -> None:
+    path = str(tmp_path / "db")
+    child = subprocess.run([sys.executable, "-c", PUT_AND_DIE, path], check=False)
+    assert child.returncode == -signal.SIGKILL
+    store = EmbeddingStore(path, System(), check=True)
+    assert store.replaced == ""
+    assert store.missing("m", [bytes([n]) * 16 for n in range(101)]) == [bytes([100]) * 16]
+    assert sum(len(batch.ids) for batch in store.rows("m")) == 100
+    store.close()
+
+
+def test_a_commit_waits_for_the_disk(store: EmbeddingStore) -> None:
+    assert store._db.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_a_damaged_file_is_set_aside_when_it_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    store = EmbeddingStore(str(path), System())
+    put_many(store, 2_000)
+    store.close()
+    data = bytearray(path.read_bytes())
+    data[8_192:] = b"\xff" * (len(data) - 8_192)
+    path.write_bytes(data)
+    store = EmbeddingStore(str(path), System())
+    with pytest.raises(DatabaseError):
+        store.ids("m", digests(*range(2_000)))
+    store.close()
+    store = EmbeddingStore(str(path), System(), check=True)
+    assert store.replaced
+    assert store.missing("m", digests(1)) == digests(1)
+    store.close()
+
+
+def test_a_vector_of_another_size_than_recorded_is_damage(store: EmbeddingStore) -> None:
+    ids = put_many(store, 2)
+    store._db.execute("UPDATE embeddings SET vector = x'00' WHERE id = ?", (ids[0],))
+    with pytest.raises(DatabaseError, match="size"):
+        store.vectors("m", ids)
+
+
+def test_threads_put_and_look_up_at_once(store: EmbeddingStore) -> None:
+    def work(number: int) -> None:
+        for n in range(20):
+            store.put("m", digests(f"{number} {n}", f"shared {n}"), vectors(2))
+            assert store.missing("m", digests(f"{number} {n}", f"shared {n}")) == []
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert store.statistics().counts == {"m": 4 * 20 + 20}

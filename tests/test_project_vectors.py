@@ -1,0 +1,325 @@
+"""A project's vectors are those of its chunks: what came, went, was copied, moved or lost on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foveal.daemon.embedding import project_vectors as vectors_file
+from foveal.daemon.embedding.embeddings import EmbeddingStore
+from foveal.daemon.embedding.exact import Floats
+from foveal.daemon.embedding.project_vectors import FOLDER, ProjectVectors
+from foveal.daemon.embedding.vectors import file_name
+from foveal.daemon.index.chunk_table import ChunkText
+from foveal.daemon.index.chunks import Chunk
+from foveal.daemon.index.store import FILE_NAME, Store
+from foveal.daemon.storage import DatabaseError
+from foveal.daemon.system import System
+
+from tests.search_cases import chunk, put, remove
+
+DIM = 16
+MODEL = "model"
+
+
+def vector(digest: bytes) -> Floats:
+    """Return a vector that is a content's own."""
+    seed = int.from_bytes(hashlib.blake2b(digest, digest_size=8).digest())
+    made = np.random.default_rng(seed).standard_normal(DIM).astype(np.float32)
+    unit: Floats = made / np.linalg.norm(made)
+    return unit
+
+
+class Bench:
+    """An index, the embeddings of all projects, and the vectors of this one. `embedded` are the contents that
+    were given a vector, in order."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = Store(str(folder / "index"), System())
+        self.embeddings = EmbeddingStore(str(folder / "embeddings.sqlite"), System())
+        self.vectors = self.opened()
+        self.embedded: list[bytes] = []
+
+    def opened(self) -> ProjectVectors:
+        return ProjectVectors("/p", str(self.folder / "index"), self.embeddings, MODEL, DIM, System())
+
+    def embed(self, batches: int = 1_000, size: int = 4) -> None:
+        """Embed what waits."""
+        for _ in range(batches):
+            batch = self.vectors.next_batch(size)
+            if not batch:
+                return
+            self.keep(batch)
+
+    def keep(self, batch: Sequence[ChunkText]) -> None:
+        self.embedded.extend(one.digest for one in batch)
+        self.vectors.keep(batch, np.stack([vector(one.digest) for one in batch]))
+
+    def ready(self) -> None:
+        self.vectors.refresh()
+        self.embed()
+
+    def nearest(self, one: Chunk, limit: int = 1, **filters: object) -> list[bytes]:
+        chosen = {"files": None, "kinds": (), "min_score": None} | filters
+        queries = vector(one.digest)[None, :]
+        return [digest for digest, _ in self.vectors.search(queries, limit, **chosen).hits]  # type: ignore[arg-type]
+
+    def state(self) -> tuple[int, int]:
+        return self.vectors.contents, self.vectors.pending
+
+    def close(self) -> None:
+        self.vectors.close()
+        self.embeddings.close()
+        self.store.close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(tmp_path)
+    yield one
+    one.close()
+
+
+def chunks(name: str, count: int) -> list[Chunk]:
+    return [chunk(f"text of {name} {n}", f"{name}{n}") for n in range(count)]
+
+
+def test_all_contents_get_a_vector_once(bench: Bench) -> None:
+    mine = [*chunks("a", 9), chunk("}", embed=False)]
+    put(bench.store, "a.py", [*mine, mine[0]])
+    put(bench.store, "b.py", chunks("b", 3))
+    bench.vectors.refresh()
+    assert bench.state() == (12, 12)
+    bench.ready()
+    assert bench.state() == (12, 0)
+    assert len(bench.embedded) == len(set(bench.embedded)) == 12
+    assert [bench.nearest(one) for one in mine[:9]] == [[one.digest] for one in mine[:9]]
+
+
+def test_an_empty_project_finds_nothing(bench: Bench) -> None:
+    bench.ready()
+    assert bench.state() == (0, 0)
+    assert bench.nearest(chunk("x")) == []
+
+
+def test_without_an_index_it_says_so(bench: Bench, tmp_path: Path) -> None:
+    none = ProjectVectors("/p", str(tmp_path / "none"), bench.embeddings, MODEL, DIM, System())
+    for ask in (none.refresh, lambda: none.prefer(["a.py"])):
+        with pytest.raises(DatabaseError):
+            ask()
+
+
+@pytest.mark.parametrize(
+    "how", ["copied", "moved", "deleted and back", "reopened", "rewritten", "file of vectors lost", "and damaged"]
+)
+def test_a_content_that_is_known_is_never_embedded_again(bench: Bench, how: str) -> None:
+    mine = chunks("a", 6)
+    put(bench.store, "a.py", mine)
+    bench.ready()
+    bench.embedded.clear()
+    match how:
+        case "copied":
+            put(bench.store, "copy.py", mine)
+        case "moved":
+            remove(bench.store, "a.py")
+            put(bench.store, "moved.py", mine)
+        case "deleted and back":
+            remove(bench.store, "a.py")
+            bench.ready()
+            assert bench.state() == (0, 0)
+            put(bench.store, "a.py", mine)
+        case "rewritten":
+            put(bench.store, "a.py", [chunk("new"), *mine])
+            put(bench.store, "a.py", mine)
+        case _:
+            bench.vectors.close()
+            bench.vectors = bench.opened()
+    bench.ready()
+    assert bench.embedded == []
+    assert bench.state() == (6, 0)
+    assert [bench.nearest(one) for one in mine] == [[one.digest] for one in mine]
+
+
+def test_a_file_of_vectors_is_used_and_does_without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("foveal.daemon.embedding.vectors.TAIL_VECTORS", 20)
+    mine = chunks("a", 60)
+    put(bench.store, "a.py", mine)
+    bench.ready()
+    path = bench.folder / "index" / FOLDER / file_name(MODEL)
+    kept = path.read_bytes()
+    bench.embedded.clear()
+    for content in (kept, b"", kept[: len(kept) // 2], kept[:100] + b"\xff" + kept[101:], None):
+        path.unlink()
+        if content is not None:
+            path.write_bytes(content)
+        bench.vectors.close()
+        bench.vectors = bench.opened()
+        assert bool(bench.vectors.problem) == (content not in (kept, None))
+        bench.ready()
+        assert [bench.nearest(one) for one in mine] == [[one.digest] for one in mine]
+    assert bench.embedded == []
+
+
+def test_what_another_project_embedded_meanwhile_is_taken(bench: Bench) -> None:
+    mine = chunks("a", 6)
+    put(bench.store, "a.py", mine)
+    bench.vectors.refresh()
+    bench.embeddings.put(MODEL, [one.digest for one in mine[:4]], np.stack([vector(one.digest) for one in mine[:4]]))
+    bench.embed()
+    assert set(bench.embedded) == {one.digest for one in mine[4:]}
+    assert [bench.nearest(one) for one in mine] == [[one.digest] for one in mine]
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_what_is_gone_is_not_found_and_is_forgotten(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, small: bool
+) -> None:
+    if not small:
+        monkeypatch.setattr(vectors_file, "SMALL_CHUNKS", 0)
+    a, b = chunks("a", 4), chunks("b", 400)
+    put(bench.store, "a.py", a)
+    put(bench.store, "b.py", b)
+    bench.ready()
+    remove(bench.store, "a.py")
+    bench.vectors.refresh()
+    assert bench.state() == ((400, 0) if small else (404, 0)), "of many, a few may stay for a while"
+    assert not {one.digest for one in a} & set(bench.nearest(a[0], 404))
+    remove(bench.store, "b.py")
+    put(bench.store, "c.py", a[:1])
+    bench.ready()
+    assert bench.state() == (1, 0)
+    assert bench.nearest(a[3], 10) == [a[0].digest]
+
+
+def test_many_who_are_gone_hide_nobody(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = chunks("a", 200), chunks("b", 10)
+    put(bench.store, "a.py", a)
+    put(bench.store, "b.py", b)
+    bench.ready()
+    remove(bench.store, "a.py")  # and the vectors aren't told yet
+    assert set(bench.nearest(a[0], 10)) == {one.digest for one in b}
+
+
+def test_a_chunk_whose_file_goes_while_it_is_embedded_leaves_nothing(bench: Bench) -> None:
+    a, b = chunks("a", 3), chunks("b", 3)
+    put(bench.store, "a.py", a)
+    put(bench.store, "b.py", b)
+    bench.vectors.refresh()
+    batch = bench.vectors.next_batch(6)
+    remove(bench.store, "a.py")
+    bench.keep(batch)
+    assert bench.state() == (3, 0)
+    assert bench.embeddings.ids(MODEL, [one.digest for one in a]) == {}
+
+
+def test_a_file_that_goes_while_it_waits_is_forgotten(bench: Bench) -> None:
+    put(bench.store, "a.py", chunks("a", 5))
+    bench.vectors.refresh()
+    remove(bench.store, "a.py")
+    assert bench.vectors.next_batch(2) == []
+    assert bench.state() == (0, 0)
+
+
+def test_a_content_that_moved_while_it_waited_is_embedded_where_it_is(bench: Bench) -> None:
+    mine = chunks("a", 5)
+    put(bench.store, "a.py", mine)
+    bench.vectors.refresh()
+    remove(bench.store, "a.py")
+    put(bench.store, "b.py", mine)
+    assert {one.path for one in bench.vectors.next_batch(9)} == {"b.py"}
+    bench.embed()
+    assert bench.state() == (5, 0)
+
+
+def test_an_index_that_took_the_place_of_another_is_followed(bench: Bench) -> None:
+    put(bench.store, "a.py", chunks("a", 30))
+    bench.vectors.refresh()
+    bench.embed(1)
+    bench.store.close()
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{bench.folder / 'index' / FILE_NAME}{suffix}").unlink(missing_ok=True)
+    bench.store = Store(str(bench.folder / "index"), System())
+    other = chunks("b", 5)
+    put(bench.store, "b.py", other)
+    bench.embed()
+    assert set(bench.embedded[4:]) <= {one.digest for one in other}, "the same numbers mean others now"
+    bench.ready()
+    assert bench.state() == (5, 0)
+    assert [bench.nearest(one) for one in other] == [[one.digest] for one in other]
+
+
+def test_tests_and_documents_come_last_and_preferred_files_first(bench: Bench) -> None:
+    for path in ("docs/a.md", "tests/test_b.py", "src/c.py", "src/d.spec.ts", "lib/e.py"):
+        put(bench.store, path, [chunk(path, path)])
+    bench.vectors.refresh()
+    bench.vectors.prefer(["lib/e.py", "nowhere.py"])
+    paths = [one.path for one in bench.vectors.next_batch(9)]
+    assert paths == ["lib/e.py", "src/c.py", "docs/a.md", "tests/test_b.py", "src/d.spec.ts"]
+
+
+def test_what_a_question_lacks_comes_in_its_order(bench: Bench) -> None:
+    mine = chunks("a", 5)
+    put(bench.store, "a.py", [*mine, mine[1]])
+    bench.vectors.refresh()
+    ids = [one.id for one in bench.store.chunks.of_file(1)]
+    bench.embed(1, 1)
+    found = bench.vectors.lacking([ids[4], ids[0], ids[5], ids[1], 999])
+    assert [one.digest for one in found] == [mine[4].digest, mine[1].digest]
+    bench.embed()
+    assert bench.vectors.lacking(ids) == []
+
+
+def test_filters(bench: Bench) -> None:
+    a = chunks("a", 5)
+    b = [chunk("class B", "B", kind="class"), *chunks("b", 4)]
+    put(bench.store, "a.py", a)
+    put(bench.store, "b.py", b)
+    bench.ready()
+    assert set(bench.nearest(a[0], 99, files=[2])) == {one.digest for one in b}
+    assert bench.nearest(a[0], 99, files=[1, 2], kinds=["class"]) == [b[0].digest]
+    assert bench.nearest(a[0], 99, kinds=["class", "none"]) == [b[0].digest]
+    assert bench.nearest(a[0], 99, files=[]) == bench.nearest(a[0], 99, kinds=["none"]) == []
+    assert bench.nearest(a[0], 99, files=[777]) == []
+    assert bench.nearest(a[0], 99, min_score=0.99) == [a[0].digest]
+    assert bench.nearest(a[0], 99, min_score=0.99, files=[2]) == []
+    assert len(bench.nearest(a[0], 99)) == 10, "more than there are gives all"
+    assert len(bench.nearest(a[0], 99, min_score=-1.0)) == 10
+
+
+def test_a_content_without_direction_is_not_found(bench: Bench) -> None:
+    mine = chunks("a", 3)
+    put(bench.store, "a.py", mine)
+    bench.vectors.refresh()
+    batch = bench.vectors.next_batch(3)
+    bench.vectors.keep(batch, np.stack([vector(mine[0].digest), np.zeros(DIM), np.full(DIM, np.nan)]))
+    assert bench.state() == (1, 0)
+    assert bench.nearest(mine[1], 9) == [mine[0].digest]
+
+
+def test_pages_make_no_difference(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors_file, "PAGE", 3)
+    mine = chunks("a", 10)
+    put(bench.store, "a.py", mine)
+    bench.vectors.refresh()
+    assert bench.state() == (10, 10)
+    bench.ready()
+    put(bench.store, "b.py", [*chunks("b", 10), *mine])
+    bench.vectors.refresh()
+    assert bench.state() == (20, 10)
+
+
+def test_damaged_embeddings_are_an_error(bench: Bench) -> None:
+    put(bench.store, "a.py", chunks("a", 3))
+    bench.ready()
+    with closing(sqlite3.connect(bench.folder / "embeddings.sqlite")) as database, database:
+        database.execute("UPDATE embeddings SET vector = x'00'")
+    bench.vectors.close()
+    bench.vectors = bench.opened()
+    with pytest.raises(DatabaseError):
+        bench.vectors.refresh()

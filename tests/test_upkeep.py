@@ -1,0 +1,282 @@
+"""What waits is embedded, the smallest project first; what fails is put off, said, and made up for."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from foveal.daemon.embedding.defaults import DEFAULT_MODEL
+from foveal.daemon.embedding.lazy_model import RETRY_S as MODEL_RETRY_S
+from foveal.daemon.embedding.lazy_model import LazyModel
+from foveal.daemon.embedding.messages import Configure, VectorProgress
+from foveal.daemon.embedding.upkeep import BATCH, RETRY_S, STORE_FILE, Kept, Upkeep
+from foveal.daemon.index.chunks import Chunk
+from foveal.daemon.index.store import FILE_NAME, Store
+from foveal.daemon.storage import DatabaseError, OperationalError
+
+from tests.search_cases import Clock, chunk, put, remove
+
+
+class Bench:
+    """An upkeep that is driven by hand. `progress` is what was heard last of each project."""
+
+    def __init__(self, base: Path, models: Path, model: str = "") -> None:
+        self.base = base
+        self.clock = Clock()
+        self.progress: dict[str, VectorProgress] = {}
+        self.order: list[str] = []
+        self.texts = 0
+        self.stores: dict[str, Store] = {}
+        self.model = LazyModel(model or DEFAULT_MODEL, str(models), self.clock, lambda event: None)
+        command = Configure(str(base / "embeddings"), model, 2, 10**9)
+        self.upkeep = Upkeep(command, self.model, self.clock, self._hear, self._count, lambda: None)
+
+    def index(self, root: str) -> Store:
+        if root not in self.stores:
+            self.stores[root] = Store(self.folder(root), self.clock)
+        return self.stores[root]
+
+    def folder(self, root: str) -> str:
+        return str(self.base / root)
+
+    def keep(self, root: str, *chunks: Chunk) -> Kept:
+        put(self.index(root), "a.py", chunks)
+        self.upkeep.keep(root, self.folder(root))
+        return self.kept(root)
+
+    def kept(self, root: str) -> Kept:
+        found = self.upkeep.get(root)
+        assert found is not None
+        return found
+
+    def run(self, steps: int = 1_000) -> None:
+        """Do what is due."""
+        for _ in range(steps):
+            kept = self.upkeep.due()
+            if kept is None:
+                return
+            self.order.append(kept.root)
+            self.upkeep.advance(kept)
+
+    def counts(self, root: str) -> tuple[int, int, str]:
+        heard = self.progress[root]
+        return heard.chunks, heard.pending, heard.problem
+
+    def close(self) -> None:
+        self.upkeep.close()
+        for store in self.stores.values():
+            store.close()
+
+    def _hear(self, progress: VectorProgress) -> None:
+        self.progress[progress.root] = progress
+
+    def _count(self) -> None:
+        self.texts += 1
+
+
+@pytest.fixture
+def bench(tmp_path: Path, models: Path) -> Iterator[Bench]:
+    one = Bench(tmp_path, models)
+    yield one
+    one.close()
+
+
+def some(name: str, count: int) -> list[Chunk]:
+    return [chunk(f"def {name}{n}(): return {n}", f"{name}{n}") for n in range(count)]
+
+
+def test_what_is_kept_is_embedded_and_told(bench: Bench) -> None:
+    bench.keep("p", *some("f", BATCH + 3))
+    assert bench.counts("p") == (BATCH + 3, BATCH + 3, "")
+    assert bench.progress["p"].per_second == 0.0, "nothing is known of the speed yet"
+    bench.run(1)
+    assert bench.counts("p") == (BATCH + 3, 3, "")
+    assert bench.progress["p"].per_second > 0
+    bench.run()
+    assert bench.counts("p") == (BATCH + 3, 0, "")
+    assert bench.progress["p"].per_second == 0.0
+    assert bench.texts == BATCH + 3
+    assert bench.upkeep.patience() is None
+
+
+def test_changes_are_followed(bench: Bench) -> None:
+    bench.keep("p", *some("f", 3))
+    bench.run()
+    put(bench.index("p"), "b.py", some("g", 2))
+    bench.upkeep.note_change("p")
+    assert bench.counts("p") == (5, 2, "")
+    bench.run()
+    remove(bench.index("p"), "a.py")
+    bench.upkeep.note_change("p")
+    assert bench.counts("p") == (2, 0, "")
+    bench.upkeep.note_change("unknown")
+
+
+def test_the_smallest_project_comes_first(bench: Bench) -> None:
+    bench.keep("large", *some("f", 3 * BATCH))
+    bench.keep("small", *some("g", 2))
+    bench.run()
+    assert bench.order == ["small", "large", "large", "large"]
+
+
+def test_a_content_of_two_projects_is_embedded_once(bench: Bench) -> None:
+    bench.keep("a", *some("f", 5))
+    bench.keep("b", *some("f", 5), *some("g", 1))
+    bench.run()
+    assert (bench.counts("a"), bench.counts("b"), bench.texts) == ((5, 0, ""), (6, 0, ""), 6)
+
+
+def test_a_pause_stops_embedding_and_nothing_else(bench: Bench) -> None:
+    bench.upkeep.pause(paused=True)
+    bench.keep("p", *some("f", 3))
+    put(bench.index("p"), "b.py", some("g", 2))
+    bench.upkeep.note_change("p")
+    bench.run()
+    assert (bench.counts("p"), bench.texts) == ((5, 5, ""), 0)
+    bench.upkeep.pause(paused=False)
+    bench.run()
+    assert bench.counts("p") == (5, 0, "")
+
+
+def test_a_project_that_is_dropped_is_let_go(bench: Bench) -> None:
+    kept = bench.keep("p", *some("f", 3))
+    vectors = kept.vectors
+    assert vectors is not None
+    batch = vectors.next_batch(3)
+    bench.upkeep.drop("p")
+    assert (bench.upkeep.get("p"), bench.upkeep.due(), kept.vectors) == (None, None, None)
+    bench.upkeep.keep_embedded(kept, vectors, batch, bench.model.get().embed(["x"] * 3))
+    bench.upkeep.drop("p")
+    bench.keep("p", *some("f", 3))
+    assert bench.counts("p") == (3, 3, ""), "what came too late for the one isn't the other's"
+
+
+def test_an_index_that_is_not_there_yet_is_waited_for(bench: Bench) -> None:
+    bench.upkeep.keep("p", bench.folder("p"))
+    assert "can't be kept for now" in bench.counts("p")[2]
+    assert bench.upkeep.due() is None
+    patience = bench.upkeep.patience()
+    assert patience is not None
+    assert 0 < patience <= RETRY_S
+    put(bench.index("p"), "a.py", some("f", 2))
+    bench.clock.skipped_s += RETRY_S
+    assert bench.upkeep.patience() is None
+    bench.run()
+    assert bench.counts("p") == (2, 0, "")
+
+
+def test_news_of_a_project_end_its_waiting(bench: Bench) -> None:
+    bench.upkeep.keep("p", bench.folder("p"))
+    put(bench.index("p"), "a.py", some("f", 2))
+    bench.upkeep.note_change("p")
+    bench.run()
+    assert bench.counts("p") == (2, 0, "")
+
+
+def test_a_full_disk_loses_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = bench.keep("p", *some("f", 3))
+    with monkeypatch.context() as patched:
+        patched.setattr("foveal.daemon.embedding.embeddings.EmbeddingStore.put", _full)
+        bench.run()
+    assert bench.counts("p")[1:] == (3, "vectors can't be kept for now (database or disk is full)")
+    assert kept.vectors is not None, "it goes on answering"
+    bench.run()
+    assert bench.counts("p")[1] == 3
+    bench.clock.skipped_s += RETRY_S
+    bench.run()
+    assert bench.counts("p") == (3, 0, "")
+
+
+def test_a_file_of_vectors_that_can_not_be_written_loses_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.keep("p", *some("f", BATCH + 1))
+    with monkeypatch.context() as patched:
+        patched.setattr("foveal.daemon.embedding.vectors.VectorIndex.save", _no_space)
+        bench.run()
+    assert bench.counts("p")[:2] == (BATCH + 1, 1), "those of the batch are in the database"
+    assert "No space" in bench.counts("p")[2]
+    bench.clock.skipped_s += RETRY_S
+    bench.run()
+    assert (bench.counts("p"), bench.texts) == ((BATCH + 1, 0, ""), BATCH + 1)
+
+
+def test_damaged_embeddings_are_set_aside(bench: Bench) -> None:
+    bench.keep("p", *some("f", 3))
+    other = bench.keep("other", *some("g", 3))
+    bench.run()
+    path = bench.base / "embeddings" / STORE_FILE
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("DELETE FROM sqlite_master WHERE name = 'digests'")
+    kept = bench.kept("p")
+    assert kept.vectors is not None
+    bench.upkeep.note_failure(kept, kept.vectors, DatabaseError("database disk image is malformed"))
+    assert other.vectors is None, "all are loaded anew"
+    bench.clock.skipped_s += RETRY_S
+    bench.run()
+    assert (bench.counts("p"), bench.counts("other")) == ((3, 0, ""), (3, 0, ""))
+    assert list(path.parent.glob(f"{STORE_FILE}.damaged-*"))
+
+
+def test_a_failure_that_was_dealt_with_is_passed_over(bench: Bench) -> None:
+    kept = bench.keep("p", *some("f", 3))
+    former = kept.vectors
+    assert former is not None
+    bench.keep("p", *some("f", 3))
+    bench.upkeep.note_failure(kept, former, DatabaseError("old"))
+    bench.run()
+    assert bench.counts("p") == (3, 0, "")
+
+
+def test_an_index_that_is_damaged_concerns_only_its_project(bench: Bench) -> None:
+    bench.keep("p", *some("f", 3))
+    bench.keep("other", *some("g", 3))
+    bench.run()
+    bench.stores.pop("p").close()
+    for suffix in ("-wal", "-shm"):
+        Path(f"{bench.folder('p')}/{FILE_NAME}{suffix}").unlink(missing_ok=True)
+    Path(bench.folder("p"), FILE_NAME).write_bytes(b"garbage" * 1_000)
+    bench.upkeep.note_change("p")
+    bench.run()
+    assert "can't be kept for now" in bench.counts("p")[2]
+    assert bench.counts("other") == (3, 0, "")
+    put(bench.index("p"), "a.py", some("f", 3))  # which sets it aside
+    bench.upkeep.keep("p", bench.folder("p"))
+    bench.run()
+    assert (bench.counts("p"), bench.texts) == ((3, 0, ""), 6)
+
+
+def test_without_a_model_all_waits_until_there_is_one(tmp_path: Path, models: Path) -> None:
+    bench = Bench(tmp_path, models, "no/such-model")
+    try:
+        bench.keep("p", *some("f", 3))
+        assert "no/such-model" in bench.counts("p")[2]
+        assert bench.upkeep.due() is None
+        bench.clock.skipped_s += max(RETRY_S, MODEL_RETRY_S)
+        assert bench.upkeep.due() is bench.kept("p")
+        bench.run()
+        assert "no/such-model" in bench.counts("p")[2]
+    finally:
+        bench.close()
+
+
+def test_a_deleted_folder_is_made_again(bench: Bench) -> None:
+    bench.keep("p", *some("f", 3))
+    bench.run()
+    bench.upkeep.drop("p")
+    shutil.rmtree(Path(bench.folder("p"), "vectors"))
+    bench.upkeep.keep("p", bench.folder("p"))
+    assert bench.counts("p") == (3, 0, "")
+
+
+def _full(*_: object) -> None:
+    raise OperationalError("database or disk is full")
+
+
+def _no_space(*_: object) -> None:
+    raise OSError(28, "No space left on device")

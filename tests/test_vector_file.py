@@ -1,0 +1,155 @@
+"""A vector file is used whole and verified or not at all, and replaced at once or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foveal.daemon.embedding.exact import Halves, Ids, as_ids
+from foveal.daemon.embedding.vector_file import (
+    UnusableVectors,
+    read_vector_file,
+    temporary_path,
+    write_vector_file,
+)
+from foveal.daemon.system import System
+
+DIM = 3
+MATRIX = np.arange(12, dtype=np.float16).reshape(4, DIM)
+IDS = as_ids([1 << 62, 7, 5, (1 << 62) + 1])
+
+
+class FullDisk(System):
+    """A disk on which nothing can be forced any more."""
+
+    def fsync(self, descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class Recorder(System):
+    """Notes what is forced to the disk, and whether the file has its place by then."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.forced: list[tuple[str, bool]] = []
+
+    def fsync(self, descriptor: int) -> None:
+        kind = "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        self.forced.append((kind, self.path.exists()))
+
+
+def save(path: str) -> None:
+    """Write what a graph begins with, and some bytes that stand for its links."""
+    Path(path).write_bytes(struct.pack("<II", 4, DIM * 2) + MATRIX.tobytes() + b"links")
+
+
+def ids_of_rows(matrix: Halves) -> Ids:
+    assert matrix.tolist() == MATRIX.tolist()
+    return IDS
+
+
+def write(path: Path, system: System | None = None) -> None:
+    write_vector_file(str(path), DIM, "model", system or System(), save, ids_of_rows)
+
+
+def check_unusable(path: Path, match: str, dim: int = DIM, model: str = "model") -> None:
+    with pytest.raises(UnusableVectors, match=match):
+        read_vector_file(str(path), dim, model)
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "v"
+    write(path)
+    file = read_vector_file(str(path), DIM, "model")
+    assert file.ids.tolist() == IDS.tolist()
+    assert file.matrix.tolist() == MATRIX.tolist()
+    assert file.graph[-5:] == b"links"
+    assert file.bytes == path.stat().st_size
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_it_takes_its_place_when_it_is_on_the_disk(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "v")
+    write(tmp_path / "v", recorder)
+    assert recorder.forced == [("file", False), ("folder", True)]
+
+
+def test_a_file_is_read_on_while_another_takes_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "v"
+    write(path)
+    file = read_vector_file(str(path), DIM, "model")
+    write(path)
+    path.unlink()
+    assert file.matrix.tolist() == MATRIX.tolist()
+
+
+def test_any_changed_byte_makes_it_unusable(tmp_path: Path) -> None:
+    path = tmp_path / "v"
+    write(path)
+    data = path.read_bytes()
+    for offset in range(len(data)):
+        changed = bytearray(data)
+        changed[offset] ^= 0x10
+        path.write_bytes(changed)
+        check_unusable(path, ".")
+
+
+def test_a_file_cut_short_or_grown_is_unusable(tmp_path: Path) -> None:
+    path = tmp_path / "v"
+    write(path)
+    data = path.read_bytes()
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        check_unusable(path, ".")
+    path.write_bytes(data + b"\0")
+    check_unusable(path, ".")
+
+
+@pytest.mark.parametrize(("dim", "model"), [(DIM, "other"), (DIM + 1, "model")])
+def test_another_models_file_is_not_used(tmp_path: Path, dim: int, model: str) -> None:
+    write(tmp_path / "v")
+    check_unusable(tmp_path / "v", "another model", dim, model)
+
+
+def test_what_is_no_file_is_unusable_or_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_vector_file(str(tmp_path / "v"), DIM, "model")
+    os.mkfifo(tmp_path / "pipe")
+    check_unusable(tmp_path / "pipe", "regular")
+    (tmp_path / "folder").mkdir()
+    check_unusable(tmp_path / "folder", "regular")
+
+
+def test_a_failed_write_leaves_the_former_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "v"
+    write(path)
+    before = path.read_bytes()
+    with pytest.raises(OSError, match="space"):
+        write(path, FullDisk())
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["v"]
+
+
+def test_what_a_killed_process_left_is_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "v"
+    Path(temporary_path(str(path))).write_bytes(b"half of it" * 1_000)
+    write(path)
+    assert len(read_vector_file(str(path), DIM, "model").ids) == 4
+    assert os.listdir(tmp_path) == ["v"]
+
+
+@pytest.mark.parametrize(
+    "graph", [b"", b"\1", struct.pack("<II", 1, 4) + bytes(100), struct.pack("<II", 99, DIM * 2) + bytes(100)]
+)
+def test_a_graph_that_is_laid_out_otherwise_is_not_written(tmp_path: Path, graph: bytes) -> None:
+    def save_otherwise(path: str) -> None:
+        Path(path).write_bytes(graph)
+
+    with pytest.raises(UnusableVectors, match=r"empty|lays out"):
+        write_vector_file(str(tmp_path / "v"), DIM, "model", System(), save_otherwise, ids_of_rows)
+    assert os.listdir(tmp_path) == []
