@@ -1,0 +1,177 @@
+"""Owns the choice of a question's route, by rules, with the words that decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .asking_words import ASKING, LOOKING, TELLING
+from .clauses import Clause, split_clauses
+from .moods import Mood, asks_in_words, mood_of, told, without_greeting
+from .places import Place, find_places
+from .question import Question
+from .relation_cues import Relation
+from .relation_phrases import RelationAsked, find_planned_impact, planned_change
+from .relations import find_relation
+from .routes import Route
+from .stop_words import STOP_WORDS
+from .vocabulary import words
+
+MAX_STATEMENTS = 4
+"""A text of more sentences, none of which asks, is a report; what it says in passing is no question."""
+
+MAX_SAID = 200
+"""Evidence, and the things that are looked for, are cut, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """The route of a question, and in `evidence` why, for a person to read, at least one reason.
+
+    For a structural question `relation` and `subjects`, as written; two for a connection. `places` are the
+    definite places of a positional one, and those that only restrict a structural one. `thing` is what is
+    looked for there, in words.
+    """
+
+    route: Route
+    evidence: tuple[str, ...]
+    relation: Relation | None = None
+    subjects: tuple[str, ...] = ()
+    thing: str = ""
+    places: tuple[Place, ...] = ()
+
+
+def classify(question: Question) -> Classification:
+    """Return the route of a question. The first rule that fits decides.
+
+    1. What was pasted in asks in its own way (traces, logs, diffs, commands): hybrid; code only if nothing
+       structural is asked about it.
+    2. A command to change something: hybrid, whatever else is asked.
+    3. Each clause has its route; several different ones: hybrid. Statements count only where nothing is
+       asked, so that background doesn't.
+    4. Within a clause a relation comes before a place, and a place before asking in words.
+    """
+    pasted = [kind for kind in question.pasted if kind != "code"]
+    if pasted:
+        return Classification("hybrid", (f"holds a pasted {pasted[0]}",))
+    readings: list[_Reading] = []
+    planned = ""
+    clauses = split_clauses(question.asked)
+    for at, clause in enumerate(clauses):
+        asks_next = at + 1 < len(clauses) and _opens_question(clauses[at + 1])
+        if asks_next and (plan := planned_change(clause)):
+            planned = plan  # `I want to delete X. What breaks?` commands nothing
+            continue
+        named_before = bool(readings or planned) or "code" in question.pasted
+        reading = _read(clause, named_before=named_before, planned=planned)
+        if reading.mood == "change":
+            return Classification("hybrid", (f"commands a change: {reading.said}",))
+        readings.append(reading)
+    chosen = [reading for reading in readings if reading.route and reading.mood != "statement"]
+    if not chosen and len(readings) <= MAX_STATEMENTS:
+        chosen = [reading for reading in readings if reading.route]
+    return _merged(chosen, has_code="code" in question.pasted)
+
+
+def _merged(chosen: Sequence[_Reading], *, has_code: bool) -> Classification:
+    routes = {reading.route for reading in chosen}
+    if not routes:
+        return Classification("hybrid", ("names no relation and no place, and asks no question in words",))
+    if len(routes) > 1:
+        return Classification(
+            "hybrid", ("asks in several ways", *(reading.evidence for reading in chosen[:4]))
+        )
+    if has_code and "structural" not in routes:
+        return Classification("hybrid", ("holds pasted code", chosen[0].evidence))
+    return chosen[0].classification()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What one clause asks for."""
+
+    mood: Mood
+    said: str
+    thing: str = ""
+    relation: RelationAsked | None = None
+    places: tuple[Place, ...] = ()
+    in_words: bool = False
+
+    @property
+    def route(self) -> Route | None:
+        if self.relation:
+            return "structural"
+        if self.places:
+            return "positional"
+        return "semantic" if self.in_words else None
+
+    @property
+    def evidence(self) -> str:
+        if self.relation:
+            return f"asks for {self.relation.relation}: {self.relation.said[:MAX_SAID]}"
+        if self.places:
+            return f"names a {self.places[0].kind}: {self.places[0].said[:MAX_SAID]}"
+        return f"asks in words: {self.said}"
+
+    def classification(self) -> Classification:
+        """Return what this clause alone decides."""
+        if self.relation:
+            relation, subjects = self.relation.relation, self.relation.subjects
+            return Classification("structural", (self.evidence,), relation, subjects, "", self.places)
+        if self.places:
+            return Classification("positional", (self.evidence,), thing=self.thing, places=self.places)
+        return Classification("semantic", (self.evidence,))
+
+
+def _opens_question(clause: Clause) -> bool:
+    return clause.asks or (bool(clause.tokens) and clause.tokens[0].form in ASKING)
+
+
+def _read(clause: Clause, *, named_before: bool, planned: str) -> _Reading:
+    clause = without_greeting(clause)
+    said = clause.said(0, len(clause.form))[:MAX_SAID]
+    mood = mood_of(clause)
+    if mood in {"nothing", "change"}:
+        return _Reading(mood, said)
+    asked = told(clause) if mood == "look" or clause.tokens[0].form in TELLING else clause
+    relation = find_relation(asked, asks=mood != "statement", pronouns=named_before)
+    relation = relation or find_planned_impact(asked, planned)
+    places = find_places(clause)
+    if not relation and mood == "statement" and _reports(clause):
+        places = ()
+    in_words = asks_in_words(asked, mood, complement=asked is not clause)
+    return _Reading(mood, said, _thing(clause, places), relation, places, in_words)
+
+
+def _reports(clause: Clause) -> bool:
+    """Whether a statement reports what goes wrong in a place, rather than looks for something there."""
+    forms = {token.form for token in clause.tokens}
+    return bool(forms & _FAILS) and not forms & _SOUGHT
+
+
+def _thing(clause: Clause, places: Sequence[Place]) -> str:
+    """Return what is looked for, without the words for the place and those that only ask."""
+    placed = {word for place in places for word in place.said.split()}
+    return " ".join(
+        token.text
+        for token in clause.tokens
+        if token.kind != "mark"
+        and token.text not in placed
+        and token.form not in STOP_WORDS
+        and token.form not in LOOKING | ASKING
+    )[:MAX_SAID]
+
+
+_SOUGHT = words("something somewhere anything")
+_FAILS = words(
+    (
+        "fails fail failing failed crashes crash crashed crashing throws throw thrown raises raised "
+        "returns returned"
+    ),
+    (
+        "hangs hang broken breaks wrong leaks leak doesn't not never instead cannot stuck loses lost "
+        "freezes panics"
+    ),
+    "wrongly incorrectly",
+)
+"""Words of reports. Nouns such as `error` aren't among them: `error handling in a.go` looks for something."""

@@ -1,0 +1,288 @@
+"""Owns the clauses of a question: its sentences in a form in which phrasings can be recognised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from .path_mentions import read_path
+from .stop_words import STOP_WORDS
+from .symbol_mentions import TITLE_CASE, certainty_of
+from .typos import correct, is_known
+from .vocabulary import words
+
+MAX_CHARACTERS = 16_000
+"""Of longer prose the beginning and the end are read, half of this each: there stands what is asked."""
+
+MAX_CLAUSES = 60
+MAX_TOKENS = 80
+"""Of more clauses the first and the last are taken; a longer clause is cut. Bounds the patterns' work."""
+
+TokenKind = Literal["word", "name", "path", "quote", "filter", "mark"]
+
+FORMS: dict[TokenKind, str] = {"name": "N", "path": "P", "quote": "Q", "filter": "F"}
+"""What stands in a clause's form in place of a token: capitals, which are nowhere else in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, an identifier, a path or glob, a quotation, a filter (`path:src`), or a punctuation mark."""
+
+    kind: TokenKind
+    text: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One sentence, or a part of it that asks by itself.
+
+    `form` has the tokens with single spaces between them: words in lower case, with typing errors in the
+    words that phrasings are made of put right, and a capital for each of the rest (`FORMS`). `offsets` are
+    the tokens' places in it. `asks` says that it ends with a question mark.
+    """
+
+    tokens: tuple[Token, ...]
+    form: str
+    offsets: tuple[int, ...]
+    asks: bool
+
+    def since(self, at: int) -> Clause:
+        """Return the clause from a token on, empty if there is none."""
+        if at >= len(self.tokens):
+            return Clause((), "", (), False)
+        start = self.offsets[at]
+        offsets = tuple(offset - start for offset in self.offsets[at:])
+        return Clause(self.tokens[at:], self.form[start:], offsets, self.asks)
+
+    def within(self, start: int, end: int) -> tuple[Token, ...]:
+        """Return the tokens that lie in a span of the form."""
+        pairs = zip(self.offsets, self.tokens, strict=True)
+        return tuple(token for offset, token in pairs if start <= offset < end)
+
+    def said(self, start: int, end: int) -> str:
+        """Return a span of the form as it was said."""
+        return " ".join(token.text for token in self.within(start, end))
+
+
+def split_clauses(text: str) -> tuple[Clause, ...]:
+    """Return the clauses of prose, in order. Takes time linear in the text."""
+    if len(text) > MAX_CHARACTERS:
+        text = f"{text[: MAX_CHARACTERS // 2]}\n{text[-MAX_CHARACTERS // 2 :]}"
+    clauses = [
+        clause for run, asks in _joined(list(_runs(_tokens(text)))) if (clause := clause_of(run, asks)).tokens
+    ]
+    if len(clauses) > MAX_CLAUSES:
+        clauses = clauses[: MAX_CLAUSES // 2] + clauses[-MAX_CLAUSES // 2 :]
+    return tuple(clauses)
+
+
+def clause_of(tokens: Sequence[Token], asks: bool) -> Clause:
+    """Return the clause that tokens make, cut to `MAX_TOKENS`."""
+    tokens = tokens[:MAX_TOKENS]
+    offsets: list[int] = []
+    position = 0
+    for token in tokens:
+        offsets.append(position)
+        position += len(token.form) + 1
+    return Clause(tuple(tokens), " ".join(token.form for token in tokens), tuple(offsets), asks)
+
+
+def _runs(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], bool]]:
+    """Cut at the ends of sentences, and where a second question follows: `…, and why does it …`."""
+    run: list[Token] = []
+    for at, token in enumerate(tokens):
+        if token.kind == "mark" and token.form in _ENDS:
+            if run:
+                yield run, token.form == "?"
+            run = []
+        elif (
+            (token.form in _AND or (token.form == "," and run and run[0].form in _FIRST_PERSON))
+            and len(run) > 1
+            and _opens_question(tokens[at + 1 : at + 3])
+        ):
+            yield run, token.form != ","
+            run = []
+        else:
+            run.append(token)
+    if run:
+        yield run, False
+
+
+def _opens_question(tokens: Sequence[Token]) -> bool:
+    """Whether tokens begin like a second question: `why does …`, `explain how …`."""
+    if tokens and tokens[0].form in {"explain", "describe"}:
+        tokens = tokens[1:]
+    return bool(tokens) and tokens[0].form in _SECOND_QUESTION
+
+
+def _joined(runs: list[tuple[list[Token], bool]]) -> Iterator[tuple[list[Token], bool]]:
+    """Join `callers? cache.evict`: a word or two and a name on the other side of a mark."""
+    at = 0
+    while at < len(runs):
+        run, asks = runs[at]
+        if at + 1 < len(runs) and len(run) < 3 and all(token.kind == "word" for token in run):
+            following, asks_too = runs[at + 1]
+            if all(token.kind in {"name", "path"} for token in following):
+                run, asks, at = [*run, *following], asks or asks_too, at + 1
+        yield run, asks
+        at += 1
+
+
+def _tokens(text: str) -> list[Token]:
+    text = text.replace("\u2019", "'")
+    german = bool(_GERMAN.search(text[:2_000]))
+    foreign = bool(_CJK.search(text[:2_000]))
+    tokens: list[Token] = []
+    for match in _SCAN.finditer(text):
+        kind = match.lastgroup
+        if kind == "tick":
+            tokens.append(_name_or_path(match["tick"].strip()))
+        elif kind == "filter":
+            tokens.append(Token("filter", match[0], FORMS["filter"]))
+        elif kind == "line":
+            tokens.append(Token("mark", "\n", "."))
+        elif kind == "generic":
+            tokens.append(Token("name", match["generic"], FORMS["name"]))
+        elif kind == "chunk":
+            tokens.extend(_words(match["chunk"], first=_is_first(tokens), german=german))
+        else:
+            inner = next(filter(None, match.groups()))
+            surely = certainty_of(inner) > 0 or read_path(inner, loosely=True)
+            tokens.append(_name_or_path(inner) if surely else Token("quote", inner, FORMS["quote"]))
+    # Among Chinese, Japanese and Korean a word in Latin letters is mostly a name.
+    return [_foreign(token) for token in tokens] if foreign else tokens
+
+
+def _foreign(token: Token) -> Token:
+    word = token.kind == "word" and len(token.text) > 1 and token.text.isascii() and token.text[0].isalpha()
+    known = not word or is_known(token.form) or token.form in STOP_WORDS or token.text.isupper()
+    return token if known else Token("name", token.text, FORMS["name"])
+
+
+def _is_first(tokens: Sequence[Token]) -> bool:
+    return not tokens or (tokens[-1].kind == "mark" and tokens[-1].form in {".", "?", "!", ":"})
+
+
+def _name_or_path(text: str) -> Token:
+    path = read_path(text) is not None or ("/" in text and read_path(text, loosely=True) is not None)
+    return Token("path", text, FORMS["path"]) if path else Token("name", text, FORMS["name"])
+
+
+def _words(chunk: str, *, first: bool, german: bool) -> Iterator[Token]:
+    """Yield the tokens of what stands between two spaces."""
+    if not chunk.isascii() and _CJK.search(chunk):
+        for part in _CJK_OR_NOT.findall(chunk):
+            if _CJK.match(part):
+                yield Token("word", part, part)
+            else:
+                yield from _words(part, first=False, german=german)
+        return
+    head = _OPENING.match(chunk)
+    if head:
+        chunk = chunk[head.end() :]
+    tail = _CLOSING.search(chunk)
+    marks = chunk[tail.start() :] if tail else ""
+    bare = chunk[: tail.start()] if tail else chunk
+    if bare.endswith(")") and bare.count("(") < bare.count(")"):
+        bare = bare.rstrip(")")
+    possessive = bare.endswith("'s") and bare.lower() not in _SHORT_FORMS
+    if bare:
+        yield from _bare(bare[:-2] if possessive else bare, first=first, german=german)
+    for mark in dict.fromkeys(_MARK_FORMS.get(mark, mark) for mark in marks if mark in _MARKS):
+        yield Token("mark", mark, mark)
+
+
+def _bare(word: str, *, first: bool, german: bool) -> Iterator[Token]:
+    lower = word.lower()
+    elided = _ELIDED.fullmatch(word)
+    if elided:
+        if elided[1].lower() == "qu'":  # an elided article says nothing
+            yield Token("word", elided[1], "qu'")
+        yield from _bare(elided[2], first=False, german=german)
+    elif lower in _SHORT_FORMS:
+        for form in _SHORT_FORMS[lower].split():
+            yield Token("word", form, form)
+    elif (lower in STOP_WORDS and len(word) > 1) or _LINES.fullmatch(word):
+        yield Token("word", word, lower)
+    elif read_path(word) or ("/" in word and read_path(word, loosely=True)):
+        yield Token("path", word, FORMS["path"])
+    elif _is_name(word, first=first, german=german):
+        yield Token("name", word, FORMS["name"])
+    else:
+        for part in islice(_PART.findall(word), 40):
+            if part[0].isalnum():
+                form = correct(part.lower())
+                yield Token("word", part, form)
+            elif part in _MARKS:
+                yield Token("mark", part, _MARK_FORMS.get(part, part))
+
+
+def _is_name(word: str, *, first: bool, german: bool) -> bool:
+    if correct(word.lower()) in STOP_WORDS or word.lower().startswith(_NO_NAMES):
+        return False
+    if certainty_of(word) > TITLE_CASE or _NAME_SHAPES.fullmatch(word):
+        return True
+    # A capital within a sentence makes a name, but not in German, and not in a headline.
+    return not (first or german) and bool(_TITLE.fullmatch(word)) and not is_known(correct(word.lower()))
+
+
+_SCAN = re.compile(
+    r"`{1,2}(?P<tick>[^`\n]{1,6000})`{1,2}|\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”"
+    r"|«\s?([^»\n]{1,300}?)\s?»|„([^“”\"\n]{1,300})[“”\"]"
+    r"|「([^」\n]{1,300})」|『([^』\n]{1,300})』|《([^》\n]{1,300})》|(?<![\w])'([^'\n]{2,200})'(?!\w)"
+    r"|(?P<filter>(?<![\w/])(?:path|file|dir|folder|glob|in):(?!//)[^\s,;]{1,400})|(?P<line>\n[ \t]*+\n"
+    r"|\n(?=\s{0,8}[-*\d]))"
+    r"|(?P<generic>(?<!\w)[A-Z]\w{0,60}<(?:[\w:,&+*?'\[\] ]|<[\w:,&+* ]{1,60}>){1,120}>)"
+    r"|(?P<chunk>[^\s`\"“”«»„「」『』《》]++)"
+)
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK_OR_NOT = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+)
+_OPENING = re.compile(r"(?:[(\[{<¿¡]|\*(?![./*]))+(?=.)")
+_CLOSING = re.compile(
+    r"(?:(?<!operator)(?<!operator.))[\].,;:!?…\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001*}]+$"
+)
+_PART = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[.,;:?!\u3002\uff1f\uff01\uff0c\uff1b]")
+_TITLE = re.compile(r"[A-Z][a-z]{2,}\w*|[B-HJ-Z]")
+_NAME_SHAPES = re.compile(
+    r"operator\W{1,3}|[\w:.]{1,200}(?:<[\w:<>, &*]{1,200}>|\[\])|[A-Za-z_]\w*(?:\.\w+)*\([^()]{0,200}\)"
+    r"|@\w+|~\w+|\w+[!?](?=$)(?<=_[!?])"
+)
+_ELIDED = re.compile(r"((?:[ldjmtsnc]|qu|un|dell|all|nell|dall|sull)')([^']+)", re.IGNORECASE)
+_LINES = re.compile(r"L?\d+(?:[-\u2013.]L?\d+)*")
+_GERMAN = re.compile(
+    (
+        r"\b(?:wer|wie|warum|wieso|welche[rsn]?|der|das|den|dem|ist|sind|wird|werden|und|von|finde|zeige"
+        r"|suche|nach|steht|im|auf|mit|vom|zum|ein|eine|einen|für)\b"
+    ),
+    re.IGNORECASE,
+)
+_MARKS = frozenset(".,;:?!\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…")
+_MARK_FORMS = dict(zip("\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…", ".?!,;:,.", strict=True))
+"""Full-width marks and the usual ones for them."""
+
+_ENDS = frozenset((".", "?", "!", ";"))
+_AND = words("and but und aber et mais y pero e mas ma и а but")  # noqa: RUF001 - Cyrillic is meant
+_FIRST_PERSON = words("i we ich wir je nous")
+_SECOND_QUESTION = words(
+    "who what where why how when which wer was wo warum wieso wie wann qui où pourquoi comment quand "
+    "quién quien qué dónde"
+    " cómo por quem onde porque como quando chi dove perché come кто где почему как когда что зачем"
+)
+_SHORT_FORMS = {
+    "what's": "what is", "who's": "who is", "where's": "where is", "how's": "how is", "when's": "when is",
+    "why's": "why is", "which's": "which is", "whats": "what is", "wheres": "where is", "whos": "who is",
+    "that's": "that is", "there's": "there is", "it's": "it is", "let's": "let us", "i'd": "i would",
+    "i'm": "i am", "we're": "we are", "isn't": "is not", "aren't": "are not", "doesn't": "does not",
+    "don't": "do not", "didn't": "did not", "can't": "can not", "won't": "will not",
+    "shouldn't": "should not", "couldn't": "could not", "wouldn't": "would not", "hasn't": "has not",
+    "haven't": "have not", "i've": "i have", "we've": "we have", "what're": "what are", "who're": "who are",
+    "pls": "please", "plz": "please", "thx": "thanks", "u": "you", "r": "are", "gimme": "give me",
+    "wy": "why", "wat": "what", "wht": "what", "hw": "how", "wanna": "want to", "gonna": "going to",
+}  # fmt: skip
+_NO_NAMES = ("http:", "https:", "e.g", "i.e")

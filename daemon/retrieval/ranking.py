@@ -1,0 +1,175 @@
+"""Owns the order of what was found: chunks' scores become files' scores, raised and lowered by evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log1p
+
+from ..index.chunk_table import StoredChunk
+from ..index.terms import path_terms
+from .candidates import Candidates
+from .fusion import Fusion, fuse_ranks, fuse_scores, ranks
+from .path_roles import Role, role_of
+from .question import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each piece of evidence is worth; the best chunk's fused score is 1.
+
+    `vector` is the share of meaning against words in it, `vector_of_names` the same for a question that names
+    things: identifiers, errors, stack frames, or so much that words are bound to hit. `coherence` is for
+    other good chunks of a file, `path` for the question's words in its path, `defined` and `named` for a file
+    that defines what is named or is named itself, `commits` for one that is often changed.
+    benchmarks/retrieval measures each by leaving it out.
+    """
+
+    vector: float = 0.5
+    vector_of_names: float = 0.3
+    fusion: Fusion = "scores"
+    coherence: float = 0.8
+    path: float = 1.0
+    defined: float = 0.5
+    named: float = 2.0
+    commits: float = 0.2
+    penalties: Mapping[Role, float] = field(
+        default_factory=lambda: {
+            "source": 1.0, "test": 0.3, "example": 0.5, "document": 0.3, "data": 0.5, "shim": 0.5,
+            "barrel": 0.7, "stub": 0.7,
+        }
+    )  # fmt: skip
+
+
+DEFAULT = Weights()
+
+OFTEN_CHANGED = 30
+"""A file with so many of the latest 500 commits counts as changed all the time."""
+
+NAMED_CHUNK = 0.5
+"""The fused score that a chunk has at least when the question names its lines or its definition for sure."""
+
+SURELY_NAMED = 0.5
+NAMED_FACTOR = 0.8
+"""A file that a question names this surely is meant, be it a test or a document: it loses no more."""
+
+TELLING_SHARE = 0.5
+"""A path with this share of the question's words is told as a reason."""
+
+SURE_NAME = 0.7
+"""A mention of a symbol that is this certain to be one makes a question one that names things."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFile:
+    """A file that was found: its score, its best chunks with theirs, and why it stands where it does."""
+
+    path: str
+    score: float
+    chunks: Sequence[tuple[StoredChunk, float]]
+    why: Sequence[str]
+
+
+def rank(
+    question: Question,
+    candidates: Candidates,
+    languages: Mapping[str, str],
+    rarity: Callable[[str], float],
+    weights: Weights = DEFAULT,
+) -> list[RankedFile]:
+    """Return the files with a candidate, best first; equal scores go by path.
+
+    `rarity` gives a term's inverse document frequency.
+    """
+    by_file: dict[str, list[tuple[StoredChunk, float]]] = {}
+    for chunk_id, score in _fused(question, candidates, weights).items():
+        chunk = candidates.chunks.get(chunk_id)
+        if chunk is not None:
+            by_file.setdefault(chunk.path, []).append((chunk, score))
+    topic = _Topic(question, rarity)
+    files = []
+    for path, chunks in by_file.items():
+        chunks.sort(key=lambda pair: (-pair[1], pair[0].id))
+        share = topic.share(path_terms(path))
+        score = _evidence(path, [score for _, score in chunks], share, candidates, weights)
+        score *= _factor(path, languages.get(path, ""), question, candidates, weights)
+        why = list(dict.fromkeys(candidates.why.get(path, ())))
+        if share >= TELLING_SHARE:
+            why.append("its path has the words of the question")
+        files.append(RankedFile(path, round(score, 6), chunks, why))
+    files.sort(key=lambda file: (-file.score, file.path))
+    return files
+
+
+def list_ranks(candidates: Candidates) -> dict[str, dict[int, int]]:
+    """Return each chunk's rank in every list that has it."""
+    return {
+        "tree": ranks(candidates.tree),
+        "vector": ranks(candidates.vector),
+        "lexical": ranks(candidates.lexical),
+    }
+
+
+def topic_terms(question: Question) -> list[str]:
+    """Return the terms of a question's words and names, which paths are held against, each once."""
+    terms = {term for word in question.words for term in path_terms(word)}
+    terms.update(term for symbol in question.symbols for term in path_terms(symbol.name))
+    return sorted(terms)
+
+
+def _fused(question: Question, candidates: Candidates, weights: Weights) -> dict[int, float]:
+    """Return each chunk's score from the lists that rank by words and by meaning, from 0 to 1."""
+    fuse = fuse_scores if weights.fusion == "scores" else fuse_ranks
+    share = weights.vector_of_names if _names_things(question) else weights.vector
+    lists = {"lexical": candidates.lexical, "vector": candidates.vector}
+    fused = fuse(lists, {"lexical": 1 - share, "vector": share})
+    for chunk_id, score in candidates.tree:
+        fused[chunk_id] = max(fused.get(chunk_id, 0.0), NAMED_CHUNK * score)
+    return fused
+
+
+def _evidence(
+    path: str, scores: Sequence[float], share: float, candidates: Candidates, weights: Weights
+) -> float:
+    """Return what speaks for a file: its best chunk, its other chunks, its path, what names it."""
+    rest = sum(scores[1:])
+    evidence = scores[0] + weights.coherence * rest / (1 + rest) + weights.path * share
+    evidence += weights.defined * candidates.defined.get(path, 0.0)
+    return evidence + weights.named * candidates.named.get(path, 0.0)
+
+
+def _factor(path: str, language: str, question: Question, candidates: Candidates, weights: Weights) -> float:
+    """Return what a file's evidence is multiplied by for what it is and how often it changes."""
+    role = role_of(path, language)
+    factor = 1.0 if _wanted(role, question) else weights.penalties[role]
+    if candidates.named.get(path, 0.0) >= SURELY_NAMED:
+        factor = max(factor, NAMED_FACTOR)
+    changed = log1p(candidates.commits.get(path, 0)) / log1p(OFTEN_CHANGED)
+    return factor * (1 + weights.commits * min(1.0, changed))
+
+
+class _Topic:
+    """The words of a question, each weighing as it is rare."""
+
+    def __init__(self, question: Question, rarity: Callable[[str], float]) -> None:
+        self._weights = {term: rarity(term) for term in topic_terms(question)}
+        self._total = sum(self._weights.values()) or 1.0
+
+    def share(self, terms: Sequence[str]) -> float:
+        """Return which part of the question's words are among these, from 0 to 1."""
+        return sum(self._weights.get(term, 0.0) for term in terms) / self._total
+
+
+def _wanted(role: Role, question: Question) -> bool:
+    return (
+        (role == "test" and question.wants_tests)
+        or (role == "document" and question.wants_docs)
+        or (role == "example" and question.wants_examples)
+        or (role == "data" and question.wants_config)
+    )
+
+
+def _names_things(question: Question) -> bool:
+    """Whether a question holds names that must match exactly, rather than a description."""
+    named = any(symbol.certainty >= SURE_NAME for symbol in question.symbols)
+    return named or bool(question.errors or question.frames) or question.is_long

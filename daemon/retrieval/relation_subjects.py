@@ -1,0 +1,164 @@
+"""Owns what a relation is asked of: the name that stands before or behind the word for the relation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .asking_words import ASKING, AUXILIARY, LOOKING
+from .clauses import Token
+from .code_words import ADVERBS, CHANGES, KINDS, PARTS
+from .relation_cues import CUES
+from .stop_words import STOP_WORDS
+from .vocabulary import words
+
+REACH = 8
+"""So many words may lie between a cue and its subject: `depends, directly or indirectly, on X`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A token that a relation may be asked of.
+
+    `sure` is an identifier, a path, or what stands for one; a plain word is none by itself. `kinded` says
+    that a word for a kind stands next to it: `the login function`.
+    """
+
+    at: int
+    text: str
+    sure: bool
+    kinded: bool = False
+
+
+def subject_behind(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subject | None:
+    """Return the subject behind a cue: a sure name after a few function words, or one plain word.
+
+    A plain word is a name with a kind next to it, or alone where the clause or a place follows: `who calls
+    login in src`, not `who calls the payment provider`. With `pronouns` what stands for something named
+    before counts as sure: `it`, `the function below`.
+    """
+    determined = kind = False
+    for index in range(at + 1, min(at + 1 + REACH, len(tokens))):
+        token = tokens[index]
+        following = form_at(tokens, index + 1)
+        if is_named(token):
+            return Subject(index, token.text, sure=True)
+        if token.form in _CONJUNCTIONS:
+            return None
+        if pronouns and _refers_back(token, determined, following):
+            return Subject(index, token.text, sure=True)
+        if token.form in KINDS:
+            kind = True
+        elif token.form in DETERMINERS:
+            determined = True
+        elif not is_filler(token) and not _is_part(tokens, index):
+            kinded = kind or following in KINDS
+            alone = not determined and (not following or following in _BOUNDARY)
+            named = may_be_name(token) and (kinded or alone)
+            return Subject(index, token.text, sure=False, kinded=kinded) if named else None
+    return None
+
+
+def subject_before(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subject | None:
+    """Return the subject before a cue: a sure name, or one plain word behind an auxiliary (`is login …`)."""
+    kind = False
+    for index in range(at - 1, max(at - 1 - REACH, -1), -1):
+        token = tokens[index]
+        before = form_at(tokens, index - 1)
+        if is_named(token):
+            # In `does anything under web import X` the name before is a place.
+            placed = before in PLACING and index > 1 and tokens[0].form not in PLACING
+            return None if placed else Subject(index, token.text, sure=True)
+        if pronouns and (token.form in _PRONOUNS or (token.form in KINDS and before in DETERMINERS)):
+            return Subject(index, token.text, sure=True)
+        if token.form in KINDS:
+            kind = True
+        elif token.form in ASKING or (token.form in LOOKING and not index):
+            return None
+        elif not is_filler(token):
+            kinded = kind or before in KINDS
+            alone = before in AUXILIARY or (index == 0 and at == len(tokens) - 1)
+            named = may_be_name(token) and (kinded or alone)
+            return Subject(index, token.text, sure=False, kinded=kinded) if named else None
+    return None
+
+
+def form_at(tokens: Sequence[Token], at: int) -> str:
+    """Return the form of a token, empty outside of the clause."""
+    return tokens[at].form if 0 <= at < len(tokens) else ""
+
+
+def is_named(token: Token) -> bool:
+    """Whether a token is an identifier or a path."""
+    return token.kind in {"name", "path"}
+
+
+def sure_names(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Return the identifiers and paths among tokens, as written."""
+    return tuple(token.text for token in tokens if is_named(token))
+
+
+def is_filler(token: Token) -> bool:
+    """Whether a token says nothing of what is asked for: function words, adverbs, marks, `renaming`."""
+    return token.kind == "mark" or token.form in _FILLERS or bool(CHANGES.fullmatch(token.form))
+
+
+def may_be_name(token: Token) -> bool:
+    """Whether a plain word could be a name by its place."""
+    known = token.form in CUES or token.form in LOOKING or token.form in STOP_WORDS or token.form in _NO_NAMES
+    return token.kind in {"word", "quote"} and not known and not token.form[0].isdigit()
+
+
+def _is_part(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a word names a part of what follows: `the return value of f`, `new instances of C`."""
+    return tokens[at].form in PARTS and any(form_at(tokens, at + step) in _OF_WHOLE for step in (1, 2, 3))
+
+
+def _refers_back(token: Token, determined: bool, following: str) -> bool:
+    """Whether a token stands for what was named before: `it`, `the function below`, `that class`."""
+    if token.form in _PRONOUNS:
+        return not following or following in _BOUNDARY
+    return token.form in KINDS and determined and (not following or following in _NEARBY)
+
+
+DETERMINERS = words(
+    "the a an our my your this that these those its his her their any some each every another which what",
+    "der die das den dem des ein eine einen einem le la les un une des du el los las una unos o os as um",
+    "uma il lo gli i",
+)
+PLACING = words(
+    "in inside within under below im unter dans sous en dentro na no nel nella в внутри of across",
+)
+"""Prepositions before a place."""
+
+_BOUNDARY = words(
+    (
+        ", : ( in inside within from under across anywhere somewhere directly indirectly recursively "
+        "transitively"
+    ),
+    "and or to up here please at with there now currently right by elsewhere around throughout thanks during",
+    (
+        "before after outside for first internally already have has auf im dans en no nel в на et y e und "
+        "oder ou"
+    ),
+)
+_OF_WHOLE = words("of in to for on von de du des del di da do")
+_NEARBY = _BOUNDARY | words("below above here call calls use do")
+_CONJUNCTIONS = words(
+    "if when because while than whether why how where instead wenn weil quand si cuando quando se когда если"
+)
+_FILLERS = (
+    STOP_WORDS
+    | PLACING
+    | ADVERBS
+    | AUXILIARY
+    | words("of to for on from in into by with at : ? , one depth level tree graph chain hierarchy public new coverage")
+) - words("if when because while")
+_PRONOUNS = words("it them this that these those they ihn sie es ça le la lo los las él ella его её их")  # noqa: RUF001 - Cyrillic is meant
+_NO_NAMES = words(
+    "anything everything something someone nobody nothing code stuff things thing way ways time times",
+    (
+        "difference purpose reason idea problem issue bug error errors rest kind kinds sort each other "
+        "twice once"
+    ),
+)

@@ -1,0 +1,53 @@
+"""Files, folders, sections, classes, dotted names and filters are places; `the auth module` is none."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.retrieval.clauses import split_clauses
+from foveal.daemon.retrieval.places import find_places
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("find the loop in src/client.py", "file src/client.py"),
+        ("find it in file tokenizer.rs", "file tokenizer.rs"),
+        ("at the top of the Makefile", "file Makefile"),
+        ("search for TODO in src/auth/", "folder src/auth/"),
+        ("grep under packages/core", "folder packages/core"),
+        ("error handling in handlers/*.go", "file handlers/*.go"),
+        ("What's in the folder migrations?", "folder migrations"),
+        ("under the migrations folder", "folder migrations"),
+        ('the section "Upgrading" of it', "section Upgrading"),
+        ("Find X in section Y", "section Y"),
+        ("in chapter 3 of the handbook", "section 3"),
+        ("the Installation section says", "section Installation"),
+        ("In the class HttpClient, where", "class HttpClient"),
+        ("within the Cart class", "class Cart"),
+        ("within auth.session find it", "name auth.session"),
+        ("path:server/auth hashing", "filter server/auth"),
+        ("as set by config/production.yaml", "file config/production.yaml"),
+        ("lines 10-40 of src/main.rs", "file src/main.rs"),
+        ("the part of CHANGELOG.md about 2.0", "file CHANGELOG.md"),
+        ("what does docs/setup.md say about it", "file docs/setup.md"),
+        ("search tests/ for sleeps", "folder tests/"),
+        ("Suche im Ordner src/benutzer", "folder src/benutzer"),
+        ("dans la classe Panier", "class Panier"),
+        ("en la sección Configuración", "section Configuración"),
+        ("в файле users.py", "file users.py"),
+        ("在 src/utils 目录中查找", "folder src/utils"),
+        ("README の「インストール」セクション", "file README|section インストール"),
+        ("src/auth フォルダの中で", "folder src/auth"),
+        ("find the login function in auth module", ""),
+        ("in the network layer", ""),
+        ("what does merge.py do", ""),
+        ("describe src/a.py", ""),
+        ("which section explains it", ""),
+        ("in this section", ""),
+        ("in Session", ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_places(text: str, expected: str) -> None:
+    found = [f"{place.kind} {place.name}" for clause in split_clauses(text) for place in find_places(clause)]
+    assert found == (expected.split("|") if expected else [])

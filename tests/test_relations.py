@@ -1,0 +1,102 @@
+"""A relation of the code graph is told from its wording, with its direction and with what it is asked of."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.retrieval.clauses import split_clauses
+from foveal.daemon.retrieval.relations import find_relation
+
+
+def check(text: str, expected: str, *, asks: bool = True, pronouns: bool = False) -> None:
+    found = find_relation(split_clauses(text)[0], asks=asks, pronouns=pronouns)
+    assert (f"{found.relation}: {', '.join(found.subjects)}" if found else "") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what calls f_x", "callers: f_x"),
+        ("What functions call authenticate?", "callers: authenticate"),
+        ("who calls the login function", "callers: login"),
+        ("where is `f` called from", "callers: f"),
+        ("when is f_x called", "callers: f_x"),
+        ("how many functions call `emit`", "callers: emit"),
+        ("what does `f` call internally", "callees: f"),
+        ("functions called by Worker.run", "callees: Worker.run"),
+        ("callees of main_loop", "callees: main_loop"),
+        ("where is MAX_LEN used", "references: MAX_LEN"),
+        ("what writes to the field `Config.retries`", "references: Config.retries"),
+        ("list all usages of `Money`", "references: Money"),
+        ("where is parse_config defined", "definition: parse_config"),
+        ("where does struct Lease live", "definition: Lease"),
+        ("what line does `f` start on", "definition: f"),
+        ("go to definition of blob.Store.put", "definition: blob.Store.put"),
+        ("what type does `f` return", "definition: f"),
+        ("which files import left_pad.js", "importers: left_pad.js"),
+        ("Which files depend on the ledger module", "importers: ledger"),
+        ("what does server/main.go import", "imports: server/main.go"),
+        ("list the imports of lib/parser.rb", "imports: lib/parser.rb"),
+        ("which classes extend BaseModel", "subclasses: BaseModel"),
+        ("what does Circle inherit from", "superclasses: Circle"),
+        ("does CsvSink extend `Sink`", "superclasses: CsvSink, Sink"),
+        ("which classes implement the Serializer interface", "implementations: Serializer"),
+        ("where is `paint` overridden", "overrides: paint"),
+        ("what unit tests end up calling Matrix::invert", "tests: Matrix::invert"),
+        ("Which test files should I run after touching storage/wal.py", "tests: storage/wal.py"),
+        ("is there a test for `rotate`", "tests: rotate"),
+        ("what breaks if I change Session.login", "impact: Session.login"),
+        ("blast radius of changing src/db/pool.ts", "impact: src/db/pool.ts"),
+        ("what depends, directly or indirectly, on a/b.py", "impact: a/b.py"),
+        ("list the functions in handlers/webhook.go", "outline: handlers/webhook.go"),
+        ("what methods does OrderService have", "outline: OrderService"),
+        ("how does handleRequest end up in `execSql`", "connection: handleRequest, execSql"),
+        ("is there a call path from main to write_row", "connection: main, write_row"),
+        ("does `foo` call `bar`", "connection: foo, bar"),
+        ("which functions are never called", "unused: "),
+        ("are there circular imports", "cycles: "),
+        ("Wer ruft parse_datei auf", "callers: parse_datei"),
+        ("qui appelle la fonction calculer_total", "callers: calculer_total"),
+        ("¿Qué clases heredan de Documento", "subclasses: Documento"),
+        ("quais arquivos dependem de util.py", "importers: util.py"),
+        ("dove è definita la classe Carrello", "definition: Carrello"),
+        ("какие тесты покрывают calc_total", "tests: calc_total"),
+        ("哪些类继承自 BaseHandler", "subclasses: BaseHandler"),
+        ("calc_total を使っている場所は", "references: calc_total"),
+        ("Why does `checkout` call the tax service", ""),
+        ("How is `Session` used", ""),
+        ("what is `Session` used for", ""),
+        ("which component talks to the payment provider", ""),
+        ("who calls the payment provider", ""),
+        ("What breaks the tie when two bids are equal", ""),
+        ("where is TimeoutError handled", ""),
+        ("where is the retry logic implemented", ""),
+        ("what imports are allowed by the licence", ""),
+        ("is caching used anywhere", ""),
+        ("locate the color constants in theme.scss", ""),
+        ("find the login function in auth.py", ""),
+    ],
+)
+def test_questions(text: str, expected: str) -> None:
+    check(text, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("transitive callers of `f`", "impact: f"),
+        ("callers f_x", "callers: f_x"),
+        ("f_x usages", "references: f_x"),
+        ("functions calling parse_url", "callers: parse_url"),
+        ("everything that imports moment.js", "importers: moment.js"),
+        ("parse_config calls normalize twice", ""),
+        ("the report uses Session", ""),
+    ],
+)
+def test_statements_ask_only_as_fragments(text: str, expected: str) -> None:
+    check(text, expected, asks=False)
+
+
+def test_what_was_named_before_counts_only_where_something_was() -> None:
+    check("who calls it", "callers: it", pronouns=True)
+    check("who calls the function below", "callers: function", pronouns=True)
+    check("who calls it", "")
