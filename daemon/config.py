@@ -197,6 +197,12 @@ class ContextConfig:
         project="smaller",
         between=(0, 10_000),
     )
+    hits_max: int = _key(
+        6,
+        "How many files that are found for a prompt a context shows.",
+        project="smaller",
+        between=(0, 100),
+    )
     experiences_max: int = _key(
         5, "How many recent decisions a context shows.", project="smaller", between=(0, 1_000)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from .freshness import Deadline, TreeFreshness, deadline_of
 from .projects import Project
 from .rendered import Entry, RenderedContexts
 from .scoping import Scoping
+from .searching import NOTHING_FOUND, Ask, Found, Searching, worth_showing
 from .system import System
 from .work import SharedWork, Work
 
@@ -35,6 +37,7 @@ class Contexts:
         rendered: RenderedContexts,
         scoping: Scoping,
         freshness: TreeFreshness,
+        searching: Searching,
         work: Work,
         events: EventHub,
         environment: Environment,
@@ -44,6 +47,7 @@ class Contexts:
         self._rendered = rendered
         self._scoping = scoping
         self._freshness = freshness
+        self._searching = searching
         self._work = work
         self._events = events
         self._home = environment.home
@@ -111,21 +115,34 @@ class Contexts:
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
         started = asyncio.get_running_loop().time()
+        found = await self._search(project, request, deadline)
         for _ in range(ATTEMPTS):
             await self._refresh_rules(project)
             # Both at the same moment, so that what is kept says what it was built from.
             validity, snapshot = self._validity(project, scope, request), project.snapshot()
             above = self._scopes.constraints_above(scope)
-            built = await self._work.in_builder(partial(build, snapshot, scope, above, request))
+            work = partial(build, snapshot, scope, above, request, found.hits, found.degraded)
+            built = await self._work.in_builder(work)
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):
                 break
-        if built.lasting and not built.stale and scope.id in self._scopes:
+            # The file that changed may not be what was looked for any more, or just that.
+            found = await self._search(project, request, deadline)
+        # What could not be asked may be asked the next time.
+        if built.lasting and not built.stale and not found.degraded and scope.id in self._scopes:
             held = self._rendered.put(scope.id, request.key, Entry(scope.revision, validity, built))
             self._scoping.charge(scope.id, held)
         if self._events.wanted("context.built"):
             elapsed = (asyncio.get_running_loop().time() - started) * 1000
             self._events.publish("context.built", _built_event(scope, request, built, elapsed))
         return built
+
+    async def _search(self, project: Project, request: ContextRequest, deadline: Deadline) -> Found:
+        """Return what is found for a prompt; nothing without one, or where nothing may enter."""
+        limit = project.config.context.hits_max
+        if not request.prompt.strip() or not limit:
+            return NOTHING_FOUND
+        found = await self._searching.search(project, Ask(request.prompt, limit), deadline)
+        return replace(found, hits=worth_showing(found.hits))
 
     def _kept(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness

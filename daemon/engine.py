@@ -19,14 +19,18 @@ from .freshness import TreeFreshness, deadline_of
 from .indexing import Indexing
 from .nodes import describe_node
 from .open_projects import OpenProjects
-from .projects import Project
+from .projects import IndexSize, Project
 from .rendered import RenderedContexts
 from .scoping import Scoping
+from .searching import Ask, Searching
+from .semantics import Semantics
+from .storage import DatabaseError
 from .system import System
 from .work import Work
 
+QUERY_ATTEMPTS = 3
 NODE_ATTEMPTS = 3
-"""So often a node is looked up when its file changes meanwhile; then the answer says so."""
+"""So often one is asked again when files change meanwhile; then the answer says so."""
 
 
 class Engine:
@@ -43,15 +47,18 @@ class Engine:
         self._rendered = RenderedContexts()
         self._work = Work()
         self._stopped = asyncio.Event()
-        self.indexing = Indexing(self._work, self.events)
+        self.semantics = Semantics(config.embedding, environment.state_dir, self._work, self.events)
+        self.indexing = Indexing(self._work, self.events, self.semantics)
         self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
         self.scoping = Scoping(self.scopes, self._rendered, self.projects, self._work, self.events, system)
         self._freshness = TreeFreshness(self._work, self.indexing)
+        self._searching = Searching(self._work, self.indexing, self.semantics)
         self.contexts = Contexts(
             self.scopes,
             self._rendered,
             self.scoping,
             self._freshness,
+            self._searching,
             self._work,
             self.events,
             environment,
@@ -69,6 +76,7 @@ class Engine:
         async with asyncio.TaskGroup() as tasks:
             self._work.begin(tasks)
             tasks.create_task(self.indexing.link.run(), name="indexer")
+            tasks.create_task(self.semantics.run(), name="embedder")
             started.set()
             await self._stopped.wait()
 
@@ -76,7 +84,7 @@ class Engine:
         """Finish what is being written, end the indexer, close every file."""
         self._work.cancel()
         await self.scoping.persist()
-        await self.indexing.link.stop(deadline_s)
+        await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self.projects.close_all()
         self._stopped.set()
         await self.scoping.close()
@@ -92,6 +100,10 @@ class Engine:
         for scope in self.scopes.of_project(project.root):
             self._rendered.drop(scope.id)
         return True
+
+    async def size(self, project: Project) -> IndexSize:
+        """Return how much there is of a project's index."""
+        return await self._work.in_builder(project.read_size)
 
     async def node(
         self, project: Project, node_id: str, fresh: Freshness, deadline_ms: int | None
@@ -116,6 +128,44 @@ class Engine:
                 "a definition as path#Name, a section as path#Title/Subtitle"
             )
         return {**node, "degraded": degraded, "clock": project.clock}
+
+    async def query(
+        self, project: Project, ask: Ask, fresh: Freshness, deadline_ms: int | None
+    ) -> dict[str, Any]:
+        """Answer a question about a project with hits and their snippets."""
+        from .search_results import describe_hits  # with the tables of words: the daemon starts without
+
+        deadline = deadline_of(project, deadline_ms)
+        degraded: list[str] = []
+        if fresh == "tree" and not await self._freshness.sync(project, deadline):
+            degraded.append("the tree was not compared with the disk in time")
+        await self._freshness.wait_named(project, deadline)
+        for attempt in range(QUERY_ATTEMPTS):
+            found = await self._searching.search(project, ask, deadline)
+            snapshot = project.snapshot()
+            try:
+                results, stale = await self._work.in_builder(
+                    partial(describe_hits, snapshot, ask.text, found.hits)
+                )
+            except DatabaseError as error:
+                results = []
+                degraded.append(f"the index can't be read ({error}): ask again when it was built anew")
+                break
+            if not stale or fresh == "no":
+                break
+            last = attempt == QUERY_ATTEMPTS - 1
+            if last or not await self._freshness.refresh(project, stale, deadline):
+                degraded.append(f"{stale[0]} changed and could not be read again in time")
+                break
+        reply = {
+            "intent": found.intent,
+            "route": found.route,
+            "evidence": list(found.evidence),
+            "results": results,
+            "degraded": [*project.degraded, *found.degraded, *degraded],
+            "clock": project.clock,
+        }
+        return reply | ({"hint": found.hint} if found.hint else {})
 
     def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
         """Take in what an editor knows of a file before the disk does."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from .. import __version__
@@ -16,6 +18,7 @@ from ..ipc.errors import RpcError
 from ..ipc.protocol import PROTOCOL_VERSION
 from .context.requests import ContextRequest, Format, Freshness, Message
 from .context.scopes import Scope
+from .embedding.messages import VectorProgress
 from .engine import Engine
 from .errors import (
     Busy,
@@ -34,11 +37,17 @@ from .errors import (
 from .events import TOPICS
 from .experience.draft import draft_of
 from .experience.experience import Experience
-from .parameters import Parameters
+from .parameters import MISSING, Parameters
+from .project.globs import compile_glob
+from .project.languages import LANGUAGES
 from .project.roots import relative_path
 from .projects import OVERLAY_CHARACTERS, Project
+from .retrieval.routes import Route
+from .retrieval.filters import Filter
 from .scoping import ScopeSelector
-from .storage import OperationalError, database_bytes
+from .searching import Ask
+from .semantics import Semantics, progress_map
+from .storage import OperationalError
 
 MAX_TOKENS = 100_000_000
 """More than any model takes; a larger number is a mistake. What a context costs is held by max_bytes too."""
@@ -48,6 +57,7 @@ MAX_BYTES = 16_000_000
 
 DEADLINE_MAX_MS = 600_000
 FRESHNESS = ("shown", "tree", "no")
+ROUTES = ("structural", "semantic", "positional", "hybrid")
 FORMATS = ("markdown", "prompts", "messages", "json")
 EVENTS_OF_FILES = ("opened", "focused", "changed", "closed")
 OUTCOMES = ("success", "failure", "reverted")
@@ -114,8 +124,10 @@ class Handlers:
             "ReleaseScope": self._release_scope,
             "GetScope": self._get_scope,
             "ListScopes": self._list_scopes,
+            "Query": self._query,
             "GetNode": self._get_node,
             "NotifyFile": self._notify_file,
+            "SetEmbedding": self._set_embedding,
             "Subscribe": self._subscribe,
             "GraftExperience": self._graft_experience,
             "ListExperiences": self._list_experiences,
@@ -162,11 +174,11 @@ class Handlers:
             "pid": os.getpid(),
             "uptime_s": round(time.monotonic() - self._started, 3),
             "rss_bytes": _resident_bytes(),
-            "projects": [_project_map(project) for project in chosen],
+            "projects": [await self._project_map(project) for project in chosen],
             "scopes": len(engine.scopes),
             "scopes_bytes": engine.scopes.memory_bytes,
             "indexer_pid": engine.indexing.link.pid,
-            "embedder": None,
+            "embedder": engine.semantics.describe(),
             "degraded": list(engine.warnings),
         }
 
@@ -192,8 +204,12 @@ class Handlers:
     # Projects
 
     async def _open_project(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
-        project = await self._engine.projects.open_named(parameters.text("path"))
-        return _project_map(project)
+        projects = self._engine.projects
+        if parameters.has("cwd"):
+            project = await projects.at(parameters.text("cwd"))
+        else:
+            project = await projects.open_named(parameters.text("path"))
+        return await self._project_map(project)
 
     async def _close_project(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         path = parameters.text("path", empty=False)
@@ -204,14 +220,40 @@ class Handlers:
             raise NotFound(f"{path!r:.200} isn't open; these are: {roots or 'none'}")
         return {"closed": True}
 
-    def _list_projects(self, connection: Connection, parameters: Parameters) -> Handled:
-        return {"projects": [_project_map(project) for project in self._engine.projects]}
+    async def _list_projects(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
+        return {"projects": [await self._project_map(project) for project in self._engine.projects]}
 
     async def _reindex_project(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         full = parameters.flag("full")
         project = await self._engine.projects.open_named(parameters.text("path"))
         await self._engine.indexing.reindex(project, full=full)
-        return _project_map(project)
+        return await self._project_map(project)
+
+    async def _project_map(self, project: Project) -> dict[str, Any]:
+        size = await self._engine.size(project)
+        progress, embedding = project.progress, self._engine.semantics.progress(project.root)
+        skipped = project.tree.skipped
+        if progress is not None:
+            skipped |= {f"folder:{reason}": count for reason, count in progress.skipped}
+        vectors = progress_map(embedding or VectorProgress(project.root, 0, 0, 0.0))
+        problem = self._engine.semantics.problem(project.root)
+        return {
+            **{name: value for name, value in vectors.items() if name != "project"},
+            "root": project.root,
+            "state": project.state,
+            "files": len(project.tree.files),
+            "symbols": project.tree.symbols,
+            "chunks": size.chunks,
+            "embedding": _embedding_state(self._engine.semantics, embedding),
+            "files_pending": project.tree.pending,
+            "watch": "off" if progress is None else progress.watch,
+            "degraded": [*project.degraded, *([f"no search by meaning: {problem}"] if problem else [])],
+            "skipped": skipped,
+            "rules": len(project.rules.items),
+            "experiences": project.pool.statistics().experiences,
+            "index_bytes": size.bytes,
+            "clock": project.clock,
+        }
 
     # Contexts
 
@@ -268,6 +310,32 @@ class Handlers:
 
     # Nodes, files, experiences
 
+    async def _query(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
+        started = time.perf_counter()
+        fresh = _freshness(parameters)
+        deadline_ms = parameters.integer("deadline_ms", None, 0, DEADLINE_MAX_MS)
+        project, first = await self._asked_project(parameters)
+        ask = Ask(
+            text=parameters.text("query"),
+            limit=parameters.integer("limit", 10, 0, LIST_LIMIT) or 0,
+            filter=_filter(project, parameters),
+            route=cast("Route", parameters.choice("route", "", ROUTES)) if parameters.has("route") else None,
+            min_score=parameters.number("min_score", 0.0, 0.0, 1.0),
+            first=first,
+        )
+        reply = await self._engine.query(project, ask, fresh, deadline_ms)
+        return _timed({"project": project.root, **reply}, started)
+
+    async def _asked_project(self, parameters: Parameters) -> tuple[Project, frozenset[str]]:
+        """Return the project that is asked, and the files that the scope which asks has in its focus."""
+        if not parameters.has("scope_id"):
+            return await self._engine.projects.at(parameters.text("cwd")), frozenset()
+        scope = self._engine.scopes.get(parameters.text("scope_id"))
+        nodes = (*scope.focus_paths, *scope.expanded)
+        return await self._engine.projects.open_root(scope.root), frozenset(
+            node.partition("#")[0] for node in nodes
+        )
+
     async def _get_node(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         started = time.perf_counter()
         fresh = _freshness(parameters)
@@ -297,6 +365,13 @@ class Handlers:
         relative = relative_path(project.root, path, "path")
         self._engine.note_file(project, relative, event, text)
         return {"noted": relative}
+
+    async def _set_embedding(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
+        paused = parameters.flag("paused", MISSING)
+        if not self._engine.semantics.enabled:
+            raise Unsupported("embedding is switched off (embedding.enabled in config.toml)")
+        await self._engine.semantics.set_paused(paused=paused)
+        return {"paused": paused}
 
     async def _graft_experience(self, connection: Connection, parameters: Parameters) -> dict[str, Any]:
         cwd = parameters.text("cwd")
@@ -447,6 +522,62 @@ def _freshness(parameters: Parameters) -> Freshness:
     return cast("Freshness", parameters.choice("fresh", "shown", FRESHNESS))
 
 
+def _filter(project: Project, parameters: Parameters) -> Filter:
+    """Return what results must be. Raises `InvalidRequest` for what can't be such."""
+    prefix = parameters.optional_text("path_prefix") or ""
+    if prefix:
+        folder = "/" if prefix.endswith("/") else ""
+        inside = relative_path(project.root, prefix, "path_prefix")
+        prefix = inside + folder if inside else ""
+    glob = parameters.optional_text("glob") or ""
+    if glob:
+        try:
+            compile_glob(glob)
+        except ValueError as error:
+            raise InvalidRequest(f"glob can't be used: {error}", "glob") from error
+    languages = parameters.texts("languages") or ()
+    unknown = [name for name in languages if name not in LANGUAGES]
+    if unknown:
+        near = ", ".join(difflib.get_close_matches(unknown[0], LANGUAGES, 3)) or ", ".join(sorted(LANGUAGES))
+        raise InvalidRequest(f"languages names {unknown[0]!r:.80}, which is none; is it {near}?", "languages")
+    return Filter(
+        path_prefix=prefix,
+        glob=glob,
+        languages=frozenset(languages),
+        kinds=frozenset(parameters.texts("kinds") or ()),
+        symbol=parameters.optional_text("symbol") or "",
+        changed_ns=_nanoseconds(parameters.optional_text("changed_since"), "changed_since"),
+    )
+
+
+def _nanoseconds(written: str | None, field: str) -> int:
+    """Return a time in ISO 8601 in nanoseconds since the epoch, 0 for none. Without a zone it is UTC."""
+    if not written:
+        return 0
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError as error:
+        raise InvalidRequest(
+            f"{field} must be a time such as 2026-01-31T12:00:00Z: {error}", field
+        ) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1_000_000_000)
+
+
+def _embedding_state(semantics: Semantics, progress: VectorProgress | None) -> str:
+    """Return how a project's embedding stands: off, waiting, running, paused, failed or done."""
+    if not semantics.enabled:
+        return "off"
+    if progress is None:
+        return "waiting"
+    if progress.problem:
+        return "failed"
+    if not progress.pending:
+        return "done"
+    return "paused" if semantics.paused else "running"
+
+
 def _clean(root: str, given: str, field: str) -> str:
     """Return a focus path or node id with its path relative to the root; globs are left as they are."""
     path, mark, symbol = given.partition("#")
@@ -458,30 +589,6 @@ def _clean(root: str, given: str, field: str) -> str:
 def _timed(reply: dict[str, Any], started: float) -> dict[str, Any]:
     reply["elapsed_ms"] = round((time.perf_counter() - started) * 1000, 3)
     return reply
-
-
-def _project_map(project: Project) -> dict[str, Any]:
-    progress = project.progress
-    skipped = project.tree.skipped
-    if progress is not None:
-        skipped |= {f"folder:{reason}": count for reason, count in progress.skipped}
-    return {
-        "root": project.root,
-        "state": project.state,
-        "files": len(project.tree.files),
-        "symbols": project.tree.symbols,
-        "chunks": 0,
-        "embedded": 0,
-        "pending": 0,
-        "files_pending": project.tree.pending,
-        "watch": "off" if progress is None else progress.watch,
-        "degraded": list(project.degraded),
-        "skipped": skipped,
-        "rules": len(project.rules.items),
-        "experiences": project.pool.statistics().experiences,
-        "index_bytes": database_bytes(os.path.join(project.folder, "index.sqlite")),
-        "clock": project.clock,
-    }
 
 
 def _experience_map(experience: Experience) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from .index.messages import (
 from .index.store import Activity
 from .project.tree import Tree
 from .projects import Project, read_tree
+from .semantics import Semantics
 from .work import Work
 
 ARGV = (sys.executable, "-m", "foveal.daemon.index.worker")
@@ -38,10 +39,11 @@ class Indexing:
     `link.run` must be running as a task; a new indexer process is told of all projects again.
     """
 
-    def __init__(self, work: Work, events: EventHub) -> None:
+    def __init__(self, work: Work, events: EventHub, semantics: Semantics) -> None:
         self.link = ChildProcess[Event]("indexer", ARGV, self._on_event, self._on_started, self._on_died)
         self._work = work
         self._events = events
+        self._semantics = semantics
         self._projects: dict[str, Project] = {}
 
     async def ask(self, command: Command) -> Refreshed | None:
@@ -57,6 +59,7 @@ class Indexing:
     async def close(self, project: Project) -> None:
         """Have a project indexed no more."""
         self._projects.pop(project.root, None)
+        self._semantics.drop(project.root)
         with contextlib.suppress(ChildDied):  # the next one isn't told of the project
             await self.ask(CloseProject(project.root))
 
@@ -85,6 +88,9 @@ class Indexing:
                 project.problems["indexer"] = str(error)
             finally:
                 project.take_changes(*read)
+            if self._semantics.keeps(project.root):
+                # The index may be another one now.
+                self._semantics.keep(project.root, project.folder)
 
     async def _on_started(self) -> None:
         """Open the projects again in a new indexer."""
@@ -102,13 +108,25 @@ class Indexing:
             return
         if isinstance(event, TreeDelta):
             project.apply(event)
+            if project.state == "ready" and (event.upserted or event.removed):
+                self._semantics.note_change(project.root)
             if event.upserted or event.removed or event.resync:
                 self._announce_change(project, event)
         elif isinstance(event, ProjectProgress):
             project.set_progress(event)
+            if event.state == "ready":
+                self._embed(project)
             self._announce_progress(project)
         else:
             self._work.start_unheard(self._load_activity(project), f"activity {project.root}")
+
+    def _embed(self, project: Project) -> None:
+        """Have what was read embedded: only now, since names and words come first."""
+        if self._semantics.keeps(project.root):
+            self._semantics.note_change(project.root)
+        else:
+            self._semantics.keep(project.root, project.folder)
+            self._semantics.prefer(project.root, [node.path for node in project.hot_nodes()])
 
     async def _load_activity(self, project: Project) -> None:
         before = project.state

@@ -59,6 +59,16 @@ class Parameters:
             )
         return value
 
+    def number(self, name: str, default: float, minimum: float, maximum: float) -> float:
+        """Return a number within limits, both included."""
+        value = self._values.get(name)
+        if value is None:
+            return default
+        limits = f"a number from {minimum} to {maximum}"
+        if isinstance(value, bool) or not isinstance(value, int | float) or not minimum <= value <= maximum:
+            raise self._wrong(name, limits, value)
+        return float(value)
+
     def flag(self, name: str, default: bool = False) -> bool:
         """Return a boolean."""
         value = self._take(name, default, "true or false")

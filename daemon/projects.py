@@ -22,6 +22,7 @@ from .context.zone import stamp_now
 from .errors import ProjectUnavailable
 from .experience.experience import Experience
 from .experience.pool import Pool
+from .index.lexical_handle import LexicalHandle
 from .index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from .index.store import Activity, Reader
 from .project.tree import ProjectState, Tree
@@ -68,6 +69,14 @@ class Loaded:
     config_stamp: Stamp | None
     rules: RuleSet
     activity: tuple[Activity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSize:
+    """How many chunks an index holds, and what it takes on the disk with all that is derived from it."""
+
+    chunks: int
+    bytes: int
 
 
 def project_folder(state_dir: str, root: str) -> str:
@@ -145,6 +154,7 @@ class Project:
         self._versions = Counter[str]()
         self._changed = asyncio.Event()
         self._readers = ReaderPool(folder)
+        self._lexical = LexicalHandle(folder)
 
     @property
     def state(self) -> ProjectState:
@@ -233,6 +243,7 @@ class Project:
             overlays=MappingProxyType(dict(self.overlays)),
             degraded=self.degraded,
             reader=self._readers.borrow,
+            lexical=self._lexical,
             relevant_experiences=self._relevant_experiences,
             system=self._system,
         )
@@ -321,6 +332,15 @@ class Project:
                 return reader.activity(ACTIVITY_MAX)
         except DatabaseError:
             return ()  # a project is ready without its history too, and builds say that the index is damaged
+
+    def read_size(self) -> IndexSize:
+        """Return how large the index is; without chunks where it can't be read. Blocks."""
+        try:
+            with self._readers.borrow() as reader:
+                chunks = reader.chunks.count()
+        except DatabaseError:
+            chunks = 0  # none yet, or a damaged one, which `degraded` tells
+        return IndexSize(chunks, folder_bytes(self.folder))
 
     def set_overlay(self, path: str, text: str | None) -> None:
         """Put an editor's unsaved text in the place of a file, or with None the file itself again."""
@@ -447,6 +467,16 @@ def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]
         return None, ()
     finally:
         reader.close()
+
+
+def folder_bytes(folder: str) -> int:
+    """Return the size of all files below a folder in bytes; what vanishes meanwhile counts nothing."""
+    total = 0
+    for base, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(base, name)).st_size
+    return total
 
 
 def _remember(paths: dict[str, None], path: str) -> None:

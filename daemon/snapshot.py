@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .config import ProjectConfig
 from .context.instructions import RuleSet
 from .experience.experience import Experience
+from .index.lexical_handle import LexicalHandle
 from .index.store import Reader
 from .project.tree import Tree
 from .system import System
@@ -19,8 +20,9 @@ class ProjectSnapshot:
     """One project at one moment.
 
     `reader` lends a connection to the index for one thread; it raises `DatabaseError` where there is none
-    yet. `relevant_experiences(focus, neighbours, words, limit)` chooses from the pool. `overlays` maps
-    relative paths to unsaved texts. `degraded` are the reasons that hold for the whole project.
+    yet. `lexical` is the lexical index. `relevant_experiences(focus, neighbours, words, limit)` chooses from
+    the pool. `overlays` maps relative paths to unsaved texts. `degraded` are the reasons that hold for the
+    whole project.
     """
 
     tree: Tree
@@ -29,5 +31,6 @@ class ProjectSnapshot:
     overlays: Mapping[str, str]
     degraded: tuple[str, ...]
     reader: Callable[[], AbstractContextManager[Reader]]
+    lexical: LexicalHandle
     relevant_experiences: Callable[[set[str], set[str], set[str], int], tuple[Experience, ...]]
     system: System

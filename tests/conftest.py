@@ -17,6 +17,8 @@ from typing import Any
 
 import psutil
 import pytest
+from foveal.daemon.embedding.model_cache import open_model_folder
+from foveal.daemon.system import System
 from foveal.ipc import paths
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.errors import RpcError
@@ -123,7 +125,11 @@ def next_event(client: Client, topic: str, **data: Any) -> Any:
 
 
 @contextmanager
-def running_daemon(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[DaemonProcess]:
+def running_daemon(
+    folder: Path, extra: Mapping[str, str] | None = None, *, embedding: bool = False
+) -> Iterator[DaemonProcess]:
+    """Give a daemon with folders of its own. Without `embedding` it starts no process for it, which costs
+    a second of each daemon."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
     run = folder / "run"
@@ -141,6 +147,8 @@ def running_daemon(folder: Path, extra: Mapping[str, str] | None = None) -> Iter
         "GIT_CONFIG_NOSYSTEM": "1",
         **(extra or {}),
     }
+    if not embedding:
+        write_files(folder, {"config/config.toml": "[embedding]\nenabled = false\n"})
     daemon = DaemonProcess(environ, home)
     try:
         yield daemon
@@ -237,3 +245,19 @@ def start_python(code: str, environ: Mapping[str, str], *arguments: str) -> subp
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments], env=dict(environ), stdout=subprocess.PIPE, text=True
     )
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of the rebuilt default model, which takes a second to make; see `link_models`."""
+    folder = tmp_path_factory.mktemp("models")
+    with open_model_folder(str(folder), lambda phase, fraction: None, System()):
+        return folder
+
+
+def link_models(models: Path, state: Path) -> None:
+    """Let a state folder have the model that all tests share."""
+    link = state / "embeddings" / "models"
+    link.parent.mkdir(mode=0o700, parents=True)
+    state.chmod(0o700)
+    link.symlink_to(models)

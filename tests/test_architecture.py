@@ -16,6 +16,19 @@ FOLDERS = ("daemon", "ipc", "dashboard", "hooks", "cli")
 
 OWNERS = {
     "aiohttp": {"dashboard/app.py", "hooks/http.py"},
+    "fastembed": {"daemon/embedding/model.py"},
+    "loguru": {"daemon/embedding/model.py"},
+    "numpy": {"daemon/embedding/"},
+    "onnx": {"daemon/embedding/quantize.py"},
+    # usearch must be loaded after onnxruntime, so its owner loads both.
+    "onnxruntime": {"daemon/embedding/quantize.py", "daemon/embedding/graph.py"},
+    "py_rust_stemmers": {"daemon/index/terms.py"},
+    "tantivy": {
+        "daemon/index/lexical_format.py",
+        "daemon/index/lexical_reader.py",
+        "daemon/index/lexical_writer.py",
+    },
+    "usearch": {"daemon/embedding/graph.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},
     "rich": {"cli/"},
@@ -30,8 +43,10 @@ OWNERS = {
 INSIDE_DAEMON = {
     "project": {"project", "errors", "system"},
     "index": {"project", "index", "errors", "system", "storage", "pipe"},
+    "embedding": {"embedding", "index", "errors", "system", "storage", "pipe"},
+    "retrieval": {"project", "index", "retrieval", "errors", "system", "storage"},
     "context": {
-        "project", "index", "context", "errors", "system", "storage",
+        "project", "index", "retrieval", "context", "errors", "system", "storage",
         "snapshot", "experience",  # the frozen view that it builds from, and the records in it
     },
     "experience": {"experience", "errors", "system"},

@@ -21,6 +21,7 @@ from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.index.indexer import ProjectIndexer
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Symbol, Tree
@@ -67,6 +68,7 @@ class Desk:
             overlays=MappingProxyType(dict(self.overlays)),
             degraded=(),
             reader=self.readers.borrow,
+            lexical=LexicalHandle(str(self.folder)),
             relevant_experiences=lambda focus, neighbours, words, limit: self.experiences[:limit],
             system=self.system,
         )

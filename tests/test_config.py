@@ -55,6 +55,7 @@ def test_only_known_keys_may_be_set_by_a_project() -> None:
         "context.max_bytes",
         "context.deadline_ms",
         "context.dependencies_max",
+        "context.hits_max",
         "context.experiences_max",
         "weights.focus",
         "weights.document",

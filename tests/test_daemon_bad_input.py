@@ -521,7 +521,7 @@ def test_null_and_unknown_fields_are_ignored(shared_daemon: DaemonProcess, root:
 
 
 def test_an_unknown_method(shared_daemon: DaemonProcess) -> None:
-    for name in ("getContext", "", "__init__", "x" * 100_000, "Query"):
+    for name in ("getContext", "", "__init__", "x" * 100_000, "Search"):
         error = shared_daemon.error(name)
         assert error.code == "unknown_method"
         assert "GetContext" in error.message

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from foveal.daemon import contexts, open_projects
 from foveal.daemon.child import ChildProcess
-from foveal.daemon.config import Environment, ScopesConfig, UserConfig
+from foveal.daemon.config import EmbeddingConfig, Environment, ScopesConfig, UserConfig
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
@@ -40,7 +40,7 @@ async def running(
     home = base / "home"
     home.mkdir(exist_ok=True)
     environment = Environment(str(home), str(base / "state"), str(base / "config"), 0)
-    engine = Engine(environment, config or UserConfig(), System())
+    engine = Engine(environment, config or UserConfig(embedding=EmbeddingConfig(enabled=False)), System())
     started, linked = asyncio.Event(), asyncio.Event()
     if argv:
         link = engine.indexing.link

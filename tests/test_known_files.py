@@ -12,6 +12,7 @@ from foveal.daemon.config import ProjectConfig
 from foveal.daemon.context.instructions import RuleSet
 from foveal.daemon.context.known_files import KnownFiles
 from foveal.daemon.index.indexer import ProjectIndexer
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.projects import ReaderPool, read_tree
 from foveal.daemon.snapshot import ProjectSnapshot
@@ -58,6 +59,7 @@ class Opener:
             overlays=overlays,
             degraded=(),
             reader=self._readers.borrow,
+            lexical=LexicalHandle("/nowhere"),
             relevant_experiences=lambda focus, neighbours, words, limit: (),
             system=System(),
         )

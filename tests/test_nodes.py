@@ -12,6 +12,7 @@ import pytest
 from foveal.daemon.config import ProjectConfig, ScanConfig
 from foveal.daemon.context.content import digest_of
 from foveal.daemon.context.instructions import RuleSet
+from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, ImportRow, Reader, Store
 from foveal.daemon.nodes import DEFINITION_BYTES, describe_node
 from foveal.daemon.project.languages import language_of
@@ -67,6 +68,7 @@ class Project:
             overlays=overlays or {},
             degraded=(),
             reader=self._reader,
+            lexical=LexicalHandle(str(self.state)),
             relevant_experiences=lambda *_: (),
             system=System(),
         )

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config import Environment, UserConfig
+from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context.focus import GLOBS_MAX
 from foveal.daemon.context.scopes import ScopeTable
 from foveal.daemon.events import EventHub
@@ -18,6 +18,7 @@ from foveal.daemon.open_projects import OpenProjects
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.rendered import RenderedContexts
 from foveal.daemon.scoping import ScopeSelector, Scoping
+from foveal.daemon.semantics import Semantics
 from foveal.daemon.system import System, stamp_of
 from foveal.daemon.work import Work
 
@@ -34,7 +35,8 @@ class Desk:
         self.work = Work()
         self.events = EventHub(system)
         self.scopes = ScopeTable(1 << 20, most)
-        indexing = Indexing(self.work, self.events)
+        semantics = Semantics(EmbeddingConfig(enabled=False), self.state, self.work, self.events)
+        indexing = Indexing(self.work, self.events, semantics)
         self.projects = OpenProjects(environment, UserConfig(), system, self.work, indexing)
         self.scoping = Scoping(self.scopes, RenderedContexts(), self.projects, self.work, self.events, system)
 

@@ -12,7 +12,9 @@ from functools import partial
 from typing import Any
 
 from ..index.store import Reader
+from ..project.globs import compile_glob
 from ..project.languages import fence_tag, language_of
+from ..retrieval.hits import Hit
 from ..snapshot import ProjectSnapshot
 from ..storage import DatabaseError
 from . import render
@@ -22,7 +24,7 @@ from .excerpt import Source
 from .file_forms import FileForms, OutlineForms, SymbolForms, unshown_form
 from .focus import FocusNode, mentioned, package_files, prompt_words, resolve_paths
 from .forms import SkeletonForms, experience_form, hot_form
-from .globs import compile_glob
+from .hit_forms import HitForms, found_symbols, reasons_of
 from .items import Item
 from .known_files import KnownFiles
 from .reply import reply_of
@@ -30,7 +32,6 @@ from .requests import ContextRequest
 from .scopes import Scope
 from .skeleton import printable
 from .slices import CHARACTERS_PER_TOKEN, Form, GrowForm, Slice, count_tokens, fixed
-from .suggest import suggested
 
 SKELETON_SHARE = 0.25
 """The map takes at most this much of the budget, even where nothing else wants it."""
@@ -40,6 +41,10 @@ LEAST_CHARACTERS = 200
 
 UNLIMITED = 1 << 40
 """More characters than any form has."""
+
+HIT_CHARACTERS = (8_000, 5_000, 4_000, 3_000)
+"""What was found for a prompt takes at most so many characters, the best first, the rest of its file is named.
+Of the usual 6,000 tokens, 24,000 characters, the first five take no more than these."""
 
 REFITS_MAX = 4
 """So often the limits are lowered where the text came out larger than its slices promised."""
@@ -62,16 +67,24 @@ class Built:
 
 
 def build(
-    snapshot: ProjectSnapshot, scope: Scope, constraints_above: Sequence[str], request: ContextRequest
+    snapshot: ProjectSnapshot,
+    scope: Scope,
+    constraints_above: Sequence[str],
+    request: ContextRequest,
+    hits: Sequence[Hit] = (),
+    degraded: Sequence[str] = (),
 ) -> Built:
-    """Build a context. Never raises for what a project contains: what is missing goes into `gaps`."""
+    """Build a context. Never raises for what a project contains: what is missing goes into `gaps`.
+
+    `hits` are what was found for the prompt, best first, and `degraded` what could not be asked for it.
+    """
+    reasons = (*snapshot.degraded, *degraded)
     try:
         with snapshot.reader() as reader, reader.snapshot():
-            return _Assembly(snapshot, scope, constraints_above, request, reader, snapshot.degraded).run()
+            return _Assembly(snapshot, scope, constraints_above, request, hits, reader, reasons).run()
     except DatabaseError as error:  # none yet, or damaged, which may show only in the middle
         problem = f"the index can't be read ({error}): no definitions and no imports are known"
-        degraded = (*snapshot.degraded, problem)
-        return _Assembly(snapshot, scope, constraints_above, request, None, degraded).run()
+        return _Assembly(snapshot, scope, constraints_above, request, (), None, (*reasons, problem)).run()
 
 
 class _Assembly:
@@ -83,6 +96,7 @@ class _Assembly:
         scope: Scope,
         constraints_above: Sequence[str],
         request: ContextRequest,
+        hits: Sequence[Hit],
         reader: Reader | None,
         degraded: Sequence[str],
     ) -> None:
@@ -90,6 +104,7 @@ class _Assembly:
         self._scope = scope
         self._above = tuple(constraints_above)
         self._request = request
+        self._hits = hits
         self._reader = reader
         self._degraded = degraded
         self._project = os.path.basename(snapshot.tree.root)
@@ -105,13 +120,15 @@ class _Assembly:
     def run(self) -> Built:
         """Gather the slices, fit them into the budget, render."""
         primary = self._focus_nodes()
+        hits = self._fresh_hits(primary)
         dependencies = self._dependencies(primary)
-        focus = {node.path for node in primary}
+        focus = {node.path for node in primary} | {hit.path for hit in hits}
         slices = [
             *self._rules(focus),
             *self._constraints(),
             *self._experiences(focus, set(dependencies)),
             *self._focus_slices(primary),
+            *self._hit_slices(hits),
             *self._dependency_slices(dependencies),
             *self._horizon(focus, set(dependencies)),
         ]
@@ -189,14 +206,18 @@ class _Assembly:
         return list(nodes.values())
 
     def _named_nodes(self) -> list[FocusNode]:
-        """Return what the prompt names; where that and the focus are empty, what it seems to be about."""
+        """Return what the prompt names outright."""
         if self._reader is None or not self._request.prompt:
             return []
-        tree = self._snapshot.tree
-        named = mentioned(tree, self._reader, self._request.prompt)
-        if named or self._scope.focus_paths or self._scope.expanded:
-            return named
-        return suggested(tree, self._reader, self._words)
+        return mentioned(self._snapshot.tree, self._reader, self._request.prompt)
+
+    def _fresh_hits(self, nodes: Sequence[FocusNode]) -> list[Hit]:
+        """Return what was found for the prompt and isn't in focus; what is shows its found parts first."""
+        inside = {node.path for node in nodes}
+        for hit in self._hits:
+            if hit.path in inside:
+                self._wanted.setdefault(hit.path, set()).update(found_symbols(hit))
+        return [hit for hit in self._hits if hit.path not in inside]
 
     def _dependencies(self, nodes: Sequence[FocusNode]) -> dict[str, str]:
         """Return the files that the focus imports, with the first importer; names what is missing."""
@@ -254,6 +275,31 @@ class _Assembly:
             return fixed(unshown_form(node, "Not found in this file."))
         forms = SymbolForms(node, source, symbol)
         return forms(0), forms, forms.full_characters
+
+    def _hit_slices(self, hits: Sequence[Hit]) -> Iterator[Slice]:
+        for position, hit in enumerate(hits):
+            content = self._files.note(hit.path)
+            if content.problem:
+                self._gaps.append(f"{hit.path} was found for the prompt but is not shown: {content.problem}")
+                continue
+            unsaved = self._files.unsaved(hit.path)
+            symbols = () if unsaved else self._files.symbols(hit.path)
+            source = Source(hit.path, content.text, fence_tag(language_of(hit.path)), symbols)
+            most = HIT_CHARACTERS[min(position, len(HIT_CHARACTERS) - 1)]
+            forms = HitForms(hit, source, self._words, most)
+            yield Slice(
+                id=f"document:{hit.node_id}",
+                type="document",
+                layer="focus",
+                weight=self._weights.document,
+                order=(3, len(self._scope.focus_paths) + len(self._scope.expanded) + position),
+                smallest=forms(0),
+                grow=forms,
+                full_characters=forms.full_characters,
+                path=hit.path,
+                source=f"found for the prompt: {reasons_of(hit)}",
+                score=hit.score,
+            )
 
     def _dependency_slices(self, dependencies: Mapping[str, str]) -> Iterator[Slice]:
         for position, (path, importer) in enumerate(dependencies.items()):

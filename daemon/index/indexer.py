@@ -25,6 +25,8 @@ from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord, Import, ProjectState
 from ..project.watcher import Batch, Watcher
 from ..system import RACY_NS, System, stamp_of
+from .chunks import CHUNKER_VERSION, chunk_source
+from .lexing import Lexing
 from .messages import EDITS_MAX, ActivityTaken, Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
 from .store import FileContent, ImportRow, Store, StoredImport
 
@@ -55,6 +57,9 @@ RETRY_MAX = 2_000
 
 HISTORY_COMMITS = 500
 
+CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}"
+"""Names how contents are read; an index that was read in another way is read again."""
+
 
 class ProjectIndexer:
     """One project in the indexer process. `announce` sends an event, `enqueue` adds work from any thread."""
@@ -72,6 +77,7 @@ class ProjectIndexer:
         self._announce = announce
         self._enqueue = enqueue
         self._store = Store(command.folder, system)
+        self._lexing = Lexing(command.folder, self._store, system)
         self._scanner = Scanner(command.root, system, _settings(command))
         self._known: dict[str, FileRecord] = self._store.load_files()
         self._resolver = ImportResolver(self._known.keys(), self._read_config)
@@ -100,6 +106,7 @@ class ProjectIndexer:
         self._closed = True
         if self._watcher is not None:
             self._watcher.close()
+        self._lexing.close()
         self._store.close()
 
     def patience(self) -> float | None:
@@ -124,7 +131,9 @@ class ProjectIndexer:
     def refresh(self, paths: Sequence[str]) -> Refreshed:
         """Examine a few files on the disk and read them now, ahead of everything else."""
         self._examine([os.path.join(self._root, path) for path in paths])
-        self._read([path for path in dict.fromkeys(paths) if path in self._pending])
+        read = [path for path in dict.fromkeys(paths) if path in self._pending]
+        self._read(read)
+        self._lexing.write_now(read)
         return Refreshed(self.generation, complete=True)
 
     def sync(self) -> Refreshed:
@@ -138,14 +147,22 @@ class ProjectIndexer:
             changed, settled = list(self._pending), self._state != "degraded"  # it may have lost the root
         else:
             changed, settled = self._sweep_until_quiet()
-        self._read([path for path in changed if path in self._pending][:SYNC_FILES])
+        read = [path for path in changed if path in self._pending][:SYNC_FILES]
+        self._read(read)
+        self._lexing.write_now(read)
         self._read_later()
         return Refreshed(self.generation, complete=settled and len(changed) <= SYNC_FILES)
+
+    def rebuild_lexical(self) -> None:
+        """Fill the lexical index anew from the store: somebody found it damaged."""
+        self._lexing.repair()
+        self._read_later()
 
     def reindex(self, *, full: bool) -> None:
         """Scan all names again; with `full` read all contents again too."""
         if full:
             self._read_all_again()
+            self._lexing.rebuild()
         self._bulk = self._open()
         self._set_state("scanning")
 
@@ -155,8 +172,8 @@ class ProjectIndexer:
         """Bring the index up to date with the disk, begin to watch, read what is new."""
         self._set_state("scanning")
         if not self._known:
-            self._store.set_meta("parser", str(PARSER_VERSION))
-        elif self._store.get_meta("parser") != str(PARSER_VERSION):
+            self._store.set_meta("parser", CONTENT_VERSION)
+        elif self._store.get_meta("parser") != CONTENT_VERSION:
             self._read_all_again()
         if self._known:
             self._sweep()
@@ -174,14 +191,17 @@ class ProjectIndexer:
         self._set_state("indexing")
         yield from self._read_pending()
         # Only now: a process that was killed before reads the rest with the next one.
-        self._store.set_meta("parser", str(PARSER_VERSION))
+        self._store.set_meta("parser", CONTENT_VERSION)
         self._take_history()
         self._announce(ActivityTaken(self._root))
         self._schedule_sweep()
 
     def _read_pending(self) -> Iterator[None]:
-        while self._pending:
-            self._read(list(islice(self._pending, STEP_FILES)), STEP_S)
+        lexing = True
+        while self._pending or lexing:
+            if self._pending:
+                self._read(list(islice(self._pending, STEP_FILES)), STEP_S)
+            lexing = self._lexing.step(STEP_S, more=bool(self._pending))
             self._report()
             yield
         self._set_state("ready")
@@ -197,6 +217,7 @@ class ProjectIndexer:
         self._sweep()
         if self._pending:
             self._set_state("indexing")
+        self._lexing.tidy()
         yield
         yield from self._read_pending()
 
@@ -259,7 +280,7 @@ class ProjectIndexer:
 
     def _read_later(self) -> None:
         """Leave what is still unread to bulk work, and say how far the index is."""
-        if self._pending and self._bulk is None:
+        if self._bulk is None and (self._pending or self._lexing.step(STEP_S)):
             self._state = "indexing"
             self._bulk = self._read_pending()
         polled = self._system.monotonic() + self._command.poll_interval_ms / 1000
@@ -408,11 +429,12 @@ class ProjectIndexer:
             )
         language = record.language or language_of(record.path, data[:256])
         parsed = parse_source(data, language)
+        chunks = chunk_source(record.path, data, parsed, language)
         record = replace(
             record, digest=digest, language=language, lines=parsed.lines, symbols=len(parsed.symbols)
         )
         imports = [self._import_row(record, imported) for imported in parsed.imports]
-        return FileContent(record, parsed.symbols, imports)
+        return FileContent(record, parsed.symbols, imports, chunks)
 
     def _import_row(self, record: FileRecord, imported: Import) -> ImportRow:
         target, missing = self._resolve(record.path, record.language, imported)
@@ -473,6 +495,8 @@ class ProjectIndexer:
         statistics = self._scanner.statistics()
         watcher = self._watcher
         reasons = list(self._reasons.values())
+        if self._lexing.problem:
+            reasons.append(self._lexing.problem)
         if watcher is not None and watcher.mode != "native" and watcher.reason:
             reasons.append(watcher.reason)
         reasons.extend(f"{path}: {problem}" for path, problem in sorted(statistics.problems.items()))

@@ -15,6 +15,9 @@ from typing import Any
 
 from ..errors import FovealError
 
+FOLDER = "lexical"
+"""The lexical index in a project's folder."""
+
 
 class LexicalDamaged(FovealError):
     """The index is missing, of another version, or its files are not what was written: build it anew."""

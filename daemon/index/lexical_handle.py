@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import TYPE_CHECKING
 
-from .lexical_files import LexicalDamaged
-from .lexical_reader import LexicalReader
-from .lexing import FOLDER
+from .lexical_files import FOLDER, LexicalDamaged
+
+if TYPE_CHECKING:
+    from .lexical_reader import LexicalReader
 
 
 class LexicalHandle:
@@ -21,15 +23,17 @@ class LexicalHandle:
     def current(self) -> LexicalReader:
         """Return a reader that sees the latest commit. Raises `LexicalDamaged`, or `OSError`.
 
-        A damaged index is opened anew the next time: by then it may have been rebuilt.
+        An index that was built anew meanwhile is opened anew.
         """
+        # Here and not above: the daemon starts without the engine, whose first use is the first question.
+        from .lexical_reader import LexicalReader
+
         with self._lock:
+            if self._reader is not None:
+                try:
+                    self._reader.refresh()
+                except (LexicalDamaged, OSError):
+                    self._reader = None
             if self._reader is None:
                 self._reader = LexicalReader(self._folder)
-                return self._reader
-            try:
-                self._reader.refresh()
-            except (LexicalDamaged, OSError):
-                self._reader = None
-                raise
             return self._reader

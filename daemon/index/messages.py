@@ -57,7 +57,14 @@ class Reindex:
     full: bool
 
 
-Command = OpenProject | CloseProject | RefreshFiles | SyncTree | Reindex | Stop
+@dataclass(frozen=True, slots=True)
+class RebuildLexical:
+    """Fill a project's lexical index anew, since it was found damaged; replied when that has begun."""
+
+    root: str
+
+
+Command = OpenProject | CloseProject | RefreshFiles | SyncTree | Reindex | RebuildLexical | Stop
 
 
 @dataclass(frozen=True, slots=True)

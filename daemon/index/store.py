@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
 from ..storage import Database, open_database, open_reader, transaction
 from ..system import Stamp, System
+from .chunk_table import SCHEMA as CHUNK_SCHEMA
+from .chunk_table import ChunkQueries, ChunkTable
+from .chunks import Chunk
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised when the tables change; an index of another version is set aside and built anew, since all of it
 can be derived from the project's files."""
 
@@ -21,11 +24,12 @@ FILE_NAME = "index.sqlite"
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What is written for a file whose content was read: its record, its definitions, its imports."""
+    """What is written for a file whose content was read: its record, definitions, imports and chunks."""
 
     record: FileRecord
     symbols: Sequence[Symbol]
     imports: Sequence[ImportRow]
+    chunks: Sequence[Chunk] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +75,9 @@ class Store:
     def __init__(self, folder: str, system: System) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, FILE_NAME)
-        opened = open_database(self.path, _SCHEMA, SCHEMA_VERSION, system)
+        opened = open_database(self.path, _SCHEMA + CHUNK_SCHEMA, SCHEMA_VERSION, system)
         self._db = opened.database
+        self.chunks = ChunkTable(self._db)
         self.replaced = opened.replaced
         if self.replaced:
             # Counted on from the clock: no generation of the former index may come to mean something else.
@@ -112,6 +117,10 @@ class Store:
         """Store a setting of the index, in a transaction or alone."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
+    def delete_meta(self, key: str) -> None:
+        """Forget a setting of the index."""
+        self._db.execute("DELETE FROM meta WHERE key = ?", (key,))
+
     def load_files(self) -> dict[str, FileRecord]:
         """Return all records by path."""
         return _load_files(self._db)
@@ -128,7 +137,7 @@ class Store:
         for content in contents:
             self._db.execute(_PUT_FILE, _file_row(content.record))
             file_id = self._file_id(content.record.path)
-            self._clear_content(file_id)
+            self._clear_structure(file_id)
             self._db.executemany(
                 "INSERT INTO definitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
@@ -145,9 +154,10 @@ class Store:
                      row.imported.required, row.target, row.missing),
                 )  # fmt: skip
                 self._db.executemany(_PUT_KEY, [(key, cursor.lastrowid) for key in row.keys])
+            self.chunks.put(file_id, content.chunks)
 
     def remove_files(self, paths: Iterable[str]) -> None:
-        """Forget files with their definitions and imports."""
+        """Forget files with their definitions, imports and chunks."""
         for path in paths:
             row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
             if row is not None:
@@ -206,6 +216,10 @@ class Store:
         return int(self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()[0])
 
     def _clear_content(self, file_id: int) -> None:
+        self._clear_structure(file_id)
+        self.chunks.clear(file_id)
+
+    def _clear_structure(self, file_id: int) -> None:
         self._db.execute(
             "DELETE FROM import_keys WHERE import_id IN (SELECT id FROM imports WHERE file_id = ?)",
             (file_id,),
@@ -220,6 +234,7 @@ class Reader:
     def __init__(self, folder: str) -> None:
         self.path = os.path.join(folder, FILE_NAME)
         self._db = open_reader(self.path, SCHEMA_VERSION)
+        self.chunks = ChunkQueries(self._db)
 
     def close(self) -> None:
         """Close the connection."""
@@ -287,6 +302,20 @@ class Reader:
         )
         return tuple((path, Symbol(*row)) for path, *row in rows)
 
+    def commits(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return for files how many of the latest commits changed them; those without any are left out."""
+        found: dict[str, int] = {}
+        unique = list(dict.fromkeys(paths))
+        for start in range(0, len(unique), _BATCH):
+            batch = unique[start : start + _BATCH]
+            marks = ", ".join("?" * len(batch))
+            rows = self._db.execute(
+                f"SELECT path, commits FROM activity WHERE commits > 0 AND path IN ({marks})",  # noqa: S608 - marks only
+                batch,
+            )
+            found.update(rows)
+        return found
+
     def activity(self, limit: int) -> tuple[Activity, ...]:
         """Return the files most worked on, of each measure the first `limit`, by path."""
         found = {
@@ -309,6 +338,8 @@ def base_name(name: str, kind: str = "") -> str:
     return name.rpartition(".")[2] or name
 
 
+_BATCH = 500
+
 _SECOND = re.compile(r"~\d+\Z")
 
 
@@ -316,8 +347,9 @@ _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('generation', 0);
 CREATE TABLE files (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-    ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, digest BLOB NOT NULL, language TEXT NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, digest BLOB NOT NULL,
+    language TEXT NOT NULL,
     skipped TEXT NOT NULL, lines INTEGER NOT NULL, symbols INTEGER NOT NULL, racy INTEGER NOT NULL);
 CREATE TABLE definitions (
     file_id INTEGER NOT NULL, ordinal INTEGER NOT NULL, name TEXT NOT NULL, base TEXT NOT NULL,

@@ -22,6 +22,7 @@ from .messages import (
     CloseProject,
     Event,
     OpenProject,
+    RebuildLexical,
     Refreshed,
     RefreshFiles,
     Reindex,
@@ -111,6 +112,8 @@ class Worker:
                 return self._project(root).sync()
             case Reindex(root, full):
                 self._project(root).reindex(full=full)
+            case RebuildLexical(root):
+                self._project(root).rebuild_lexical()
             case Stop():
                 self._stopping = True
         return None

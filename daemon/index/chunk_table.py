@@ -1,0 +1,272 @@
+"""Owns the tables of chunks in a project's index: their lines, their texts, and who waits for them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..errors import FovealError
+from ..storage import Database
+from .chunks import Chunk
+
+SCHEMA = """
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL, start_line INTEGER NOT NULL,
+    end_line INTEGER NOT NULL, symbol TEXT NOT NULL, kind TEXT NOT NULL, names TEXT NOT NULL,
+    digest BLOB NOT NULL, embed INTEGER NOT NULL);
+CREATE INDEX chunks_by_file ON chunks (file_id);
+CREATE INDEX chunks_by_digest ON chunks (digest);
+CREATE TABLE texts (file_id INTEGER PRIMARY KEY, chunks BLOB NOT NULL);
+CREATE TABLE unlexed (change INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL);
+"""
+"""`texts` holds a file's chunks in their order, so that derived indexes are rebuilt without reading the
+project's files. `unlexed` is the log of changes that the lexical index hasn't committed yet: a row is written
+with the chunks and goes when they are, so neither a crash between the two nor a rebuilt lexical index loses
+a file. Ids of chunks are never used again, so that what the vector side has seen up to an id stays seen."""
+
+BATCH = 500
+"""Values in one statement; SQLite's limit is 32,766."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as it is stored, with its file. `names` are those of its header, outermost first."""
+
+    id: int
+    file_id: int
+    path: str
+    language: str
+    start_line: int
+    end_line: int
+    symbol: str
+    kind: str
+    names: tuple[str, ...]
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkText:
+    """A chunk with its text, for what is derived from it."""
+
+    id: int
+    file_id: int
+    path: str
+    kind: str
+    names: tuple[str, ...]
+    digest: bytes
+    text: str
+
+
+class TextsDamaged(FovealError):
+    """The texts of a file in the index can't be used, which SQLite doesn't see: it must be read again."""
+
+
+class ChunkTable:
+    """The writing side; every method belongs in a transaction of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def put(self, file_id: int, chunks: Sequence[Chunk]) -> None:
+        """Write a file's chunks in place of those that it had."""
+        self._db.execute("DELETE FROM chunks WHERE file_id = ?", (file_id,))
+        self._db.executemany(
+            "INSERT INTO chunks (file_id, start_line, end_line, symbol, kind, names, digest, embed)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (file_id, chunk.start_line, chunk.end_line, chunk.symbol, chunk.kind, "\0".join(chunk.names),
+                 chunk.digest, chunk.embed)
+                for chunk in chunks
+            ],
+        )  # fmt: skip
+        packed = zlib.compress("\0".join(chunk.text for chunk in chunks).encode("utf-8", "replace"), 1)
+        self._db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", (file_id, packed))
+        self._log(file_id)
+
+    def clear(self, file_id: int) -> None:
+        """Forget a file's chunks; the lexical index is to forget them too."""
+        if self._db.execute("DELETE FROM texts WHERE file_id = ?", (file_id,)).rowcount:
+            self._db.execute("DELETE FROM chunks WHERE file_id = ?", (file_id,))
+            self._log(file_id)
+
+    def unlexed(self, limit: int, after: int = 0) -> list[tuple[int, int]]:
+        """Return (change, file id) of changes later than one, oldest first, at most `limit`."""
+        rows = self._db.execute(
+            "SELECT change, file_id FROM unlexed WHERE change > ? ORDER BY change LIMIT ?", (after, limit)
+        )
+        return rows.fetchall()
+
+    def set_lexed(self, change: int) -> None:
+        """Note that the lexical index has committed all changes up to this one."""
+        self._db.execute("DELETE FROM unlexed WHERE change <= ?", (change,))
+
+    def set_files_lexed(self, file_ids: Iterable[int]) -> None:
+        """Note that the lexical index has committed these files as they are now."""
+        self._db.executemany("DELETE FROM unlexed WHERE file_id = ?", [(one,) for one in file_ids])
+
+    def unlex_all(self) -> None:
+        """Have the lexical index, which is empty, filled anew."""
+        self._db.execute("DELETE FROM unlexed")
+        self._db.execute("INSERT INTO unlexed (file_id) SELECT file_id FROM texts")
+
+    def forget_content(self, file_id: int) -> None:
+        """Have a file read again when the index is opened next."""
+        self._db.execute("UPDATE files SET digest = x'' WHERE id = ?", (file_id,))
+
+    def id_of(self, path: str) -> int | None:
+        """Return a file's id, None if there is none."""
+        row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def of_file(self, file_id: int) -> list[ChunkText]:
+        """Return a file's chunks with their texts, in source order; none for a file that is gone.
+
+        Raises `TextsDamaged`.
+        """
+        return _texts(self._db, file_id)
+
+    def _log(self, file_id: int) -> None:
+        self._db.execute("INSERT INTO unlexed (file_id) VALUES (?)", (file_id,))
+
+
+class ChunkQueries:
+    """The reading side, over a reader's connection."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def count(self) -> int:
+        """Return how many chunks there are."""
+        return self.size()[0]
+
+    def size(self) -> tuple[int, int]:
+        """Return how many chunks there are, and the id of the last one that there ever was (0 for none)."""
+        (count,) = self._db.execute("SELECT COUNT(*) FROM chunks").fetchone()
+        last = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").fetchone()
+        return int(count), 0 if last is None else int(last[0])
+
+    def by_ids(self, ids: Iterable[int]) -> dict[int, StoredChunk]:
+        """Return chunks by id; those that are gone are left out."""
+        return {chunk.id: chunk for chunk in self._stored("c.id", ids)}
+
+    def by_digests(self, digests: Iterable[bytes]) -> list[StoredChunk]:
+        """Return all chunks with one of these contents, by id."""
+        return sorted(self._stored("c.digest", digests), key=lambda chunk: chunk.id)
+
+    def of_paths(self, paths: Iterable[str]) -> list[StoredChunk]:
+        """Return the chunks of files, by id."""
+        return sorted(self._stored("f.path", paths), key=lambda chunk: chunk.id)
+
+    def to_embed(self, after: int, limit: int) -> list[tuple[int, int, bytes]]:
+        """Return (id, file id, digest) of chunks worth embedding with a larger id, by id, at most `limit`."""
+        rows = self._db.execute(
+            "SELECT id, file_id, digest FROM chunks WHERE id > ? AND embed ORDER BY id LIMIT ?",
+            (after, limit),
+        )
+        return [(number, file_id, bytes(digest)) for number, file_id, digest in rows]
+
+    def texts(self, ids: Iterable[int]) -> dict[int, ChunkText]:
+        """Return chunks with their texts by id; those that are gone, or whose text is damaged, are left out.
+
+        Belongs in a snapshot, as what stands in several tables is put together.
+        """
+        found: dict[int, ChunkText] = {}
+        wanted = set(ids)
+        for file_id in sorted({chunk.file_id for chunk in self.by_ids(wanted).values()}):
+            # The indexer has such a file read again, when it meets it.
+            with suppress(TextsDamaged):
+                found.update((chunk.id, chunk) for chunk in _texts(self._db, file_id) if chunk.id in wanted)
+        return found
+
+    def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
+        """Return the contents of the chunks of files (None for all), of some kinds only if any are given."""
+        if file_ids is None:
+            marks = ", ".join("?" * len(kinds))
+            rows = self._db.execute(f"SELECT digest FROM chunks WHERE kind IN ({marks})", tuple(kinds))  # noqa: S608 - marks only
+            return {bytes(digest) for (digest,) in rows}
+        found: set[bytes] = set()
+        for batch in _batches(file_ids):
+            marks = ", ".join("?" * len(batch))
+            rows = self._db.execute(f"SELECT digest, kind FROM chunks WHERE file_id IN ({marks})", batch)  # noqa: S608 - marks only
+            found.update(bytes(digest) for digest, kind in rows if not kinds or kind in kinds)
+        return found
+
+    def alive(self, digests: Iterable[bytes]) -> set[bytes]:
+        """Return those contents that some chunk has."""
+        found: set[bytes] = set()
+        for batch in _batches(digests):
+            marks = ", ".join("?" * len(batch))
+            rows = self._db.execute(f"SELECT digest FROM chunks WHERE digest IN ({marks})", batch)  # noqa: S608 - marks only
+            found.update(bytes(digest) for (digest,) in rows)
+        return found
+
+    def file_ids(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return the ids of files by path."""
+        found: dict[str, int] = {}
+        for batch in _batches(paths):
+            marks = ", ".join("?" * len(batch))
+            found.update(self._db.execute(f"SELECT path, id FROM files WHERE path IN ({marks})", batch))  # noqa: S608 - marks only
+        return found
+
+    def paths(self, file_ids: Iterable[int]) -> dict[int, str]:
+        """Return the paths of files by id."""
+        found: dict[int, str] = {}
+        for batch in _batches(file_ids):
+            marks = ", ".join("?" * len(batch))
+            found.update(self._db.execute(f"SELECT id, path FROM files WHERE id IN ({marks})", batch))  # noqa: S608 - marks only
+        return found
+
+    def _stored(self, column: str, values: Iterable[object]) -> Iterator[StoredChunk]:
+        for batch in _batches(values):
+            marks = ", ".join("?" * len(batch))
+            for row in self._db.execute(f"{_STORED} WHERE {column} IN ({marks})", batch):
+                number, file_id, path, language, start, end, symbol, kind, names, digest = row
+                yield StoredChunk(
+                    number, file_id, path, language, start, end, symbol, kind, _names(names), bytes(digest)
+                )
+
+
+_STORED = (
+    "SELECT c.id, c.file_id, f.path, f.language, c.start_line, c.end_line, c.symbol, c.kind, c.names,"
+    " c.digest FROM chunks c JOIN files f ON f.id = c.file_id"
+)
+
+
+def _texts(database: Database, file_id: int) -> list[ChunkText]:
+    rows = database.execute(
+        "SELECT c.id, f.path, c.kind, c.names, c.digest FROM chunks c JOIN files f ON f.id = c.file_id"
+        " WHERE c.file_id = ? ORDER BY c.id",
+        (file_id,),
+    ).fetchall()
+    if not rows:
+        return []
+    packed = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
+    texts = _unpacked(b"" if packed is None else packed[0])
+    if len(texts) != len(rows):
+        raise TextsDamaged(f"there are {len(texts)} texts for the {len(rows)} chunks of a file")
+    return [
+        ChunkText(number, file_id, path, kind, _names(names), bytes(digest), text)
+        for (number, path, kind, names, digest), text in zip(rows, texts, strict=True)
+    ]
+
+
+def _unpacked(packed: bytes) -> list[str]:
+    try:
+        return zlib.decompress(packed).decode().split("\0")
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise TextsDamaged(f"a file's text in the index is damaged ({error})") from error
+
+
+def _names(joined: str) -> tuple[str, ...]:
+    return tuple(joined.split("\0")) if joined else ()
+
+
+def _batches(values: Iterable[T]) -> Iterator[list[T]]:
+    unique = list(dict.fromkeys(values))
+    for start in range(0, len(unique), BATCH):
+        yield unique[start : start + BATCH]

@@ -1,0 +1,230 @@
+"""Owns keeping the lexical index equal to the store: what changed there is written here, soon or at once."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from ..system import System
+from .chunk_table import ChunkText, TextsDamaged
+from .lexical_files import FOLDER, LexicalDamaged, LexicalUnwritable, check_files, read_listing
+from .lexical_format import check_format
+from .lexical_writer import LexicalDocument, LexicalWriter
+from .store import Store
+from .terms import document_terms, path_terms
+
+log = logging.getLogger(__name__)
+
+BATCH_CHANGES = 256
+
+COMMIT_FIRST_S = 0.25
+COMMIT_S = 2.0
+"""A commit takes 10 ms at 60,000 chunks, and each makes a segment that has to be merged: while there is much
+to write, it comes so often. The first ones come sooner, each after twice the time of the one before, so that
+a small project is found at once."""
+
+IDLE_S = 20.0
+"""A writer holds seven threads and up to 30 MB: it goes when nothing was written for so long."""
+
+RETRY_S = 5.0
+"""An index that can't be written, as a disk is full or a folder read-only, is tried again after so long."""
+
+DELETED_MIN = 5_000
+"""An index with fewer deleted chunks isn't built anew, however few others there are: merges see to it."""
+
+CREATED_LATELY_S = 60.0
+"""So long after it was made, an index that is whole isn't made again for a reader that met the old one."""
+
+FILLED_FROM = "lexical"
+"""The setting in the store that says that the lexical index was filled from this very store. Without it what
+lies there belongs to a store that is gone, whose numbers meant other files."""
+
+
+class Lexing:
+    """The lexical index of one project, on the indexer's working thread.
+
+    `problem` says why it isn't kept, or is empty; it is tried again before long. Raises `DatabaseError` where
+    the store fails.
+    """
+
+    def __init__(self, folder: str, store: Store, system: System) -> None:
+        self.problem = ""
+        self._folder = os.path.join(folder, FOLDER)
+        self._store = store
+        self._system = system
+        self._writer: LexicalWriter | None = None
+        self._verified = False
+        """The index was found whole since this was made, or was made since."""
+        self._written = 0
+        """The last change that the writer was given, committed or not."""
+        self._pause_s = COMMIT_FIRST_S
+        self._commit_at = 0.0
+        self._used_at = 0.0
+        self._again_at = 0.0
+        self._created_at = -CREATED_LATELY_S
+
+    def close(self) -> None:
+        """Let go of the index. What wasn't committed is written again by the next one."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def rebuild(self) -> None:
+        """Throw the index away and fill it anew from the store, with the steps that follow."""
+        self.close()
+        with self._attempt():
+            self._create("it is to be built anew")
+
+    def repair(self) -> None:
+        """Fill the index anew, since somebody could not read it; not if that was just done."""
+        self._verified = False
+        if self._system.monotonic() - self._created_at > CREATED_LATELY_S or not self._is_whole():
+            self.rebuild()
+
+    def step(self, seconds: float, *, more: bool = False) -> bool:
+        """Write what changed for so long; False when the index holds it all, committed, or can't be written.
+
+        With `more` to come soon, commits are put off for up to `COMMIT_S`.
+        """
+        if self._system.monotonic() < self._again_at:
+            return False
+        with self._attempt():
+            return self._step(self._system.monotonic() + seconds, more=more)
+        return False
+
+    def write_now(self, paths: Iterable[str]) -> None:
+        """Write these files and commit, ahead of what else waits."""
+        file_ids = [one for one in map(self._store.chunks.id_of, paths) if one is not None]
+        if not file_ids or self._system.monotonic() < self._again_at:
+            return
+        with self._attempt():
+            writer = self._open()
+            for file_id in file_ids:
+                self._replace(writer, file_id)
+            # What else the writer was given is committed along, and noted by the next step.
+            writer.commit()
+            with self._store.side_notes():
+                self._store.chunks.set_files_lexed(file_ids)
+            self.problem = ""
+
+    def tidy(self) -> None:
+        """Let go of a writer that has nothing to do, and begin anew when most of the index is deleted."""
+        if self._writer is None or self._system.monotonic() - self._used_at < IDLE_S:
+            return
+        with self._attempt():
+            statistics = self._writer.statistics()
+            self.close()
+            if statistics.deleted > max(statistics.documents, DELETED_MIN):
+                self._create(
+                    f"{statistics.deleted:,} of its chunks are deleted, {statistics.documents:,} not"
+                )
+
+    @contextmanager
+    def _attempt(self) -> Iterator[None]:
+        """Note why something could not be done, and leave it until later."""
+        try:
+            yield
+        except (LexicalDamaged, LexicalUnwritable, OSError) as error:
+            if not self.problem:
+                log.warning("the lexical index in %s can't be written: %s", self._folder, error)
+            self.problem = (
+                f"the lexical index can't be written ({error}): newer text is not found by its words"
+            )
+            self._verified = False
+            self._again_at = self._system.monotonic() + RETRY_S
+            self.close()
+
+    def _step(self, deadline: float, *, more: bool) -> bool:
+        if self._writer is None and not self._store.chunks.unlexed(1) and self._is_whole():
+            self.problem = ""
+            return False
+        writer = self._open()
+        done = self._write(writer, deadline)
+        now = self._system.monotonic()
+        if (done and not more) or now >= self._commit_at:
+            self._commit(writer)
+            return not done
+        return True
+
+    def _write(self, writer: LexicalWriter, deadline: float) -> bool:
+        """Give the writer what changed; whether that was all."""
+        while changes := self._store.chunks.unlexed(BATCH_CHANGES, self._written):
+            last = {file_id: change for change, file_id in changes}
+            for change, file_id in changes:
+                if last[file_id] == change:  # else the file is written as it is now when its last one comes
+                    self._replace(writer, file_id)
+                self._written = change
+                if self._system.monotonic() > deadline:
+                    return False
+        return True
+
+    def _commit(self, writer: LexicalWriter) -> None:
+        writer.commit()
+        with self._store.side_notes():
+            self._store.chunks.set_lexed(self._written)
+        self.problem = ""
+        self._pause_s = min(2 * self._pause_s, COMMIT_S)
+        self._commit_at = self._system.monotonic() + self._pause_s
+
+    def _replace(self, writer: LexicalWriter, file_id: int) -> None:
+        self._used_at = self._system.monotonic()
+        try:
+            chunks = self._store.chunks.of_file(file_id)
+        except TextsDamaged as error:
+            log.warning("file %d of the index in %s is read again: %s", file_id, self._folder, error)
+            with self._store.side_notes():
+                self._store.chunks.forget_content(file_id)
+            chunks = []
+        writer.replace(file_id, map(_document, chunks))
+
+    def _open(self) -> LexicalWriter:
+        """Return the writer; an index that isn't whole, or not of this store, is made anew for it."""
+        if self._writer is None:
+            if self._store.get_meta(FILLED_FROM) is None:
+                return self._create("there is none of this store")
+            try:
+                self._writer = LexicalWriter(self._folder)
+            except LexicalDamaged as error:
+                return self._create(str(error))
+            self._begin()
+        return self._writer
+
+    def _create(self, reason: str) -> LexicalWriter:
+        log.info("the lexical index in %s is built anew: %s", self._folder, reason)
+        # The log first, and the note last: a crash in between leaves an index that is made anew.
+        with self._store.side_notes():
+            self._store.delete_meta(FILLED_FROM)
+            self._store.chunks.unlex_all()
+        self._writer = LexicalWriter.create(self._folder)
+        self._store.set_meta(FILLED_FROM, "1")
+        self._created_at = self._system.monotonic()
+        self._pause_s = COMMIT_FIRST_S
+        self._begin()
+        return self._writer
+
+    def _begin(self) -> None:
+        self._verified = True
+        self._written = 0
+        self._used_at = self._system.monotonic()
+        self._commit_at = self._used_at + self._pause_s
+
+    def _is_whole(self) -> bool:
+        """Whether the index can be used; looked at once, since a writer that it fails later says so."""
+        if not self._verified and self._store.get_meta(FILLED_FROM) is not None:
+            try:
+                listing = read_listing(self._folder)
+                check_format(listing.format)
+                check_files(self._folder, listing)
+            except (LexicalDamaged, OSError):
+                return False  # whoever opens it next hears why
+            self._verified = True
+        return self._verified
+
+
+def _document(chunk: ChunkText) -> LexicalDocument:
+    symbols = [term for name in chunk.names for term in document_terms(name)]
+    return LexicalDocument(
+        chunk.id, chunk.kind, document_terms(chunk.text), path_terms(chunk.path), list(dict.fromkeys(symbols))
+    )

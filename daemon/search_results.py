@@ -1,0 +1,109 @@
+"""Owns how a hit is told to clients: its place, its lines that speak for it, and whether they still stand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from .context.zone import stamp_now
+from .index.chunk_table import StoredChunk
+from .index.terms import document_terms, query_terms
+from .retrieval.hits import Hit
+from .snapshot import ProjectSnapshot
+
+SNIPPET_LINES = 12
+"""A snippet shows so many lines of a chunk, around those with the most words of the question."""
+
+SNIPPET_CHARACTERS = 1_200
+LINE_CHARACTERS = 200
+
+WORDS_CHARACTERS = 100_000
+"""So much of a question is looked at for words that choose the lines."""
+
+
+def describe_hits(
+    snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return hits as clients see them, and the files that aren't what was found in them any more.
+
+    Those changed on the disk since they were indexed, or in the index since they were found; a hit whose
+    chunk is gone is left out. Blocks: a stat for each file, and the texts of the index. Raises
+    `DatabaseError` where there is no index that can be read.
+    """
+    if not hits:
+        return [], []
+    words = {term for term in query_terms(text[:WORDS_CHARACTERS]).weights if len(term) > 1}
+    with snapshot.reader() as reader, reader.snapshot():
+        texts = reader.chunks.texts([hit.chunk.id for hit in hits])
+        paths = {hit.path for hit in hits if hit.chunk.id not in texts}
+        stale = {path for path in paths if reader.record(path) is not None}
+    stale.update(hit.path for hit in hits if _changed(snapshot, hit.path))
+    found = [_describe(hit, texts[hit.chunk.id].text, words) for hit in hits if hit.chunk.id in texts]
+    return found, sorted(stale)
+
+
+def _changed(snapshot: ProjectSnapshot, path: str) -> bool:
+    """Whether a file isn't what was indexed any more."""
+    record = snapshot.tree.files.get(path)
+    if record is None:
+        return False
+    return stamp_now(snapshot.system, os.path.join(snapshot.tree.root, path)) != record.stamp
+
+
+def _describe(hit: Hit, text: str, words: set[str]) -> dict[str, Any]:
+    chunk = hit.chunk
+    first, snippet, line = _snippet(text, chunk.start_line, words, hit.line)
+    result: dict[str, Any] = {
+        "node_id": hit.node_id,
+        "path": chunk.path,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "kind": chunk.kind,
+        "score": hit.score,
+        "sources": dict(hit.sources),
+        "line": line,
+        "snippet": snippet,
+        "snippet_line": first,
+        "language": chunk.language,
+        "why": list(hit.why),
+    }
+    if chunk.symbol:
+        result |= {"symbol": chunk.symbol, "enclosing": chunk.symbol}
+    if hit.certainty:
+        result["certainty"] = hit.certainty
+    if hit.via:
+        result["via"] = hit.via
+    if hit.more:
+        result["more"] = [_place(one) for one in hit.more]
+    return result
+
+
+def _place(chunk: StoredChunk) -> dict[str, Any]:
+    node_id = f"{chunk.path}#{chunk.symbol}" if chunk.symbol else chunk.path
+    return {
+        "node_id": node_id,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "kind": chunk.kind,
+    }
+
+
+def _snippet(text: str, start_line: int, words: set[str], line: int) -> tuple[int, str, int]:
+    """Return the first line number, the lines, and the line that says most."""
+    lines = text.split("\n")
+    scores = [len(words.intersection(document_terms(one[:LINE_CHARACTERS]))) for one in lines]
+    best = line - start_line if line else max(range(len(lines)), key=lambda index: (scores[index], -index))
+    best = min(max(best, 0), len(lines) - 1)
+    first = max(0, min(best - SNIPPET_LINES // 3, len(lines) - SNIPPET_LINES))
+    kept: list[str] = []
+    room = SNIPPET_CHARACTERS
+    for one in lines[first : first + SNIPPET_LINES]:
+        shown = f"{one[:LINE_CHARACTERS]}…" if len(one) > LINE_CHARACTERS else one
+        room -= len(shown) + 1
+        if room < 0 and kept:
+            break
+        kept.append(shown)
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return start_line + first, "\n".join(kept), start_line + best

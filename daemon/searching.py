@@ -1,0 +1,204 @@
+"""Owns the answers to questions: words and structure in a thread, vectors beside them, ranked together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from .embedding.messages import SearchVectors
+from .errors import FovealError
+from .freshness import Deadline
+from .index.messages import RebuildLexical
+from .index.store import Reader
+from .indexing import Indexing
+from .projects import Project
+from .retrieval.filters import EVERYTHING, Filter
+from .retrieval.hits import Hit
+from .retrieval.routes import Route
+from .semantics import Semantics
+from .snapshot import ProjectSnapshot
+from .storage import DatabaseError
+from .work import Work
+
+if TYPE_CHECKING:
+    from .retrieval.router import Gathered
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+VECTORS_WAIT_S = 2.0
+"""How long an answer waits for the vectors: loading the model takes .5 s, the first time ever 1.2 s."""
+
+FIRST_MAX = 24
+FIRST_S = 0.15
+"""The best lexical candidates that have no vector yet are embedded before the answer, as many as this time
+allows: about 20 on one core at 160 a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to a project. `route` forces one, None leaves the choice; `limit` counts files."""
+
+    text: str
+    limit: int
+    filter: Filter = EVERYTHING
+    route: Route | None = None
+    min_score: float = 0.0
+    first: frozenset[str] = frozenset()
+    """Files of the scope that asks: their hits come before all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits of a question, best first, and how they came about. `hint` says what to do about nothing."""
+
+    hits: tuple[Hit, ...]
+    intent: str
+    route: str
+    evidence: tuple[str, ...]
+    degraded: tuple[str, ...]
+    hint: str = ""
+
+
+NOTHING_FOUND = Found((), "hybrid", "hybrid", (), ())
+
+SHOWN_SHARE = 0.5
+"""What is found for a context has at least this share of the best one's evidence: below it stand files that
+only share words with the prompt."""
+
+
+def worth_showing(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Return the hits that a context is to show: those with evidence, in relation to the best one."""
+    if not hits:
+        return ()
+    evidence = [hit.score / max(1 - hit.score, 1e-6) for hit in hits]
+    return tuple(hit for hit, one in zip(hits, evidence, strict=True) if one >= SHOWN_SHARE * evidence[0])
+
+
+class Searching:
+    """Answers questions. On the event loop only; what blocks runs in the builders' threads."""
+
+    def __init__(self, work: Work, indexing: Indexing, semantics: Semantics) -> None:
+        self._work = work
+        self._indexing = indexing
+        self._semantics = semantics
+        self._rebuilding: set[str] = set()
+
+    async def search(self, project: Project, ask: Ask, deadline: Deadline) -> Found:
+        """Answer a question from what is known now. Raises `ValueError` for a glob that can't be used."""
+        snapshot = project.snapshot()
+        degraded: list[str] = []
+        try:
+            gathered = await self._read(snapshot, partial(_gather, snapshot, ask))
+        except DatabaseError as error:
+            reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
+            return Found((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
+        degraded.extend(gathered.degraded)
+        if gathered.lexical_damaged:
+            self._rebuild(project)
+        hits = gathered.answer
+        if hits is None:
+            vectors, problem = await self._vectors(project, gathered, deadline)
+            if problem:
+                degraded.append(problem)
+            try:
+                hits = await self._read(snapshot, partial(_conclude, snapshot, gathered, vectors, ask))
+            except DatabaseError as error:
+                degraded.append(f"the index can't be read ({error})")
+                hits = ()
+        hits = tuple(hit for hit in hits if hit.score >= ask.min_score)
+        if ask.first:
+            hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
+        hint = "" if hits or not ask.limit else _hint(project, gathered)
+        return Found(
+            hits[: ask.limit], gathered.intent, gathered.route, gathered.evidence, tuple(degraded), hint
+        )
+
+    async def _vectors(
+        self, project: Project, gathered: Gathered, deadline: Deadline
+    ) -> tuple[tuple[tuple[bytes, float], ...], str]:
+        """Return what the vectors say, or nothing and why."""
+        from .retrieval.candidates import VECTOR_MAX
+
+        question = gathered.question
+        texts = question.windows or ((question.text[:1_000],) if question.text.strip() else ())
+        if not texts or not self._semantics.enabled:
+            return (), ""
+        if not self._semantics.keeps(project.root):
+            return (), "not searched by meaning yet: the project is still being indexed"
+        first = tuple(number for number, _ in gathered.candidates.lexical[:FIRST_MAX])
+        command = SearchVectors(
+            project.root,
+            texts,
+            VECTOR_MAX,
+            gathered.files,
+            tuple(sorted(gathered.filter.kinds)),
+            first,
+            min(FIRST_S, deadline.left(VECTORS_WAIT_S) / 4),
+        )
+        try:
+            async with asyncio.timeout(deadline.left(VECTORS_WAIT_S)):
+                hits = await self._semantics.search(command)
+        except TimeoutError:
+            return (), "not searched by meaning: the embedding model didn't answer in time"
+        except FovealError as error:
+            return (), f"not searched by meaning: {error}"
+        return hits.hits, ""
+
+    async def _read(self, snapshot: ProjectSnapshot, work: Callable[[Reader], T]) -> T:
+        def read() -> T:
+            with snapshot.reader() as reader, reader.snapshot():
+                return work(reader)
+
+        return await self._work.in_builder(read)
+
+    def _rebuild(self, project: Project) -> None:
+        """Have a damaged lexical index filled anew, once at a time."""
+        if project.root not in self._rebuilding:
+            self._rebuilding.add(project.root)
+            self._work.start_unheard(self._rebuild_lexical(project.root), f"rebuild {project.root}")
+
+    async def _rebuild_lexical(self, root: str) -> None:
+        try:
+            await self._indexing.ask(RebuildLexical(root))
+        finally:
+            self._rebuilding.discard(root)
+
+
+_HINT = "look with: foveal status"
+
+
+def _gather(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> Gathered:
+    # Here and not above: its tables of words take longer to load than the daemon to start.
+    from .retrieval.router import gather
+
+    return gather(ask.text, snapshot.tree, reader, snapshot.lexical, ask.filter, ask.route, ask.limit)
+
+
+def _conclude(
+    snapshot: ProjectSnapshot,
+    gathered: Gathered,
+    vectors: tuple[tuple[bytes, float], ...],
+    ask: Ask,
+    reader: Reader,
+) -> tuple[Hit, ...]:
+    from .retrieval.router import conclude
+
+    # A scope's own files may stand anywhere in the list, and come first.
+    limit = ask.limit if not ask.first else max(ask.limit, 100)
+    return tuple(conclude(gathered, vectors, snapshot.tree, reader, limit))
+
+
+def _hint(project: Project, gathered: Gathered) -> str:
+    if gathered.files is not None and not gathered.files:
+        return "no file of the project passes the filter"
+    if project.state != "ready":
+        return "the project is still being indexed; ask again when it is ready (fresh=tree waits for changes)"
+    if not gathered.question.text.strip():
+        return "the question is empty: ask in words, or name a file, a definition or an error"
+    return "nothing in the project has these words or this meaning: try other words, or fewer filters"

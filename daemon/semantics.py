@@ -1,0 +1,250 @@
+"""Owns what the daemon asks of the embedder process, and what it makes of its events."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .child import ChildProcess
+from .config import EmbeddingConfig
+from .embedding.defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
+from .embedding.messages import (
+    ChunksChanged,
+    Configure,
+    DropVectors,
+    EmbedderEvent,
+    KeepVectors,
+    ModelLoaded,
+    ModelProgress,
+    PreferFiles,
+    SearchVectors,
+    SetPaused,
+    VectorHits,
+    VectorProgress,
+)
+from .errors import ChildDied, FovealError, Unsupported
+from .events import EventHub
+from .work import Work
+
+log = logging.getLogger(__name__)
+
+ARGV = (sys.executable, "-m", "foveal.daemon.embedding.worker")
+
+FOLDER = "embeddings"
+"""The embedder's own folder in the state folder; its embeddings serve all projects."""
+
+REST_S = 5.0
+"""How long an idle embedder may take to end before it is killed; what it holds is on the disk."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A project whose vectors are kept: how far that is, and whether news of it are on their way."""
+
+    folder: str
+    progress: VectorProgress | None = None
+    telling: bool = False
+    changed: bool = False
+
+
+class Semantics:
+    """The projects whose chunks are embedded. On the event loop only.
+
+    `run` must be running as a task. The process starts when it is first needed and rests when it has had
+    nothing to do for a while. `model` says which one embeds, None before it was loaded.
+    """
+
+    def __init__(self, config: EmbeddingConfig, state_dir: str, work: Work, events: EventHub) -> None:
+        self.child = ChildProcess[EmbedderEvent](
+            "embedder", ARGV, self._on_event, self._on_started, self._on_died, lazy=True
+        )
+        self.model: ModelLoaded | None = None
+        self.loading: ModelProgress | None = None
+        self.paused = False
+        self._config = config
+        self._folder = os.path.join(state_dir, FOLDER)
+        self._work = work
+        self._events = events
+        self._projects: dict[str, _Kept] = {}
+        self._loaded = False
+        """The process that runs now has loaded the model."""
+        self._problem = ""
+        """Why the process can't be used, in words."""
+        self._used_at = 0.0
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the user wants anything embedded."""
+        return self._config.enabled
+
+    def describe(self) -> dict[str, object] | None:
+        """Return the embedder as Status tells it; None where embedding is switched off."""
+        if not self.enabled:
+            return None
+        configured = self._config.model
+        loaded = self._loaded and self.child.pid is not None
+        return {
+            "model": self.model.name if self.model else configured or DEFAULT_MODEL,
+            "dim": self.model.dim if self.model else None if configured else DEFAULT_DIMENSIONS,
+            "source": "fastembed" if configured else "bundled",
+            "loaded": loaded,
+            "paused": self.paused,
+            "pid": self.child.pid,
+            "degraded": self.model.degraded if self.model else "",
+        }
+
+    def keeps(self, root: str) -> bool:
+        """Whether a project's chunks are being embedded."""
+        return root in self._projects
+
+    def progress(self, root: str) -> VectorProgress | None:
+        """Return how far the embedding of a project is, None as long as that isn't known."""
+        kept = self._projects.get(root)
+        return None if kept is None else kept.progress
+
+    def problem(self, root: str) -> str:
+        """Return why a project can't be searched by meaning, in words, or nothing."""
+        if not self.enabled:
+            return ""
+        if self._problem:
+            return self._problem
+        progress = self.progress(root)
+        return "" if progress is None else progress.problem
+
+    async def run(self) -> None:
+        """Serve until `stop`."""
+        async with asyncio.TaskGroup() as tasks:
+            resting = tasks.create_task(self._rest_when_idle(), name="embedder idle")
+            await self.child.run()
+            resting.cancel()
+
+    async def stop(self, deadline_s: float) -> None:
+        """End the process, and kill it after the deadline in seconds."""
+        await self.child.stop(deadline_s)
+
+    def keep(self, root: str, folder: str) -> None:
+        """Have a project's chunks embedded from now on, or again after its index was replaced."""
+        if self.enabled:
+            former = self._projects.get(root)
+            self._projects[root] = _Kept(folder, None if former is None else former.progress)
+            self._tell(KeepVectors(root, folder))
+
+    def drop(self, root: str) -> None:
+        """Have a project's vectors kept no more."""
+        if self._projects.pop(root, None) is not None and self.child.pid is not None:
+            self._tell(DropVectors(root))
+
+    def note_change(self, root: str) -> None:
+        """Have new chunks of a project looked for; many changes in a row lead to few looks."""
+        kept = self._projects.get(root)
+        if kept is None:
+            return
+        kept.changed = True
+        if not kept.telling:
+            kept.telling = True
+            self._work.start_unheard(self._tell_changes(root, kept), f"embed {root}")
+
+    def prefer(self, root: str, paths: Iterable[str]) -> None:
+        """Have the chunks of these files embedded next, if any still wait."""
+        kept, wanted = self._projects.get(root), tuple(paths)
+        # As long as nothing is known of a project all of it may wait.
+        if kept is not None and wanted and (kept.progress is None or kept.progress.pending):
+            self._tell(PreferFiles(root, wanted))
+
+    async def set_paused(self, *, paused: bool) -> None:
+        """Stop or go on with embedding in the background."""
+        self.paused = paused
+        if self.child.pid is not None:
+            await self._ask(SetPaused(paused))
+
+    async def search(self, command: SearchVectors) -> VectorHits:
+        """Find chunks by meaning. Raises `FovealError` with the reason where that can't be done."""
+        if not self.enabled:
+            raise Unsupported("embedding is switched off (embedding.enabled)")
+        hits: VectorHits = await self._ask(command)
+        return hits
+
+    async def _ask(self, command: object) -> Any:
+        self._used_at = asyncio.get_running_loop().time()
+        return await self.child.request(command)
+
+    async def _tell_changes(self, root: str, kept: _Kept) -> None:
+        try:
+            while kept.changed and self._projects.get(root) is kept:
+                kept.changed = False
+                await self._ask(ChunksChanged(root))
+        finally:
+            kept.telling = False
+
+    def _tell(self, command: object) -> None:
+        self._work.start_unheard(self._ask(command), type(command).__name__)
+
+    async def _on_started(self) -> None:
+        """Configure a new process and tell it of all projects."""
+        threads = self._config.threads or max(1, (os.cpu_count() or 2) // 2)
+        self._loaded = False
+        self._used_at = asyncio.get_running_loop().time()
+        commands: list[object] = [
+            Configure(self._folder, self._config.model, threads, self._config.max_bytes),
+            SetPaused(self.paused),
+            *(KeepVectors(root, kept.folder) for root, kept in self._projects.items()),
+        ]
+        self._problem = ""
+        for command in commands:
+            try:
+                await self.child.request_at_start(command)
+            except ChildDied:
+                raise
+            except FovealError as error:
+                # Without vectors all else goes on, and says so.
+                log.warning("the embedder: %s", error)
+                self._problem = str(error)
+
+    def _on_died(self) -> None:
+        if self._projects:
+            self._problem = "the embedder process ended and is being started again"
+
+    def _on_event(self, event: EmbedderEvent) -> None:
+        match event:
+            case VectorProgress():
+                kept = self._projects.get(event.root)
+                if kept is not None:
+                    kept.progress = event
+                    if event.per_second:
+                        self._used_at = asyncio.get_running_loop().time()
+                    self._events.publish("index.progress", progress_map(event))
+            case ModelLoaded():
+                self.model, self.loading, self._loaded = event, None, True
+            case ModelProgress():
+                self.loading = None if event.fraction >= 1 else event
+                data = {"phase": event.phase, "fraction": event.fraction}
+                self._events.publish("index.progress", {"model": data})
+
+    async def _rest_when_idle(self) -> None:
+        """End the process when nothing was asked and nothing embedded for the time that is configured."""
+        idle_s = self._config.idle_minutes * 60
+        while True:
+            await asyncio.sleep(idle_s / 4)
+            idle_for = asyncio.get_running_loop().time() - self._used_at
+            busy = self.child.is_asked or any(
+                kept.progress is not None and kept.progress.per_second for kept in self._projects.values()
+            )
+            if self.child.pid is not None and not busy and idle_for >= idle_s:
+                await self.child.rest(REST_S)
+
+
+def progress_map(progress: VectorProgress) -> dict[str, object]:
+    """Return progress as events and Status tell it; `eta_ms` is None while it can't be estimated."""
+    rate = progress.per_second
+    return {
+        "project": progress.root,
+        "embedded": progress.chunks - progress.pending,
+        "pending": progress.pending,
+        "chunks_per_second": rate,
+        "eta_ms": round(progress.pending / rate * 1000) if rate else None,
+    }

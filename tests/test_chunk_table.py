@@ -1,0 +1,178 @@
+"""Chunks come back as they were put, go with their file, and what changed is logged for the lexical index."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index.chunk_table import BATCH, TextsDamaged
+from foveal.daemon.index.store import FILE_NAME, Reader, Store
+from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.system import Stamp, System
+
+from tests.search_cases import chunk, digests, put, remove
+
+CHUNKS = (chunk("def a(): ...", "a", 1), chunk("def b():\n    pass", "b", 3), chunk("x = 1", "", 6, kind="code"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(str(tmp_path), System())) as opened:
+        yield opened
+
+
+@pytest.fixture
+def reader(tmp_path: Path, store: Store) -> Iterator[Reader]:
+    with closing(Reader(str(tmp_path))) as opened:
+        yield opened
+
+
+def id_of(store: Store, path: str) -> int:
+    found = store.chunks.id_of(path)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x", "a\nb\n\n  c", "tabs\tand\rreturns", "é ü 漢字 \U0001f600", "'; DROP TABLE chunks; --", " \u2028 ", "x" * 10_000],
+)
+def test_texts_come_back_as_they_were(store: Store, reader: Reader, text: str) -> None:
+    put(store, "a.py", [chunk(text, "one"), chunk("other", "two"), chunk(text, "three")])
+    found = store.chunks.of_file(id_of(store, "a.py"))
+    assert [(one.text, one.names, one.path, one.kind) for one in found] == [
+        (text, ("one",), "a.py", "function"),
+        ("other", ("two",), "a.py", "function"),
+        (text, ("three",), "a.py", "function"),
+    ]
+    assert list(reader.chunks.texts([one.id for one in found]).values()) == found
+
+
+def test_a_file_without_chunks_has_no_texts(store: Store, reader: Reader) -> None:
+    put(store, "empty.py", [])
+    assert store.chunks.of_file(id_of(store, "empty.py")) == []
+    assert store.chunks.of_file(999) == []
+    assert (reader.chunks.count(), reader.chunks.size()) == (0, (0, 0))
+
+
+def test_chunks_are_found_by_id_content_and_file(store: Store, reader: Reader) -> None:
+    put(store, "a.py", CHUNKS)
+    put(store, "copy.py", CHUNKS[:1])
+    stored = reader.chunks.of_paths(["a.py", "nowhere.py"])
+    assert [(one.path, one.symbol, one.kind, one.start_line, one.names) for one in stored] == [
+        ("a.py", "a", "function", 1, ("a",)),
+        ("a.py", "b", "function", 3, ("b",)),
+        ("a.py", "", "code", 6, ()),
+    ]
+    assert reader.chunks.by_ids([stored[1].id, 999_999]) == {stored[1].id: stored[1]}
+    assert [one.path for one in reader.chunks.by_digests([CHUNKS[0].digest, b"unknown"])] == ["a.py", "copy.py"]
+    assert reader.chunks.alive([CHUNKS[1].digest, b"unknown"]) == {CHUNKS[1].digest}
+    ids = reader.chunks.file_ids(["a.py", "copy.py", "nowhere.py"])
+    assert set(ids) == {"a.py", "copy.py"}
+    assert reader.chunks.paths(ids.values()) == {number: path for path, number in ids.items()}
+
+
+def test_contents_are_chosen_by_file_and_kind(store: Store, reader: Reader) -> None:
+    put(store, "a.py", CHUNKS)
+    put(store, "b.py", [chunk("class C: ...", "C", kind="class")])
+    ids = reader.chunks.file_ids(["a.py", "b.py"])
+    chosen = reader.chunks.digests_of
+    assert chosen([ids["a.py"]]) == digests(CHUNKS)
+    assert chosen([ids["a.py"]], ["code"]) == digests(CHUNKS[2:])
+    assert len(chosen(None, ["class", "code"])) == 2
+    assert chosen([], ["class"]) == chosen([ids["b.py"]], ["function"]) == set()
+
+
+def test_what_is_worth_embedding_comes_in_pages(store: Store, reader: Reader) -> None:
+    put(store, "a.py", [chunk(f"text {n}", f"f{n}", embed=n % 3 != 0) for n in range(30)])
+    seen: list[bytes] = []
+    after = 0
+    while page := reader.chunks.to_embed(after, 7):
+        assert len(page) <= 7
+        seen.extend(digest for _, _, digest in page)
+        after = page[-1][0]
+    assert seen == [chunk(f"text {n}", f"f{n}").digest for n in range(30) if n % 3]
+
+
+def test_ids_are_never_given_again(store: Store, reader: Reader) -> None:
+    put(store, "a.py", CHUNKS)
+    first = {one.id for one in reader.chunks.of_paths(["a.py"])}
+    remove(store, "a.py")
+    assert reader.chunks.size() == (0, max(first))
+    put(store, "a.py", CHUNKS)
+    assert min(one.id for one in reader.chunks.of_paths(["a.py"])) > max(first)
+    assert reader.chunks.size() == (3, max(first) + 3)
+
+
+def test_more_values_than_one_statement_takes(store: Store, reader: Reader) -> None:
+    many = [chunk(f"text {n}", f"f{n}") for n in range(2 * BATCH + 1)]
+    put(store, "a.py", many)
+    found = reader.chunks.by_digests(digests(many))
+    assert len(found) == len(many)
+    assert len(reader.chunks.texts([one.id for one in found])) == len(many)
+    assert reader.chunks.alive([*digests(many), b"unknown"]) == digests(many)
+
+
+def test_a_file_that_goes_or_is_skipped_leaves_nothing(store: Store, reader: Reader) -> None:
+    put(store, "a.py", CHUNKS)
+    put(store, "b.py", CHUNKS)
+    remove(store, "a.py")
+    with store.transaction():
+        store.put_records([FileRecord("b.py", Stamp(1, 2, 3, 4), skipped="binary")])
+    assert reader.chunks.count() == 0
+    assert reader.chunks.alive(digests(CHUNKS)) == set()
+
+
+def changed(store: Store) -> list[int]:
+    return [file_id for _, file_id in store.chunks.unlexed(100)]
+
+
+def test_each_change_is_logged_once_until_it_is_taken(store: Store) -> None:
+    put(store, "a.py", CHUNKS)
+    put(store, "b.py", CHUNKS)
+    a, b = id_of(store, "a.py"), id_of(store, "b.py")
+    assert changed(store) == [a, b]
+    put(store, "a.py", CHUNKS[:1])
+    (_, second, _) = store.chunks.unlexed(100)
+    assert store.chunks.unlexed(1, second[0]) == [(second[0] + 1, a)]
+    store.chunks.set_lexed(second[0])
+    assert changed(store) == [a]
+    remove(store, "b.py")
+    assert changed(store) == [a, b]
+    store.chunks.set_files_lexed([a])
+    assert changed(store) == [b]
+    store.chunks.unlex_all()
+    store.chunks.unlex_all()
+    assert changed(store) == [a], "what is gone need not be taken out of an empty index"
+
+
+def test_a_record_without_content_is_no_change(store: Store) -> None:
+    put(store, "a.py", CHUNKS)
+    store.chunks.set_lexed(1)
+    with store.transaction():
+        store.put_records([FileRecord("a.py", Stamp(9, 9, 9, 9), b"digest", "python")])
+    remove(store, "never.py")
+    assert changed(store) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE texts SET chunks = x'00'", "UPDATE texts SET chunks = substr(chunks, 1, 9)", "DELETE FROM texts",
+     "DELETE FROM chunks WHERE start_line = 3"],
+)  # fmt: skip
+def test_texts_that_do_not_fit_their_chunks_are_never_given(
+    tmp_path: Path, store: Store, reader: Reader, damage: str
+) -> None:
+    put(store, "a.py", CHUNKS)
+    put(store, "b.py", [chunk("unharmed", "u")])
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as database:
+        database.execute(f"{damage} {'AND' if 'WHERE' in damage else 'WHERE'} file_id = 1")
+    ids = [one.id for one in reader.chunks.of_paths(["a.py", "b.py"])]
+    assert [one.text for one in reader.chunks.texts(ids).values()] == ["unharmed"]
+    with pytest.raises(TextsDamaged):
+        store.chunks.of_file(1)
+    store.chunks.forget_content(1)
+    assert store.load_files()["a.py"].digest == b""

@@ -1,0 +1,313 @@
+"""The lexical index follows the store: nothing is lost by a crash, and what can't be written is tried again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from foveal.daemon.index import lexing as lexing_file
+from foveal.daemon.index.lexical_files import FOLDER, LexicalDamaged
+from foveal.daemon.index.lexical_reader import LexicalReader
+from foveal.daemon.index.lexing import COMMIT_S, IDLE_S, RETRY_S, Lexing
+from foveal.daemon.index.store import FILE_NAME, Store
+
+from tests.search_cases import Clock, chunk, put, remove, until
+
+LONG_S = 60.0
+
+
+class Bench:
+    """A store with its lexical index. `crash` leaves both as a killed process does."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clock = Clock()
+        self.open()
+
+    def open(self) -> None:
+        self.store = Store(str(self.folder), self.clock)
+        self.lexing = Lexing(str(self.folder), self.store, self.clock)
+
+    def close(self) -> None:
+        self.lexing.close()
+        self.store.close()
+
+    def crash(self) -> None:
+        self.close()  # a writer that is let go commits nothing
+        self.open()
+
+    def fill(self) -> None:
+        """Step until everything is written."""
+        while self.lexing.step(LONG_S):
+            pass
+
+    def found(self, term: str) -> list[str]:
+        """Return the paths in which a term is found, in order."""
+        hits = LexicalReader(str(self.folder / FOLDER)).search({term: 1.0}, 100)
+        paths = {record: path for path, record in self._ids().items()}
+        return sorted(paths.get(hit.file_id, "gone") for hit in hits)
+
+    def documents(self) -> int:
+        return LexicalReader(str(self.folder / FOLDER)).documents
+
+    def _ids(self) -> dict[str, int]:
+        return {path: self.store.chunks.id_of(path) or 0 for path in self.store.load_files()}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(tmp_path)
+    yield one
+    one.close()
+
+
+def test_what_is_put_is_found_and_what_goes_is_not(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one"), chunk("beta", "two")])
+    put(bench.store, "b.py", [chunk("alpha gamma", "three")])
+    bench.fill()
+    assert (bench.found("alpha"), bench.found("beta")) == (["a.py", "b.py"], ["a.py"])
+    put(bench.store, "a.py", [chunk("delta", "one")])
+    remove(bench.store, "b.py")
+    bench.fill()
+    assert (bench.found("alpha"), bench.found("gamma"), bench.found("delta")) == ([], [], ["a.py"])
+    assert bench.documents() == 1
+
+
+def test_paths_and_names_are_found_too(bench: Bench) -> None:
+    put(bench.store, "billing/invoice.py", [chunk("...", "Invoice.totalAmount")])
+    bench.fill()
+    assert bench.found("invoic") == bench.found("totalamount") == ["billing/invoice.py"]
+
+
+def test_nothing_is_lost_by_a_crash_before_the_commit(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.fill()
+    put(bench.store, "b.py", [chunk("beta", "two")])
+    remove(bench.store, "a.py")
+    assert bench.lexing.step(LONG_S, more=True), "it waits for more before it commits"
+    bench.crash()
+    assert bench.documents() == 1
+    bench.fill()
+    assert (bench.found("alpha"), bench.found("beta")) == ([], ["b.py"])
+
+
+def test_nothing_is_lost_by_a_crash_after_the_commit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.store.chunks, "set_lexed", _die)
+        with pytest.raises(KeyboardInterrupt):
+            bench.lexing.step(LONG_S)
+    bench.crash()
+    bench.fill()
+    assert bench.documents() == 1
+
+
+def test_while_more_comes_commits_are_rare_but_come(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    assert bench.lexing.step(LONG_S, more=True)
+    assert bench.documents() == 0
+    for n in range(12):
+        put(bench.store, f"f{n}.py", [chunk("alpha", "one")])
+        bench.clock.skipped_s += COMMIT_S
+        bench.lexing.step(LONG_S, more=True)
+        assert bench.documents() == n + 2
+
+
+def test_a_step_takes_no_longer_than_it_may(bench: Bench) -> None:
+    for n in range(20):
+        put(bench.store, f"f{n}.py", [chunk("alpha", "one")])
+    steps = 1
+    while bench.lexing.step(0.0):
+        steps += 1
+    assert steps > 20, "one file each"
+    assert bench.documents() == 20
+
+
+def test_files_that_are_asked_for_come_first_and_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(5):
+        put(bench.store, f"f{n}.py", [chunk(f"alpha w{n}", "one")])
+    bench.lexing.write_now(["f3.py", "nowhere.py"])
+    assert bench.found("alpha") == ["f3.py"]
+    written: list[int] = []
+    of_file = bench.store.chunks.of_file
+    monkeypatch.setattr(bench.store.chunks, "of_file", lambda one: written.append(one) or of_file(one))
+    bench.fill()
+    assert len(written) == 4, "a file that is written isn't written again"
+    assert bench.documents() == 5
+
+
+def test_a_file_that_changed_often_is_written_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(5):
+        put(bench.store, "a.py", [chunk(f"text {n}", "one")])
+    written: list[int] = []
+    of_file = bench.store.chunks.of_file
+    monkeypatch.setattr(bench.store.chunks, "of_file", lambda one: written.append(one) or of_file(one))
+    bench.fill()
+    assert len(written) == 1
+
+
+def test_without_changes_no_writer_is_opened(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.fill()
+    bench.crash()
+    threads = psutil.Process().num_threads()
+    assert not bench.lexing.step(LONG_S)
+    bench.lexing.write_now([])
+    assert psutil.Process().num_threads() == threads
+
+
+def test_an_idle_writer_is_let_go(bench: Bench) -> None:
+    threads = psutil.Process().num_threads()
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.fill()
+    bench.lexing.tidy()
+    assert psutil.Process().num_threads() > threads, "it was just used"
+    bench.clock.skipped_s += IDLE_S
+    bench.lexing.tidy()
+    until(lambda: psutil.Process().num_threads() <= threads, "its threads have ended")
+    put(bench.store, "b.py", [chunk("alpha", "one")])
+    bench.fill()
+    assert bench.found("alpha") == ["a.py", "b.py"]
+
+
+def test_an_index_that_is_mostly_deleted_is_built_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexing_file, "DELETED_MIN", 10)
+    put(bench.store, "b.py", [chunk(f"beta {n}", f"b{n}") for n in range(40)])
+    put(bench.store, "a.py", [chunk(f"alpha {n}", f"a{n}") for n in range(60)])
+    bench.fill()
+    put(bench.store, "a.py", [chunk("alpha", "a")])
+    bench.fill()
+    assert deleted(bench) == 60
+    bench.clock.skipped_s += IDLE_S
+    bench.lexing.tidy()
+    bench.fill()
+    assert (deleted(bench), bench.documents()) == (0, 41)
+
+
+def deleted(bench: Bench) -> int:
+    assert bench.lexing._writer is not None
+    return bench.lexing._writer.statistics().deleted
+
+
+@pytest.mark.parametrize("harm", ["removed", "emptied", "cut", "flipped", "of_another_format"])
+def test_a_damaged_index_is_built_anew_from_the_store(bench: Bench, harm: str) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    put(bench.store, "gone.py", [chunk("alpha", "two")])
+    bench.fill()
+    remove(bench.store, "gone.py")
+    bench.close()
+    damage(bench.folder / FOLDER, harm)
+    bench.open()
+    bench.fill()
+    assert bench.found("alpha") == ["a.py"]
+    assert bench.lexing.problem == ""
+
+
+def damage(folder: Path, harm: str) -> None:
+    """Harm a lexical index on the disk."""
+    listing = folder / "meta.json"
+    largest = max(folder.iterdir(), key=lambda path: (path.suffix in {".store", ".term", ".idx"}, path.stat().st_size))
+    match harm:
+        case "removed":
+            shutil.rmtree(folder)
+        case "emptied":
+            listing.write_bytes(b"")
+        case "cut":
+            largest.write_bytes(largest.read_bytes()[:-3])
+        case "flipped":
+            data = bytearray(largest.read_bytes())
+            data[len(data) // 3] ^= 0xFF
+            largest.write_bytes(data)
+        case "of_another_format":
+            listing.write_text(listing.read_text().replace("foveal-", "else-"))
+
+
+@pytest.mark.parametrize("how", ["damaged", "deleted"])
+def test_an_index_of_another_store_is_built_anew(bench: Bench, how: str) -> None:
+    """Numbers of files and chunks begin anew with a store, and would mean others."""
+    put(bench.store, "old.py", [chunk("alpha", "one")])
+    put(bench.store, "older.py", [chunk("alpha", "two")])
+    bench.fill()
+    bench.close()
+    database = bench.folder / FILE_NAME
+    for suffix in ("-wal", "-shm"):
+        Path(f"{database}{suffix}").unlink(missing_ok=True)
+    database.write_bytes(b"garbage" * 1_000) if how == "damaged" else database.unlink()
+    bench.open()
+    put(bench.store, "new.py", [chunk("beta", "one")])
+    bench.fill()
+    assert (bench.found("alpha"), bench.found("beta"), bench.documents()) == ([], ["new.py"], 1)
+
+
+def test_a_rebuild_keeps_everything(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.fill()
+    bench.lexing.rebuild()
+    assert bench.documents() == 0
+    bench.fill()
+    assert bench.found("alpha") == ["a.py"]
+
+
+def test_a_reader_that_met_the_old_index_does_not_have_it_built_again(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.fill()
+    bench.lexing.repair()
+    assert bench.documents() == 1, "it was just made, and is whole"
+    damage(bench.folder / FOLDER, "flipped")
+    bench.lexing.repair()
+    bench.fill()
+    assert bench.found("alpha") == ["a.py"]
+    bench.clock.skipped_s += 10 * LONG_S
+    bench.lexing.repair()
+    assert bench.documents() == 0, "somebody could not read it, whatever the checksums say"
+    bench.fill()
+    assert bench.found("alpha") == ["a.py"]
+
+
+def test_what_can_not_be_written_is_tried_again_and_said(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    (bench.folder / FOLDER).write_bytes(b"in the way")
+    assert not bench.lexing.step(LONG_S)
+    assert "can't be written" in bench.lexing.problem
+    for _ in range(5):
+        assert not bench.lexing.step(LONG_S)
+        bench.clock.skipped_s += RETRY_S
+        bench.lexing.write_now(["a.py"])
+    assert len(bench.store.chunks.unlexed(100)) == 1, "the log grows with changes, not with attempts"
+    (bench.folder / FOLDER).unlink()
+    bench.clock.skipped_s += RETRY_S
+    bench.fill()
+    assert (bench.found("alpha"), bench.lexing.problem) == (["a.py"], "")
+
+
+def test_an_index_that_goes_while_it_is_open_is_made_anew(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.fill()
+    shutil.rmtree(bench.folder / FOLDER)
+    put(bench.store, "b.py", [chunk("alpha", "two")])
+    bench.fill()
+    bench.clock.skipped_s += RETRY_S
+    bench.fill()
+    assert bench.found("alpha") == ["a.py", "b.py"]
+    assert bench.lexing.problem == ""
+
+
+def test_texts_that_are_damaged_are_read_again(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    put(bench.store, "b.py", [chunk("alpha", "two")])
+    bench.store._db.execute("UPDATE texts SET chunks = x'00' WHERE file_id = 1")
+    bench.fill()
+    assert bench.found("alpha") == ["b.py"]
+    assert bench.store.load_files()["a.py"].digest == b""
+
+
+def test_nothing_is_there_before_the_first_step(bench: Bench) -> None:
+    with pytest.raises(LexicalDamaged):
+        bench.documents()
+
+
+def _die(change: int) -> None:
+    raise KeyboardInterrupt

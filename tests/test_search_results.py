@@ -1,0 +1,150 @@
+"""A hit is told with the lines that speak for it, and a file that isn't what was found any more is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+import pytest
+from foveal.daemon.config import ProjectConfig
+from foveal.daemon.context.instructions import RuleSet
+from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.retrieval.hits import Hit
+from foveal.daemon.search_results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
+from foveal.daemon.snapshot import ProjectSnapshot
+from foveal.daemon.storage import DatabaseError
+from foveal.daemon.system import System
+
+from tests.search_cases import Indexed, index_project, indexed
+
+BODY = "def login(user):\n" + "".join(f"    step_{n}(user)\n" for n in range(30)) + "    return open_session(user)\n"
+FILES: dict[str, str | bytes] = {
+    "auth.py": f"import os\n\n\n{BODY}",
+    "minified.js": "function a(){return 1};" * 2_000 + "\n",
+    "guide.md": "# Guide\n\nAbout passwords.\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Indexed:
+    return indexed(tmp_path, FILES)
+
+
+def snapshot(project: Indexed) -> ProjectSnapshot:
+    return ProjectSnapshot(
+        tree=project.tree,
+        rules=cast("RuleSet", None),
+        config=ProjectConfig(),
+        overlays=MappingProxyType({}),
+        degraded=(),
+        reader=project.reader,
+        lexical=project.handle,
+        relevant_experiences=lambda *_: (),
+        system=System(),
+    )
+
+
+def chunks(project: Indexed, path: str) -> list[StoredChunk]:
+    with project.reader() as reader:
+        return reader.chunks.of_paths([path])
+
+
+def described(project: Indexed, text: str, *hits: Hit) -> tuple[list[dict[str, Any]], list[str]]:
+    return describe_hits(snapshot(project), text, hits)
+
+
+def one(project: Indexed, text: str, path: str, **more: Any) -> dict[str, Any]:
+    largest = max(chunks(project, path), key=lambda chunk: chunk.end_line - chunk.start_line)
+    ((result,), stale) = described(project, text, Hit(largest, 0.5, **more))
+    assert stale == []
+    return result
+
+
+def test_a_hit_is_a_place_with_its_reasons(project: Indexed) -> None:
+    chunk = chunks(project, "guide.md")[0]
+    hit = Hit(chunk, 0.5, {"lexical": 2}, (chunk,), certainty="resolved", via="a.py", why=("because",))
+    ((result,), _) = described(project, "passwords", hit)
+    assert result == {
+        "node_id": "guide.md#Guide",
+        "path": "guide.md",
+        "start_line": 1,
+        "end_line": 3,
+        "kind": "section",
+        "score": 0.5,
+        "sources": {"lexical": 2},
+        "line": 3,
+        "snippet": "# Guide\n\nAbout passwords.",
+        "snippet_line": 1,
+        "language": "markdown",
+        "why": ["because"],
+        "symbol": "Guide",
+        "enclosing": "Guide",
+        "certainty": "resolved",
+        "via": "a.py",
+        "more": [{"node_id": "guide.md#Guide", "start_line": 1, "end_line": 3, "kind": "section"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("open the session", 35), ("step_7", 12), ("nothing of it", 4), ("", 4), ("step_29", 34)]
+)
+def test_the_lines_with_the_words_are_shown(project: Indexed, text: str, line: int) -> None:
+    result = one(project, text, "auth.py")
+    assert result["line"] == line
+    lines = result["snippet"].split("\n")
+    assert len(lines) <= SNIPPET_LINES
+    source = str(FILES["auth.py"]).split("\n")
+    assert lines == source[result["snippet_line"] - 1 :][: len(lines)]
+    assert result["snippet_line"] <= line < result["snippet_line"] + len(lines)
+
+
+@pytest.mark.parametrize(("line", "shown"), [(20, 20), (999, 35), (-5, 4)])
+def test_the_line_of_a_reference_is_shown(project: Indexed, line: int, shown: int) -> None:
+    assert one(project, "open session", "auth.py", line=line)["line"] == shown
+
+
+def test_long_lines_are_cut(project: Indexed) -> None:
+    result = one(project, "function", "minified.js")
+    assert result["snippet"] == str(FILES["minified.js"])[:LINE_CHARACTERS] + "…"
+    assert len(result["snippet"]) <= SNIPPET_CHARACTERS
+
+
+def test_a_question_of_any_size(project: Indexed) -> None:
+    assert one(project, "x " * 1_000_000 + "session", "auth.py")["line"] == 4
+
+
+def test_nothing_is_nothing(project: Indexed) -> None:
+    assert described(project, "x") == ([], [])
+    broken = replace(snapshot(project), reader=_unreadable)
+    assert describe_hits(broken, "x", ()) == ([], [])
+
+
+def test_without_an_index_it_is_an_error(project: Indexed) -> None:
+    hit = Hit(chunks(project, "auth.py")[0], 0.5)
+    with pytest.raises(DatabaseError):
+        describe_hits(replace(snapshot(project), reader=_unreadable), "x", [hit])
+
+
+def test_a_file_that_changed_on_the_disk_is_named(project: Indexed) -> None:
+    (project.root / "auth.py").write_text("def other(): ...\n")
+    results, stale = described(project, "x", Hit(chunks(project, "auth.py")[0], 0.5))
+    assert (len(results), stale) == (1, ["auth.py"])
+    (project.root / "guide.md").unlink()
+    assert described(project, "x", Hit(chunks(project, "guide.md")[0], 0.5))[1] == ["guide.md"]
+
+
+def test_a_file_that_changed_in_the_index_is_named_and_one_that_went_is_not(project: Indexed) -> None:
+    hits = [Hit(chunks(project, path)[0], 0.5) for path in ("auth.py", "guide.md")]
+    (project.root / "auth.py").write_text("def other(): ...\n")
+    (project.root / "guide.md").unlink()
+    index_project(project.root, project.folder)
+    with project.reader() as reader:
+        records = reader.load_files()
+    project.tree = project.tree.with_changes(99, records.values(), ["guide.md"])
+    assert described(project, "x", *hits) == ([], ["auth.py"])
+
+
+def _unreadable() -> Any:
+    raise DatabaseError("malformed")

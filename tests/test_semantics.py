@@ -1,0 +1,294 @@
+"""The daemon's end of embedding: projects are followed, questions answered, and failures said, never fatal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from foveal.daemon import child as linking
+from foveal.daemon import semantics as semantics_file
+from foveal.daemon.config import EmbeddingConfig
+from foveal.daemon.embedding.defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
+from foveal.daemon.embedding.messages import SearchVectors, VectorProgress
+from foveal.daemon.errors import FovealError, Unsupported
+from foveal.daemon.events import EventHub
+from foveal.daemon.index.store import Store
+from foveal.daemon.semantics import FOLDER, Semantics, progress_map
+from foveal.daemon.system import System
+from foveal.daemon.work import Work
+
+from tests.conftest import link_models
+from tests.search_cases import chunk, put
+
+GENEROUS_S = 60.0
+CONFIG = EmbeddingConfig(threads=2)
+
+
+class Running:
+    """Semantics that run, and an index for each root. `told` is every event's data."""
+
+    def __init__(self, base: Path, config: EmbeddingConfig) -> None:
+        self.base = base
+        self.work = Work()
+        self.told: list[dict[str, Any]] = []
+        self.events = EventHub(System())
+        self.events.subscribe(self, ["index.progress"], self._hear)
+        self.semantics = Semantics(config, str(base), self.work, self.events)
+        self.stores: dict[str, Store] = {}
+        self._news = asyncio.Event()
+
+    def put(self, root: str, path: str, *names: str) -> None:
+        store = self.stores.setdefault(root, Store(self.folder(root), System()))
+        put(store, path, [chunk(f"def {name}(): return {name!r}", name) for name in names])
+
+    def folder(self, root: str) -> str:
+        return str(self.base / "indexes" / root.strip("/"))
+
+    def keep(self, root: str) -> None:
+        self.semantics.keep(root, self.folder(root))
+
+    async def search(self, root: str, text: str = "alpha") -> int:
+        return len((await self.semantics.search(SearchVectors(root, (text,), 9))).hits)
+
+    async def until(self, known: Callable[[], bool]) -> None:
+        """Wait until something is so: it is looked at with each event, and often, as not all is told."""
+        while not known():
+            self._news.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), 0.02)
+
+    async def embedded(self, root: str, contents: int) -> None:
+        def done() -> bool:
+            progress = self.semantics.progress(root)
+            return progress is not None and (progress.chunks, progress.pending) == (contents, 0)
+
+        await self.until(done)
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        self.told.append(event["data"])
+        self._news.set()
+
+
+@asynccontextmanager
+async def running(base: Path, config: EmbeddingConfig = CONFIG) -> AsyncIterator[Running]:
+    one = Running(base, config)
+    async with asyncio.timeout(GENEROUS_S), asyncio.TaskGroup() as tasks:
+        one.work.begin(tasks)
+        task = tasks.create_task(one.semantics.run())
+        try:
+            yield one
+        finally:
+            one.work.cancel()
+            await one.semantics.stop(GENEROUS_S)
+            await task
+            one.work.close()
+            for store in one.stores.values():
+                store.close()
+
+
+@pytest.fixture
+def base(tmp_path: Path, models: Path) -> Path:
+    link_models(models, tmp_path)
+    return tmp_path
+
+
+def process(one: Running) -> psutil.Process:
+    assert one.semantics.child.pid is not None
+    return psutil.Process(one.semantics.child.pid)
+
+
+async def test_nothing_is_started_before_it_is_needed_and_then_all_works(base: Path) -> None:
+    async with running(base) as one:
+        one.put("/p", "a.py", "alpha", "beta")
+        assert one.semantics.child.pid is None
+        assert one.semantics.describe() == {
+            "model": DEFAULT_MODEL, "dim": DEFAULT_DIMENSIONS, "source": "bundled", "loaded": False,
+            "paused": False, "pid": None, "degraded": "",
+        }  # fmt: skip
+        assert (one.semantics.keeps("/p"), one.semantics.progress("/p")) == (False, None)
+        one.keep("/p")
+        await one.embedded("/p", 2)
+        assert await one.search("/p") == 2
+        described = one.semantics.describe()
+        assert described is not None
+        assert (described["loaded"], described["pid"]) == (True, one.semantics.child.pid)
+        assert (one.semantics.problem("/p"), one.semantics.loading) == ("", None)
+        phases = [data["model"]["phase"] for data in one.told if "model" in data]
+        assert (phases[0], phases[-1]) == ("loading", "ready")
+
+
+async def test_the_first_request_finds_a_process_that_knows_everything(base: Path) -> None:
+    async with running(base) as one:
+        for name in ("/p", "/q"):
+            one.put(name, "a.py", "alpha")
+            one.keep(name)
+        one.semantics.note_change("/p")
+        assert await one.search("/q") <= 1
+        assert len(one.told) >= 2
+        assert "Error" not in str(one.told)
+
+
+async def test_changes_are_followed_many_at_once_too(base: Path) -> None:
+    async with running(base) as one:
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        for n in range(20):
+            one.put("/p", f"f{n}.py", f"name{n}")
+            one.semantics.note_change("/p")
+        await one.embedded("/p", 21)
+        one.semantics.note_change("/unknown")
+
+
+async def test_a_project_that_is_dropped_is_forgotten(base: Path) -> None:
+    async with running(base) as one:
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        await one.embedded("/p", 1)
+        one.semantics.drop("/p")
+        one.semantics.drop("/p")
+        assert one.semantics.progress("/p") is None
+        with pytest.raises(FovealError, match="not loaded yet"):
+            await one.search("/p")
+
+
+async def test_two_projects_and_a_killed_process(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
+    async with running(base) as one:
+        for name in ("/p", "/q"):
+            one.put(name, "a.py", "alpha", name[1:])
+            one.keep(name)
+        await one.embedded("/p", 2)
+        await one.embedded("/q", 2)
+        former = process(one)
+        one.told.clear()
+        former.kill()
+        await one.until(lambda: one.semantics.problem("/p") != "" or one.semantics.child.pid != former.pid)
+        assert await one.search("/p") == 2, "the next one was told of both"
+        assert await one.search("/q") == 2
+        assert process(one).pid != former.pid
+        assert one.semantics.problem("/p") == ""
+        assert all(data.get("pending", 0) == 0 for data in one.told), "nothing is embedded twice"
+
+
+async def test_a_pause_holds_for_the_next_process_too(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
+    async with running(base) as one:
+        await one.semantics.set_paused(paused=True)
+        assert one.semantics.child.pid is None
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        assert await one.search("/p") == 0
+        process(one).kill()
+        assert await one.search("/p") == 0
+        described = one.semantics.describe()
+        assert described is not None
+        assert described["paused"] is True
+        await one.semantics.set_paused(paused=False)
+        await one.embedded("/p", 1)
+
+
+async def test_an_idle_process_ends_and_comes_back(base: Path) -> None:
+    async with running(base, replace(CONFIG, idle_minutes=0.004)) as one:
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        await one.embedded("/p", 1)
+        former = process(one)
+        await one.until(lambda: one.semantics.child.pid is None)
+        assert not former.is_running() or former.status() == psutil.STATUS_ZOMBIE
+        described = one.semantics.describe()
+        assert described is not None
+        assert (described["loaded"], one.semantics.problem("/p")) == (False, "")
+        assert await one.search("/p") == 1
+        one.put("/p", "b.py", "beta")
+        one.semantics.note_change("/p")
+        await one.embedded("/p", 2)
+
+
+async def test_hot_files_come_first_from_the_start(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(base) as one:
+        sent: list[str] = []
+        request = one.semantics.child.request
+
+        async def noted(command: object) -> Any:
+            sent.append(type(command).__name__)
+            return await request(command)
+
+        monkeypatch.setattr(one.semantics.child, "request", noted)
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        one.semantics.prefer("/p", ["a.py"])
+        one.semantics.prefer("/p", [])
+        one.semantics.prefer("/unknown", ["a.py"])
+        await one.embedded("/p", 1)
+        one.semantics.prefer("/p", ["a.py"])
+        await one.until(lambda: len(sent) >= 2)
+        assert sent == ["KeepVectors", "PreferFiles"], "and nothing is said when all is embedded"
+
+
+@pytest.mark.parametrize("obstacle", ["model", "folder"])
+async def test_what_can_not_be_had_is_said_and_ends_nothing(base: Path, obstacle: str) -> None:
+    config = replace(CONFIG, model="no/such-model") if obstacle == "model" else CONFIG
+    if obstacle == "folder":
+        (base / FOLDER / "models").unlink()
+        (base / FOLDER).rmdir()
+        (base / FOLDER).write_bytes(b"in the way")
+    async with running(base, config) as one:
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        await one.until(lambda: one.semantics.problem("/p") != "")
+        with pytest.raises(FovealError):
+            await one.search("/p")
+        process(one).kill()
+        await one.until(lambda: one.semantics.problem("/p") != "")
+        described = one.semantics.describe()
+        assert described is not None
+        assert described["source"] == ("fastembed" if obstacle == "model" else "bundled")
+
+
+async def test_a_process_that_always_dies_is_said(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(semantics_file, "ARGV", (sys.executable, "-c", ""))
+    async with running(base) as one:
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        await one.until(lambda: "being started again" in one.semantics.problem("/p"))
+        search = asyncio.ensure_future(one.search("/p"))
+        await one.until(lambda: one.semantics.child.pid is not None)
+        assert not search.done()
+        search.cancel()
+
+
+async def test_when_it_is_switched_off_nothing_runs(base: Path) -> None:
+    async with running(base, replace(CONFIG, enabled=False)) as one:
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        one.semantics.note_change("/p")
+        one.semantics.prefer("/p", ["a.py"])
+        one.semantics.drop("/p")
+        assert (one.semantics.enabled, one.semantics.keeps("/p"), one.semantics.describe()) == (False, False, None)
+        assert one.semantics.problem("/p") == ""
+        with pytest.raises(Unsupported, match="switched off"):
+            await one.search("/p")
+        assert one.semantics.child.pid is None
+    assert not (base / FOLDER / "embeddings.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("progress", "expected"),
+    [
+        (VectorProgress("/p", 10, 4, 2.0), (6, 4, 2.0, 2_000)),
+        (VectorProgress("/p", 10, 0, 0.0), (10, 0, 0.0, None)),
+        (VectorProgress("/p", 10, 10, 0.0, "no model"), (0, 10, 0.0, None)),
+    ],
+)
+def test_progress_in_numbers(progress: VectorProgress, expected: tuple[object, ...]) -> None:
+    told = progress_map(progress)
+    assert told["project"] == "/p"
+    assert (told["embedded"], told["pending"], told["chunks_per_second"], told["eta_ms"]) == expected
