@@ -115,6 +115,7 @@ class Contexts:
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
         started = asyncio.get_running_loop().time()
+        self._searching.prefer(project, (*scope.focus_paths, *scope.expanded))
         found = await self._search(project, request, deadline)
         for _ in range(ATTEMPTS):
             await self._refresh_rules(project)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -119,6 +119,13 @@ class Searching:
             hits[: ask.limit], gathered.intent, gathered.route, gathered.evidence, tuple(degraded), hint
         )
 
+    def prefer(self, project: Project, nodes: Iterable[str]) -> None:
+        """Have the files of these nodes embedded before others, as far as they wait for it."""
+        files = dict.fromkeys(node.partition("#")[0] for node in nodes)
+        known = [path for path in files if path in project.tree.files]
+        if known:
+            self._semantics.prefer(project.root, known)
+
     async def _vectors(
         self, project: Project, gathered: Gathered, deadline: Deadline
     ) -> tuple[tuple[tuple[bytes, float], ...], str]:
@@ -137,7 +144,7 @@ class Searching:
             texts,
             VECTOR_MAX,
             gathered.files,
-            tuple(sorted(gathered.filter.kinds)),
+            (),
             first,
             min(FIRST_S, deadline.left(VECTORS_WAIT_S) / 4),
         )

@@ -44,10 +44,12 @@ REST_S = 5.0
 
 @dataclass(slots=True)
 class _Kept:
-    """A project whose vectors are kept: how far that is, and whether news of it are on their way."""
+    """A project whose vectors are kept: how far that is, whether the process that runs (or is being started)
+    knows of it, and whether news of it are on their way."""
 
     folder: str
     progress: VectorProgress | None = None
+    known: bool = False
     telling: bool = False
     changed: bool = False
 
@@ -131,8 +133,12 @@ class Semantics:
         """Have a project's chunks embedded from now on, or again after its index was replaced."""
         if self.enabled:
             former = self._projects.get(root)
-            self._projects[root] = _Kept(folder, None if former is None else former.progress)
-            self._tell(KeepVectors(root, folder))
+            kept = _Kept(folder, None if former is None else former.progress, self.child.is_ready)
+            self._projects[root] = kept
+            if kept.known:
+                self._tell(KeepVectors(root, folder))
+            else:
+                self.child.wake()  # and it is told of all that it doesn't know
 
     def drop(self, root: str) -> None:
         """Have a project's vectors kept no more."""
@@ -159,8 +165,9 @@ class Semantics:
     async def set_paused(self, *, paused: bool) -> None:
         """Stop or go on with embedding in the background."""
         self.paused = paused
-        if self.child.pid is not None:
-            await self._ask(SetPaused(paused))
+        waiting = any(kept.progress is None or kept.progress.pending for kept in self._projects.values())
+        if self.child.pid is not None or (waiting and not paused):
+            await self._ask(SetPaused(paused))  # which starts a process that rests
 
     async def search(self, command: SearchVectors) -> VectorHits:
         """Find chunks by meaning. Raises `FovealError` with the reason where that can't be done."""
@@ -189,21 +196,27 @@ class Semantics:
         threads = self._config.threads or max(1, (os.cpu_count() or 2) // 2)
         self._loaded = False
         self._used_at = asyncio.get_running_loop().time()
-        commands: list[object] = [
-            Configure(self._folder, self._config.model, threads, self._config.max_bytes),
-            SetPaused(self.paused),
-            *(KeepVectors(root, kept.folder) for root, kept in self._projects.items()),
-        ]
         self._problem = ""
-        for command in commands:
-            try:
-                await self.child.request_at_start(command)
-            except ChildDied:
-                raise
-            except FovealError as error:
-                # Without vectors all else goes on, and says so.
-                log.warning("the embedder: %s", error)
-                self._problem = str(error)
+        for kept in self._projects.values():
+            kept.known = False
+        await self._tell_at_start(
+            Configure(self._folder, self._config.model, threads, self._config.max_bytes)
+        )
+        await self._tell_at_start(SetPaused(self.paused))
+        while unknown := [root for root, kept in self._projects.items() if not kept.known]:
+            kept = self._projects[unknown[0]]
+            kept.known = True
+            await self._tell_at_start(KeepVectors(unknown[0], kept.folder))
+
+    async def _tell_at_start(self, command: object) -> None:
+        try:
+            await self.child.request_at_start(command)
+        except ChildDied:
+            raise
+        except FovealError as error:
+            # Without vectors all else goes on, and says so.
+            log.warning("the embedder: %s", error)
+            self._problem = str(error)
 
     def _on_died(self) -> None:
         if self._projects:

@@ -79,8 +79,9 @@ class DaemonProcess:
             events = client.events(DEADLINE_S)
             while project["state"] != "ready":
                 event = next(events)
-                if event["data"]["project"] == project["root"]:
-                    project = {**project, "state": event["data"]["state"]}
+                data = event["data"]
+                if data.get("project") == project["root"] and "state" in data:
+                    project = {**project, "state": data["state"]}
         return self.call("Status", cwd=str(root))["projects"][0]
 
     def log(self) -> str:

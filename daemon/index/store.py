@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -301,6 +301,20 @@ class Reader:
             (*sorted(bases), name, name, name, limit),
         )
         return tuple((path, Symbol(*row)) for path, *row in rows)
+
+    def lines_of_kinds(self, paths: Iterable[str], kinds: Collection[str]) -> dict[str, list[int]]:
+        """Return for files the lines at which definitions of some kinds begin, in order."""
+        found: dict[str, list[int]] = {}
+        marks = ", ".join("?" * len(kinds))
+        for path in dict.fromkeys(paths):
+            rows = self._db.execute(
+                "SELECT d.start_line FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - marks only
+                f" WHERE f.path = ? AND d.kind IN ({marks}) ORDER BY d.start_line",
+                (path, *sorted(kinds)),
+            )
+            if lines := [line for (line,) in rows]:
+                found[path] = lines
+        return found
 
     def commits(self, paths: Iterable[str]) -> dict[str, int]:
         """Return for files how many of the latest commits changed them; those without any are left out."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from .patterns import compiled
 from .stack_trace import is_trace_line
 
 BlockKind = Literal["prose", "code", "trace", "log", "diff", "command"]
@@ -44,9 +44,9 @@ def readable(text: str) -> str:
         text = f"{text[:half]}\n{text[-half:]}"
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")
-    text = _ESCAPE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    text = _ESCAPED_FRAME.sub("\n", text)
-    text = _without_comments(_INVISIBLE.sub("", text).replace("\u00a0", " "))
+    text = compiled(_ESCAPE).sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    text = compiled(_ESCAPED_FRAME).sub("\n", text)
+    text = _without_comments(compiled(_INVISIBLE).sub("", text).replace("\u00a0", " "))
     if text.count("\n") > MAX_LINES:
         lines = text.split("\n")
         text = "\n".join((*lines[: MAX_LINES // 2], *lines[-MAX_LINES // 2 :]))
@@ -74,7 +74,7 @@ def _fences(lines: Sequence[str]) -> Iterator[tuple[list[str], str, bool]]:
     fence = ""
     language = ""
     for line in lines:
-        mark = _FENCE.match(line[:MAX_LINE])
+        mark = compiled(_FENCE).match(line[:MAX_LINE])
         if not mark or (fence and not mark["mark"].startswith(fence)):
             run.append(line)
             continue
@@ -125,7 +125,7 @@ def _block(kind: BlockKind, lines: Sequence[str]) -> Iterator[Block]:
     if (
         kind == "code"
         and sum(1 for line in lines if line.strip()) < 2
-        and not _SURE_CODE.search(lines[0][:MAX_LINE])
+        and not compiled(_SURE_CODE).search(lines[0][:MAX_LINE])
     ):
         kind = "prose"
     yield Block(kind, tuple(lines))
@@ -138,10 +138,10 @@ def _continued(kind: BlockKind, line: str) -> BlockKind | None:
         kind in {"trace", "log", "code"}
         and line[:1] in {" ", "\t"}
         and line.strip()
-        and not _LIST.match(line)
+        and not compiled(_LIST).match(line)
     ):
         return "trace" if kind == "log" and is_trace_line(line) else kind
-    if kind == "trace" and _ERROR_LINE.match(line[:MAX_LINE]):
+    if kind == "trace" and compiled(_ERROR_LINE).match(line[:MAX_LINE]):
         return kind
     return None
 
@@ -151,21 +151,23 @@ def line_kind(line: str) -> BlockKind | None:
     line = line[:MAX_LINE]
     if not line.strip():
         return None
-    if _DIFF.match(line):
+    if compiled(_DIFF).match(line):
         return "diff"
-    if _LOG.match(line):
+    if compiled(_LOG).match(line):
         return "log"
     if is_trace_line(line):
         return "trace"
     if _is_command(line):
         return "command"
-    return "code" if _CODE.match(line) or _SURE_CODE.search(line) else "prose"
+    return "code" if compiled(_CODE).match(line) or compiled(_SURE_CODE).search(line) else "prose"
 
 
 def _is_command(line: str) -> bool:
-    unquoted = _QUOTED.sub("", line)
+    unquoted = compiled(_QUOTED).sub("", line)
     return bool(
-        _SQL.search(unquoted) or (_SHELL.match(line) and _SHELL_SIGN.search(unquoted)) or _PROMPT.match(line)
+        compiled(_SQL).search(unquoted)
+        or (compiled(_SHELL).match(line) and compiled(_SHELL_SIGN).search(unquoted))
+        or compiled(_PROMPT).match(line)
     )
 
 
@@ -184,25 +186,23 @@ def _without_comments(text: str) -> str:
 
 
 _SHELLS = frozenset(("sh", "bash", "shell", "console", "sql", "zsh", "shell-session"))
-_ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]?[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_ESCAPED_FRAME = re.compile(
-    r"\\{1,2}n(?=(?:\\{1,2}t| {1,8})?(?:at |File |Caused by: |\.\.\. \d)|[\w.]{1,80}(?:Error"
-    r"|Exception): )|\\{1,2}r?\\n\\{1,2}t"
+_ESCAPE = r"\x1b(?:\[[0-9;?]{0,40}[ -/]?[@-~]|\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_])"
+_ESCAPED_FRAME = (
+    r"\\{1,2}n(?=(?:\\{1,2}t| {1,8})?(?:at |File |Caused by: |\.\.\. \d)|[\w.]{1,80}(?:Error|Exception): )"
+    r"|\\{1,2}r?\\n\\{1,2}t"
 )
-_INVISIBLE = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+"
-)
-_FENCE = re.compile(r"[ \t>]{0,12}(?P<mark>`{3,10}|~{3,10})(?P<info>.*)$")
-_LIST = re.compile(r"\s*+(?:[-*+]|\d{1,3}[.)]) ")
-_DIFF = re.compile(
+_INVISIBLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+"
+_FENCE = r"[ \t>]{0,12}(?P<mark>`{3,10}|~{3,10})(?P<info>.*)$"
+_LIST = r"\s*+(?:[-*+]|\d{1,3}[.)]) "
+_DIFF = (
     r"diff --git |@@ -\d{1,7}(?:,\d{1,7})? \+\d{1,7}|--- (?:a/|/dev/null)|\+\+\+ (?:b/|/dev/null)|Index: \S+$"
 )
-_ERROR_LINE = re.compile(
+_ERROR_LINE = (
     r"(?:[A-Za-z_][\w.:$\\]{0,200}?(?:Error|Exception|Warning|Failure|Exit|Interrupt)\b"
     r"|[A-Za-z_][\w.$]{1,200}: )"
 )
 
-_LOG = re.compile(
+_LOG = (
     r"[\[(\"']{0,2}\d{4}[-/]\d\d[-/]\d\d[T ]{1,2}\d{1,2}:\d\d"  # 2031-03-04 02:11:09
     r"|\[?\d\d:\d\d:\d\d[\]. ,]"
     r"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d "  # syslog
@@ -214,35 +214,31 @@ _LOG = re.compile(
     r"|\[ {0,6}\d{1,6}\.\d{6}\] "  # the kernel's
 )
 
-_SQL = re.compile(
+_SQL = (
     r"\bSELECT\b.{1,400}\bFROM\b|\bINSERT INTO \S|\bUPDATE \S{1,80} SET\b|\bDELETE FROM \S"
     r"|\b(?:CREATE|DROP|ALTER) (?:OR REPLACE )?(?:UNIQUE )?(?:TABLE|INDEX|VIEW|DATABASE|TRIGGER)\b"
     r"|^\s{0,20}(?:SELECT|FROM|WHERE|(?:INNER |LEFT |RIGHT )?JOIN|GROUP BY|ORDER BY) \S"
     r"|^\s{0,20}(?:select .{1,400} from .{1,400}[=;*]|select \*)"
 )
-_PROMPT = re.compile(
-    r"\s{0,8}(?:\$|\u276f|\u279c|PS [A-Z]:\\\S{0,200}>|[\w.-]{1,40}@[\w.-]{1,60}[:~]\S{0,100}[$#]) \S"
+_PROMPT = r"\s{0,8}(?:\$|\u276f|\u279c|PS [A-Z]:\\\S{0,200}>|[\w.-]{1,40}@[\w.-]{1,60}[:~]\S{0,100}[$#]) \S"
+_SHELL = (
+    r"\s{0,8}(?:sudo )?(?:\w{1,40}=\S{1,100} ){0,4}(?:curl|wget|git|docker(?:-compose)?|podman|kubectl|helm"
+    r"|terraform|npm|npx|yarn|pnpm|pip3?|pipx|uv|poetry|python3?|node|deno|bun|cargo|rustc|go|make|cmake|mvn"
+    r"|gradle|\./gradlew|bazel|apt|apt-get|dnf|brew|ssh|scp|rsync|tar|grep|rg|sed|awk|find|ls|cd|cat|tail"
+    r"|head|echo|chmod|chown|rm|cp|mv|mkdir|export|psql|mysql|sqlite3|redis-cli|openssl|gcc|g\+\+|clang"
+    r"|javac?|dotnet|php|composer|ruby|bundle|gem|mix|xargs|kill|ps|systemctl|journalctl) "
 )
-_SHELL = re.compile(
-    r"\s{0,8}(?:sudo )?(?:\w{1,40}=\S{1,100} ){0,4}(?:curl|wget|git|docker(?:-compose)?|podman|kubectl"
-    r"|helm|terraform|npm|npx|yarn|pnpm|pip3?|pipx|uv"
-    r"|poetry|python3?|node|deno|bun|cargo|rustc|go|make|cmake|mvn|gradle|\./gradlew|bazel|apt|apt-get"
-    r"|dnf|brew|ssh|scp|rsync|tar"
-    r"|grep|rg|sed|awk|find|ls|cd|cat|tail|head|echo|chmod|chown|rm|cp|mv|mkdir|export|psql|mysql"
-    r"|sqlite3|redis-cli|openssl|gcc"
-    r"|g\+\+|clang|javac?|dotnet|php|composer|ruby|bundle|gem|mix|xargs|kill|ps|systemctl|journalctl) "
-)
-_SHELL_SIGN = re.compile(r"\s--?[A-Za-z]|\s(?:\|{1,2}|&&|>{1,2}|2>) ?\S|\$\w|\$\(")
-_QUOTED = re.compile(r"`[^`\n]{0,400}`")
+_SHELL_SIGN = r"\s--?[A-Za-z]|\s(?:\|{1,2}|&&|>{1,2}|2>) ?\S|\$\w|\$\("
+_QUOTED = r"`[^`\n]{0,400}`"
 
-_CODE = re.compile(
+_CODE = (
     r"\s*+(?:"
     r"(?:def|fn|func|fun|function|async function|pub fn|public|private|protected|static|abstract"
     r"|override) [^\n]{0,300}[({]"
     r"|(?:class|struct|interface|enum|trait|impl|module|namespace|type) \w[^\n]{0,200}(?:[{:]$|=|\(\w*\):)"
     r"|(?:const|let|var|val|auto|final) [\w{\[][^\n]{0,200}="
-    r"|from [\w.]{1,200} import [\w*(]|import (?:[\w.*{}, ]{1,200} from )?['\"]|import [\w.]{1,100}(?: "
-    r"as \w{1,60})?;?$|#include [<\"]|#define |using [\w.]{1,200};"
+    r"|from [\w.]{1,200} import [\w*(]|import (?:[\w.*{}, ]{1,200} from )?['\"]|import [\w.]{1,100}"
+    r"(?: as \w{1,60})?;?$|#include [<\"]|#define |using [\w.]{1,200};"
     r"|(?:if|for|while|switch|elif|else if|catch|with)\b[^\n]{0,300}[{:]$|(?:else|try|finally|do)\s*[{:]$"
     r"|return\b(?:$|[^\n]{0,300}[;()\[\]])|(?:raise|throw|await|yield|defer|print|echo|assert) "
     r"[^\n]{0,200}[(;]"
@@ -252,6 +248,4 @@ _CODE = re.compile(
     r"|//|/\*|\*/|\* @|<\?php|(?:>>>|\.\.\.|In \[\d{1,4}\]:) |end$|\w{1,60}: \w{0,60}[\[{(]"
     r")"
 )
-_SURE_CODE = re.compile(
-    r"(?:\)|\w|['\"\]])\s*(?:;|\{)$|=> ?[{(]|^\s*+(?:#include|<\?php|@Override|>>> )|\}\s*;$"
-)
+_SURE_CODE = r"(?:\)|\w|['\"\]])\s*(?:;|\{)$|=> ?[{(]|^\s*+(?:#include|<\?php|@Override|>>> )|\}\s*;$"

@@ -143,7 +143,12 @@ def _raise(weights: dict[str, float], others: Mapping[str, float], factor: float
 
 def _places(question: Question, tree: Tree) -> Iterable[tuple[str, int, float, str]]:
     """Yield the files that a question names: path, line (0 for none), how surely, why."""
-    mentions = [(mention.path, mention.line, 1.0, "named in the question") for mention in question.paths]
+    framed = {frame.path for frame in question.frames}
+    mentions = [
+        (mention.path, mention.line, 1.0, "named in the question")
+        for mention in question.paths
+        if mention.path not in framed
+    ]
     mentions += [
         (frame.path, frame.line, 0.9**place * (0.3 if frame.library else 1.0), _frame_reason(frame))
         for place, frame in enumerate(question.frames)

@@ -136,6 +136,8 @@ def _read(clause: Clause, *, named_before: bool, planned: str) -> _Reading:
     asked = told(clause) if mood == "look" or clause.tokens[0].form in TELLING else clause
     relation = find_relation(asked, asks=mood != "statement", pronouns=named_before)
     relation = relation or find_planned_impact(asked, planned)
+    if mood == "statement" and _fails(clause):
+        relation = None
     places = find_places(clause)
     if not relation and mood == "statement" and _reports(clause):
         places = ()
@@ -147,6 +149,11 @@ def _reports(clause: Clause) -> bool:
     """Whether a statement reports what goes wrong in a place, rather than looks for something there."""
     forms = {token.form for token in clause.tokens}
     return bool(forms & _FAILS) and not forms & _SOUGHT
+
+
+def _fails(clause: Clause) -> bool:
+    """Whether a statement says that something fails: `tests in a.py fail`."""
+    return any(token.form in _FAILS_SURELY for token in clause.tokens)
 
 
 def _thing(clause: Clause, places: Sequence[Place]) -> str:
@@ -162,16 +169,15 @@ def _thing(clause: Clause, places: Sequence[Place]) -> str:
     )[:MAX_SAID]
 
 
+_FAILS_SURELY = words("fails fail failing failed crashes crash crashed crashing hangs hang broken panics")
 _SOUGHT = words("something somewhere anything")
 _FAILS = words(
-    (
-        "fails fail failing failed crashes crash crashed crashing throws throw thrown raises raised "
-        "returns returned"
-    ),
-    (
-        "hangs hang broken breaks wrong leaks leak doesn't not never instead cannot stuck loses lost "
-        "freezes panics"
-    ),
-    "wrongly incorrectly",
+    """
+    fails fail failing failed crashes crash crashed crashing throws throw thrown raises raised returns
+    returned
+    hangs hang broken breaks wrong leaks leak doesn't not never instead cannot stuck loses lost freezes
+    panics
+    wrongly incorrectly
+    """
 )
 """Words of reports. Nouns such as `error` aren't among them: `error handling in a.go` looks for something."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
 from .path_mentions import read_path
+from .patterns import compiled
 from .stop_words import STOP_WORDS
 from .symbol_mentions import TITLE_CASE, certainty_of
 from .typos import correct, is_known
@@ -102,7 +102,7 @@ def _runs(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], bool]]:
         elif (
             (token.form in _AND or (token.form == "," and run and run[0].form in _FIRST_PERSON))
             and len(run) > 1
-            and _opens_question(tokens[at + 1 : at + 3])
+            and _opens_question(tokens[at + 1 : at + 3], run[0])
         ):
             yield run, token.form != ","
             run = []
@@ -112,9 +112,11 @@ def _runs(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], bool]]:
         yield run, False
 
 
-def _opens_question(tokens: Sequence[Token]) -> bool:
-    """Whether tokens begin like a second question: `why does …`, `explain how …`."""
-    if tokens and tokens[0].form in {"explain", "describe"}:
+def _opens_question(tokens: Sequence[Token], first: Token) -> bool:
+    """Whether tokens begin like a second question: `why …`, `explain how …`, behind a question `list …`."""
+    if first.form in _SECOND_QUESTION | _EXPLAIN and tokens and tokens[0].form in _SHOW:
+        return True
+    if tokens and tokens[0].form in _EXPLAIN:
         tokens = tokens[1:]
     return bool(tokens) and tokens[0].form in _SECOND_QUESTION
 
@@ -134,10 +136,10 @@ def _joined(runs: list[tuple[list[Token], bool]]) -> Iterator[tuple[list[Token],
 
 def _tokens(text: str) -> list[Token]:
     text = text.replace("\u2019", "'")
-    german = bool(_GERMAN.search(text[:2_000]))
-    foreign = bool(_CJK.search(text[:2_000]))
+    german = bool(compiled(_GERMAN).search(text[:2_000]))
+    foreign = bool(compiled(_CJK).search(text[:2_000]))
     tokens: list[Token] = []
-    for match in _SCAN.finditer(text):
+    for match in compiled(_SCAN).finditer(text):
         kind = match.lastgroup
         if kind == "tick":
             tokens.append(_name_or_path(match["tick"].strip()))
@@ -174,17 +176,19 @@ def _name_or_path(text: str) -> Token:
 
 def _words(chunk: str, *, first: bool, german: bool) -> Iterator[Token]:
     """Yield the tokens of what stands between two spaces."""
-    if not chunk.isascii() and _CJK.search(chunk):
-        for part in _CJK_OR_NOT.findall(chunk):
-            if _CJK.match(part):
+    if not chunk.isascii() and compiled(_CJK).search(chunk):
+        for part in compiled(_CJK_OR_NOT).findall(chunk):
+            if compiled(_CJK).match(part):
                 yield Token("word", part, part)
             else:
                 yield from _words(part, first=False, german=german)
         return
-    head = _OPENING.match(chunk)
+    if compiled(_INCLUDED).fullmatch(chunk):
+        chunk = chunk.replace("<", "").replace(">", "")
+    head = compiled(_OPENING).match(chunk)
     if head:
         chunk = chunk[head.end() :]
-    tail = _CLOSING.search(chunk)
+    tail = compiled(_CLOSING).search(chunk)
     marks = chunk[tail.start() :] if tail else ""
     bare = chunk[: tail.start()] if tail else chunk
     if bare.endswith(")") and bare.count("(") < bare.count(")"):
@@ -198,7 +202,7 @@ def _words(chunk: str, *, first: bool, german: bool) -> Iterator[Token]:
 
 def _bare(word: str, *, first: bool, german: bool) -> Iterator[Token]:
     lower = word.lower()
-    elided = _ELIDED.fullmatch(word)
+    elided = compiled(_ELIDED).fullmatch(word)
     if elided:
         if elided[1].lower() == "qu'":  # an elided article says nothing
             yield Token("word", elided[1], "qu'")
@@ -206,14 +210,14 @@ def _bare(word: str, *, first: bool, german: bool) -> Iterator[Token]:
     elif lower in _SHORT_FORMS:
         for form in _SHORT_FORMS[lower].split():
             yield Token("word", form, form)
-    elif (lower in STOP_WORDS and len(word) > 1) or _LINES.fullmatch(word):
+    elif (lower in STOP_WORDS and len(word) > 1) or compiled(_LINES).fullmatch(word):
         yield Token("word", word, lower)
     elif read_path(word) or ("/" in word and read_path(word, loosely=True)):
         yield Token("path", word, FORMS["path"])
     elif _is_name(word, first=first, german=german):
         yield Token("name", word, FORMS["name"])
     else:
-        for part in islice(_PART.findall(word), 40):
+        for part in islice(compiled(_PART).findall(word), 40):
             if part[0].isalnum():
                 form = correct(part.lower())
                 yield Token("word", part, form)
@@ -224,43 +228,40 @@ def _bare(word: str, *, first: bool, german: bool) -> Iterator[Token]:
 def _is_name(word: str, *, first: bool, german: bool) -> bool:
     if correct(word.lower()) in STOP_WORDS or word.lower().startswith(_NO_NAMES):
         return False
-    if certainty_of(word) > TITLE_CASE or _NAME_SHAPES.fullmatch(word):
+    if certainty_of(word) > TITLE_CASE or compiled(_NAME_SHAPES).fullmatch(word):
         return True
     # A capital within a sentence makes a name, but not in German, and not in a headline.
-    return not (first or german) and bool(_TITLE.fullmatch(word)) and not is_known(correct(word.lower()))
+    return (
+        not (first or german)
+        and bool(compiled(_TITLE).fullmatch(word))
+        and not is_known(correct(word.lower()))
+    )
 
 
-_SCAN = re.compile(
-    r"`{1,2}(?P<tick>[^`\n]{1,6000})`{1,2}|\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”"
-    r"|«\s?([^»\n]{1,300}?)\s?»|„([^“”\"\n]{1,300})[“”\"]"
-    r"|「([^」\n]{1,300})」|『([^』\n]{1,300})』|《([^》\n]{1,300})》|(?<![\w])'([^'\n]{2,200})'(?!\w)"
-    r"|(?P<filter>(?<![\w/])(?:path|file|dir|folder|glob|in):(?!//)[^\s,;]{1,400})|(?P<line>\n[ \t]*+\n"
-    r"|\n(?=\s{0,8}[-*\d]))"
+_SCAN = (
+    r"`{1,2}(?P<tick>[^`\n]{1,6000})`{1,2}|\"([^\"\n]{1,300})\"|“([^”\n]{1,300})”|«\s?([^»\n]{1,300}?)\s?»"
+    r"|„([^“”\"\n]{1,300})[“”\"]|「([^」\n]{1,300})」|『([^』\n]{1,300})』|《([^》\n]{1,300})》"
+    r"|(?<![\w])'([^'\n]{2,200})'(?!\w)|(?P<filter>(?<![\w/])(?:path|file|dir|folder|glob"
+    r"|in):(?!//)[^\s,;]{1,400})|(?P<line>\n[ \t]*+\n|\n(?=\s{0,8}[-*\d]))"
     r"|(?P<generic>(?<!\w)[A-Z]\w{0,60}<(?:[\w:,&+*?'\[\] ]|<[\w:,&+* ]{1,60}>){1,120}>)"
     r"|(?P<chunk>[^\s`\"“”«»„「」『』《》]++)"
 )
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_CJK_OR_NOT = re.compile(
-    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+_CJK = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_CJK_OR_NOT = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+_INCLUDED = r"<[\w/.+-]{1,200}\.(?:h|hh|hpp|hxx)>[.,;:?!]*"  # `does a.c include <b.h>?`
+_OPENING = r"(?:[(\[{<¿¡]|\*(?![./*]))+(?=.)"
+_CLOSING = r"(?:(?<!operator)(?<!operator.))[\].,;:!?…\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001*}]+$"
+_PART = r"[^\W_]+(?:['-][^\W_]+)*|[.,;:?!\u3002\uff1f\uff01\uff0c\uff1b]"
+_TITLE = r"[A-Z][a-z]{2,}\w*|[B-HJ-Z]"
+_NAME_SHAPES = (
+    r"operator\W{1,3}|[\w:.]{1,200}(?:<[\w:<>, &*]{1,200}>|\[\])|[A-Za-z_]\w*(?:\.\w+)*\([^()]{0,200}\)|@\w+"
+    r"|~\w+|\w+[!?](?=$)(?<=_[!?])"
 )
-_OPENING = re.compile(r"(?:[(\[{<¿¡]|\*(?![./*]))+(?=.)")
-_CLOSING = re.compile(
-    r"(?:(?<!operator)(?<!operator.))[\].,;:!?…\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001*}]+$"
-)
-_PART = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[.,;:?!\u3002\uff1f\uff01\uff0c\uff1b]")
-_TITLE = re.compile(r"[A-Z][a-z]{2,}\w*|[B-HJ-Z]")
-_NAME_SHAPES = re.compile(
-    r"operator\W{1,3}|[\w:.]{1,200}(?:<[\w:<>, &*]{1,200}>|\[\])|[A-Za-z_]\w*(?:\.\w+)*\([^()]{0,200}\)"
-    r"|@\w+|~\w+|\w+[!?](?=$)(?<=_[!?])"
-)
-_ELIDED = re.compile(r"((?:[ldjmtsnc]|qu|un|dell|all|nell|dall|sull)')([^']+)", re.IGNORECASE)
-_LINES = re.compile(r"L?\d+(?:[-\u2013.]L?\d+)*")
-_GERMAN = re.compile(
-    (
-        r"\b(?:wer|wie|warum|wieso|welche[rsn]?|der|das|den|dem|ist|sind|wird|werden|und|von|finde|zeige"
-        r"|suche|nach|steht|im|auf|mit|vom|zum|ein|eine|einen|für)\b"
-    ),
-    re.IGNORECASE,
+_ELIDED = r"(?i)((?:[ldjmtsnc]|qu|un|dell|all|nell|dall|sull)')([^']+)"
+_LINES = r"L?\d+(?:[-\u2013.]L?\d+)*"
+_GERMAN = (
+    r"(?i)\b(?:wer|wie|warum|wieso|welche[rsn]?|der|das|den|dem|ist|sind|wird|werden|und|von|finde|zeige"
+    r"|suche|nach|steht|im|auf|mit|vom|zum|ein|eine|einen|für)\b"
 )
 _MARKS = frozenset(".,;:?!\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…")
 _MARK_FORMS = dict(zip("\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…", ".?!,;:,.", strict=True))
@@ -268,11 +269,15 @@ _MARK_FORMS = dict(zip("\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…", ".?!,;:,
 
 _ENDS = frozenset((".", "?", "!", ";"))
 _AND = words("and but und aber et mais y pero e mas ma и а but")  # noqa: RUF001 - Cyrillic is meant
+_EXPLAIN = words("explain describe")
+_SHOW = words("list show find give enumerate")
 _FIRST_PERSON = words("i we ich wir je nous")
 _SECOND_QUESTION = words(
-    "who what where why how when which wer was wo warum wieso wie wann qui où pourquoi comment quand "
-    "quién quien qué dónde"
-    " cómo por quem onde porque como quando chi dove perché come кто где почему как когда что зачем"
+    """
+    who what where why how when which wer was wo warum wieso wie wann qui où pourquoi comment quand quién
+    quien qué dónde cómo por quem onde porque como quando chi dove perché come кто где почему как когда что
+    зачем
+    """
 )
 _SHORT_FORMS = {
     "what's": "what is", "who's": "who is", "where's": "where is", "how's": "how is", "when's": "when is",

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from .patterns import compiled
+
 MAX_ERRORS = 16
 MAX_PHRASES = 6
 """So many errors, and so many parts of each message, are kept; a pasted log repeats itself."""
@@ -41,8 +43,8 @@ def find_errors(pasted: Iterable[str], prose: str = "") -> tuple[ErrorMention, .
     `MAX_ERRORS`. Takes time linear in the text.
     """
     lines = [line[:MAX_LINE] for line in pasted]
-    informing = [line for line in lines if _INFORMS.search(line[:100])]
-    telling = [line for line in lines if not _INFORMS.search(line[:100])] if informing else lines
+    informing = [line for line in lines if compiled(_INFORMS).search(line[:100])]
+    telling = [line for line in lines if not compiled(_INFORMS).search(line[:100])] if informing else lines
     found: dict[tuple[str, tuple[str, ...]], ErrorMention] = {}
     for error in chain(_in_lines(telling), _in_prose(prose), _in_lines(informing)):
         if error.type or error.phrases:
@@ -59,7 +61,7 @@ def literal_parts(message: str) -> tuple[str, ...]:
     `order 4711 is already closed` gives `is already closed`; a part of one word is left out, unless it is
     all there is. At most `MAX_PHRASES`.
     """
-    parts = [part.strip(_EDGES) for part in _VALUE.split(message[:MAX_LINE])]
+    parts = [part.strip(_EDGES) for part in compiled(_VALUE).split(message[:MAX_LINE])]
     parts = [re.sub(r"\s+", " ", part) for part in parts]
     long = [part for part in parts if _is_phrase(part)]
     if not long and len(message.split()) < 3:
@@ -77,28 +79,30 @@ def _is_phrase(part: str) -> bool:
 
 def _in_lines(lines: Iterable[str]) -> Iterator[ErrorMention]:
     for line in lines:
-        rest = _LOG_HEAD.sub("", line, count=1)
-        fields = [next(filter(None, match.groups())) for match in islice(_LOG_FIELD.finditer(rest), 4)]
+        rest = compiled(_LOG_HEAD).sub("", line, count=1)
+        fields = [
+            next(filter(None, match.groups())) for match in islice(compiled(_LOG_FIELD).finditer(rest), 4)
+        ]
         if not rest.startswith("{"):
-            found = next(filter(None, (pattern.search(rest) for pattern in _MESSAGES)), None)
+            found = next(filter(None, (compiled(pattern).search(rest) for pattern in _MESSAGES)), None)
             if found:
                 groups = found.groupdict()
                 yield _error(groups.get("type") or "", groups.get("message") or "")
-            elif rest != line or _LEVELS.match(rest):
-                yield _error("", _LEVELS.sub("", rest, count=1))
+            elif rest != line or compiled(_LEVELS).match(rest):
+                yield _error("", compiled(_LEVELS).sub("", rest, count=1))
         yield from (_error("", field) for field in fields)
 
 
 def _in_prose(prose: str) -> Iterator[ErrorMention]:
     for line in (line[:MAX_LINE] for line in islice(prose.split("\n"), MAX_PROSE_LINES)):
-        match = _PROSE_MESSAGE.search(line)
+        match = compiled(_PROSE_MESSAGE).search(line)
         if match:
             yield _error(match["type"] or "", match["message"])
-        for quote in islice(_QUOTE.finditer(line), 10):
+        for quote in islice(compiled(_QUOTE).finditer(line), 10):
             text = next(filter(None, quote.groups()))
             if _is_phrase(text):
                 yield _error("", text)
-        for name in islice(_TYPE_NAME.finditer(line), 10):
+        for name in islice(compiled(_TYPE_NAME).finditer(line), 10):
             yield ErrorMention(name[0], "", ())
 
 
@@ -106,63 +110,60 @@ def _error(kind: str, message: str) -> ErrorMention:
     message = message.strip()
     if len(message) > 1 and message[0] == message[-1] and message[0] in "\"'`":
         message = message[1:-1]
-    inner = _TYPE_FIRST.match(message)
+    inner = compiled(_TYPE_FIRST).match(message)
     if inner and not kind:
         kind, message = inner["type"], inner["message"]
     return ErrorMention(kind, message, literal_parts(message))
 
 
 _TYPE = (
-    r"(?:[A-Za-z_][\w$]{0,80}(?:\.|::|\\)){0,12}[A-Za-z_]\w{0,80}?(?:Error|Exception|Warning|Failure"
-    r"|Fault|Interrupt|Panic)\b"
+    r"(?:[A-Za-z_][\w$]{0,80}(?:\.|::|\\)){0,12}[A-Za-z_]\w{0,80}?(?:Error|Exception|Warning|Failure|Fault"
+    r"|Interrupt|Panic)\b"
 )
-_TYPE_NAME = re.compile(r"\b(?:[A-Za-z_]\w{0,80}(?:\.|::|\\)){0,8}[A-Z]\w{1,80}?(?:Error|Exception)\b")
-_TYPE_FIRST = re.compile(rf"(?:Uncaught |Unhandled )?(?P<type>{_TYPE})(?: \[[A-Z_]+\])?: (?P<message>.+)")
+_TYPE_NAME = r"\b(?:[A-Za-z_]\w{0,80}(?:\.|::|\\)){0,8}[A-Z]\w{1,80}?(?:Error|Exception)\b"
+_TYPE_FIRST = rf"(?:Uncaught |Unhandled )?(?P<type>{_TYPE})(?: \[[A-Z_]+\])?: (?P<message>.+)"
 
-_MESSAGES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # error[E0382]: borrow of …      error TS2345: Argument …      error CS0103: …      LNK2019
-        r"\berror(?:\[| )(?P<type>[A-Z]{1,4}\d{2,5})\]?: (?P<message>.+)",
-        # src/a.c:12:3: error: 'x' undeclared       fatal: not a git repository
-        (
-            r"(?:^|[\s:)])(?:(?:[Ff]atal |[Pp]arse )?error|fatal|[Ww]arning|Notice|Error|panic|ERROR"
-            r"|FATAL): {1,4}(?:Uncaught |Error: ){0,2}(?P<message>\S.+)"
-        ),
-        # lib/cart.rb:12:in `total': undefined method … (NoMethodError)
-        r":in [`'][^'\n]{1,200}': (?P<message>.{1,500}) \((?P<type>[A-Z][\w:]{1,100})\)",
-        # thread 'main' panicked at 'index out of bounds: the len is 3', src/a.rs:1:2
-        r"panicked at '(?P<message>[^\n]{1,500})', \S",
-        # Caused by: java.sql.SQLException: Lock wait …     Uncaught TypeError: …     ValueError: …
-        (
-            rf"(?:^|Caused by: |in thread \"[^\"\n]{{0,80}}\" |[Uu]ncaught |[Uu]nhandled [\w ]{{0,30}}[.:] "
-            rf"|\) |E {{1,6}}|\[ERROR\] |- )(?P<type>{_TYPE})\b(?: \[[A-Z_]{{1,60}}\])?(?:: "
-            rf"(?P<message>.*))?$"
-        ),
-        # requests.exceptions.Timeout: …, at the beginning of a line
-        r"^(?P<type>(?:[a-z_]\w{0,60}\.){1,8}[A-Z]\w{1,80}): (?P<message>.+)",
-        # ** (KeyError) key :x not found        lua: cart.lua:12: attempt to …      … at lib/Cart.pm line 12.
-        r"^\*\* \((?P<type>[\w.]{1,100})\) (?P<message>.+)",
-        r"^lua[\d.]{0,4}: \S{1,200}:\d{1,7}: (?P<message>.+)",
-        r"^(?P<message>.{1,400}?) at \S{1,200}\.p[lm] line \d",
-        # a sentence: what a program says in plain words
-        r"^(?P<message>[A-Z][a-z']{1,30}(?: [\w'/-]{1,60}){3,40}[.!]?)$",
-        # x.go:12:3: undefined: y
-        r"^\S{1,300}\.\w{1,6}:\d{1,7}(?::\d{1,7})?:(?: \w{1,3}\d{1,4})? (?P<message>\D.+)",
-        r"^npm ERR! (?P<message>(?!code|errno|syscall|path|A complete|\s*/).+)",
-    )
+_MESSAGES = (
+    # error[E0382]: borrow of …      error TS2345: Argument …      error CS0103: …      LNK2019
+    r"\berror(?:\[| )(?P<type>[A-Z]{1,4}\d{2,5})\]?: (?P<message>.+)",
+    # src/a.c:12:3: error: 'x' undeclared       fatal: not a git repository
+    (
+        r"(?:^|[\s:)])(?:(?:[Ff]atal |[Pp]arse )?error|fatal|[Ww]arning|Notice|Error|panic|ERROR"
+        r"|FATAL): {1,4}(?:Uncaught |Error: ){0,2}(?P<message>\S.+)"
+    ),
+    # lib/cart.rb:12:in `total': undefined method … (NoMethodError)
+    r":in [`'][^'\n]{1,200}': (?P<message>.{1,500}) \((?P<type>[A-Z][\w:]{1,100})\)",
+    # thread 'main' panicked at 'index out of bounds: the len is 3', src/a.rs:1:2
+    r"panicked at '(?P<message>[^\n]{1,500})', \S",
+    # Caused by: java.sql.SQLException: Lock wait …     Uncaught TypeError: …     ValueError: …
+    (
+        rf"(?:^|Caused by: |in thread \"[^\"\n]{{0,80}}\" |[Uu]ncaught |[Uu]nhandled [\w ]{{0,30}}[.:] "
+        rf"|\) |E {{1,6}}|\[ERROR\] |- )(?P<type>{_TYPE})\b(?: \[[A-Z_]{{1,60}}\])?(?:: "
+        rf"(?P<message>.*))?$"
+    ),
+    # requests.exceptions.Timeout: …, at the beginning of a line
+    r"^(?P<type>(?:[a-z_]\w{0,60}\.){1,8}[A-Z]\w{1,80}): (?P<message>.+)",
+    # ** (KeyError) key :x not found        lua: cart.lua:12: attempt to …      … at lib/Cart.pm line 12.
+    r"^\*\* \((?P<type>[\w.]{1,100})\) (?P<message>.+)",
+    r"^lua[\d.]{0,4}: \S{1,200}:\d{1,7}: (?P<message>.+)",
+    r"^(?P<message>.{1,400}?) at \S{1,200}\.p[lm] line \d",
+    # a sentence: what a program says in plain words
+    r"^(?P<message>[A-Z][a-z']{1,30}(?: [\w'/-]{1,60}){3,40}[.!]?)$",
+    # x.go:12:3: undefined: y
+    r"^\S{1,300}\.\w{1,6}:\d{1,7}(?::\d{1,7})?:(?: \w{1,3}\d{1,4})? (?P<message>\D.+)",
+    r"^npm ERR! (?P<message>(?!code|errno|syscall|path|A complete|\s*/).+)",
 )
 
-_PROSE_MESSAGE = re.compile(
+_PROSE_MESSAGE = (
     rf"(?:(?<![\w.:\\])(?P<type>{_TYPE})|\b(?:error|Error|ERROR|exception|Exception|message|panic|fatal"
     rf"|fails with|failed with|says))"
     r" ?: ?(?P<message>[^\s`][^`\n]+)"
 )
-_QUOTE = re.compile(
+_QUOTE = (
     r"\"([^\"\n]{3,300})\"|“([^”\n]{3,300})”|«([^»\n]{3,300})»|「([^」\n]{3,300})」"
     r"|(?<![\w`])'([^'\n]{3,300})'(?!\w)|`([^`\n]{3,300})`"
 )
-_LOG_HEAD = re.compile(
+_LOG_HEAD = (
     r"^(?:[\[(\"']{0,2}\d{4}[-/]\d\d[-/]\d\d[T ]{1,2}\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z"
     r"|[+-]\d\d:?\d\d)?[\])\"']{0,2}"
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d \S{1,80} "
@@ -171,23 +172,20 @@ _LOG_HEAD = re.compile(
     r"|debug|info|warn|warning|error|fatal)[\])]?[\s:|-]{1,8})?"
     r"(?:\[[^\]\n]{1,80}\][\s:|-]{1,8}){0,3}(?:[\w$-]{1,60}(?:[./][\w$-]{1,60}){1,10}(?:\s[-:]\s|: |\s))?"
 )
-_INFORMS = re.compile(
-    r"\b(?:TRACE|DEBUG|INFO|NOTICE|info|debug|trace|notice)\b(?!:)[\]\s:|\"-]|level=(?:info|debug"
-    r"|trace)|\[(?:info|debug|trace)\]"
+_INFORMS = (
+    r"\b(?:TRACE|DEBUG|INFO|NOTICE|info|debug|trace|notice)\b(?!:)[\]\s:|\"-]|level=(?:info|debug|trace)"
+    r"|\[(?:info|debug|trace)\]"
 )
-_LEVELS = re.compile(
-    r"^\W{0,3}(?:ERROR|WARN|WARNING|FATAL|CRITICAL|SEVERE|error|warn|warning|fatal)\b[\]\s:|-]{1,8}"
-)
-_LOG_FIELD = re.compile(
-    r"(?:\"(?:msg|message|err|error|exception|reason|detail)\": ?\"((?:[^\"\\]|\\.){1,500})\")|\b(?:msg"
-    r"|message|err|error|reason)=(?:\"((?:[^\"\\]|\\.){1,500})\"|(\w[^\s\"]{3,200}))"
+_LEVELS = r"^\W{0,3}(?:ERROR|WARN|WARNING|FATAL|CRITICAL|SEVERE|error|warn|warning|fatal)\b[\]\s:|-]{1,8}"
+_LOG_FIELD = (
+    r"(?:\"(?:msg|message|err|error|exception|reason|detail)\": ?\"((?:[^\"\\]|\\.){1,500})\")"
+    r"|\b(?:msg|message|err|error|reason)=(?:\"((?:[^\"\\]|\\.){1,500})\"|(\w[^\s\"]{3,200}))"
 )  # a key whose value is empty gives nothing
 # What was put into a message when it was made. Addresses and identifiers come before plain numbers.
-_VALUE = re.compile(
+_VALUE = (
     r"\"[^\"\n]{0,300}\"|(?<!\w)'[^'\n]{0,300}'|`[^`'\n]{0,300}[`']|“[^”\n]{0,300}”|«[^»\n]{0,300}»"
-    r"|\{[^{}\n]{0,200}\}|<[^<>\n]{1,200}>|\[[^\[\]\n]{0,200}\]"
-    r"|\b\w{1,20}=\S{1,200}|\S{0,200}(?:/|\\)\S{1,300}|\b[0-9a-fA-F]{8}-[0-9a-fA-F-]{10,30}\b"
-    r"|\b0x[0-9a-fA-F]{1,16}\b|\b[0-9a-f]{12,64}\b"
-    r"|\d[\w.:,-]{0,60}%?|\S{1,60}@\S{1,60}|[:;]\s|\s-{1,2}\s|\.\s|[()]|\u2192|\.{3}|…"
+    r"|\{[^{}\n]{0,200}\}|<[^<>\n]{1,200}>|\[[^\[\]\n]{0,200}\]|\b\w{1,20}=\S{1,200}"
+    r"|\S{0,200}(?:/|\\)\S{1,300}|\b[0-9a-fA-F]{8}-[0-9a-fA-F-]{10,30}\b|\b0x[0-9a-fA-F]{1,16}\b"
+    r"|\b[0-9a-f]{12,64}\b|\d[\w.:,-]{0,60}%?|\S{1,60}@\S{1,60}|[:;]\s|\s-{1,2}\s|\.\s|[()]|\u2192|\.{3}|…"
 )
 _EDGES = " \t.,:;!?-\u2013—'\"`*=|>\u00d7·"

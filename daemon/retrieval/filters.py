@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..index.chunk_table import StoredChunk
@@ -14,7 +15,7 @@ class Filter:
     """What results must be; every part that is given must hold.
 
     `path_prefix` is a folder, a file or the beginning of either, relative to the root. `languages` are names
-    as in the records, `kinds` those of chunks (`function`, `class`, `section`, …). `symbol` is a qualified
+    as in the records, `kinds` those of definitions (`function`, `class`, `section`). `symbol` is a qualified
     name: the results lie in it, are it, or hold it. `changed_ns` is a time in nanoseconds since the epoch,
     and the files were modified then or later.
     """
@@ -44,9 +45,13 @@ class Filter:
             if self._holds(path, record) and (glob is None or glob.matches(path))
         ]
 
-    def holds_chunk(self, chunk: StoredChunk) -> bool:
-        """Whether it leaves a chunk of a file that it leaves."""
-        if self.kinds and chunk.kind not in self.kinds:
+    def holds_chunk(self, chunk: StoredChunk, lines: Iterable[int] = ()) -> bool:
+        """Whether it leaves a chunk of a file that it leaves.
+
+        `lines` are those at which definitions of its kinds begin: a chunk may hold several small ones.
+        """
+        is_kind = chunk.kind in self.kinds or any(chunk.start_line <= one <= chunk.end_line for one in lines)
+        if self.kinds and not is_kind:
             return False
         if not self.symbol:
             return True

@@ -26,6 +26,7 @@ from .asking_words import (
 )
 from .clauses import Clause, Token
 from .code_words import KINDS
+from .patterns import compiled
 from .stop_words import STOP_WORDS
 from .vocabulary import words
 
@@ -36,16 +37,16 @@ Mood = Literal["question", "look", "change", "statement", "nothing"]
 def mood_of(clause: Clause) -> Mood:
     """Return the mood of a clause that `without_greeting` gave."""
     tokens = clause.tokens
-    if not tokens or SMALL_TALK.search(clause.form):
+    if not tokens or compiled(SMALL_TALK).search(clause.form):
         return "nothing"
     first = tokens[0].form
-    if CJK_CHANGING.search(clause.form) and not CJK_ASKING.search(clause.form):
+    if compiled(CJK_CHANGING).search(clause.form) and not compiled(CJK_ASKING).search(clause.form):
         return "change"
-    if first in ASKING or CJK_ASKING.search(clause.form):
+    if first in ASKING or compiled(CJK_ASKING).search(clause.form):
         return "question"
     if _commands(tokens):
         return "change"
-    if first in LOOKING | TELLING or CJK_LOOKING.search(clause.form):
+    if first in LOOKING | TELLING or compiled(CJK_LOOKING).search(clause.form):
         return "look"
     if first in AUXILIARY or clause.asks or _asks_later(tokens):
         return "question"
@@ -54,10 +55,10 @@ def mood_of(clause: Clause) -> Mood:
 
 def without_greeting(clause: Clause) -> Clause:
     """Return a clause without greetings and politeness at its beginning: `hey, could you please tell me`."""
-    wish = WISHING.search(clause.form)
+    wish = compiled(WISHING).search(clause.form)
     if wish:
         clause = clause.since(sum(1 for offset in clause.offsets if offset < wish.end()))
-    match = GREETING.match(clause.form)
+    match = compiled(GREETING).match(clause.form)
     if not match:
         return clause
     at = sum(1 for offset in clause.offsets if offset < match.end())
@@ -113,7 +114,11 @@ def _commands(tokens: Sequence[Token]) -> bool:
         if first.form in BEFORE_KIND and following.form in KINDS:
             return True
     return any(
-        before.form in _AND and token.form in SURELY_CHANGING and after.form in BEFORE_OBJECT
+        before.form in _AND
+        and (
+            (token.form in SURELY_CHANGING and after.form in BEFORE_OBJECT)
+            or (token.form in CHANGING and after.form in _FOUND)
+        )
         for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
     )
 
@@ -135,6 +140,7 @@ def _asks_later(tokens: Sequence[Token]) -> bool:
 
 
 _AND = words("and then , und et y e и please")
+_FOUND = words("it them these those that this sie ihn les los las")
 _TELLS = words("out me us list show")
 _BEHIND_NOUN = words("of for")
 """What follows a noun, `support for IPv6`, and no command."""

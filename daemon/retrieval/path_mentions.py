@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from ..project.languages import language_of
+from .patterns import compiled
 from .vocabulary import words
 
 MAX_PATHS = 40
@@ -46,18 +46,18 @@ def find_paths(text: str) -> tuple[PathMention, ...]:
 
 def read_path(word: str, *, loosely: bool = False) -> PathMention | None:
     """Return the path that a word is, or None. `loosely` also takes `web/router`, which may mean "or"."""
-    if not 2 < len(word) <= MAX_PATH or not _MAY_BE_PATH.search(word):
+    if not 2 < len(word) <= MAX_PATH or not compiled(_MAY_BE_PATH).search(word):
         return None
-    host = _HOST_LINK.match(word)
+    host = compiled(_HOST_LINK).match(word)
     if host:
         return PathMention(host["path"], int(host["line"] or 0))
-    if _URL.match(word) and not _LOCAL_URL.match(word):
+    if compiled(_URL).match(word) and not compiled(_LOCAL_URL).match(word):
         return None
-    position = _POSITION.search(word)
+    position = compiled(_POSITION).search(word)
     bare = clean_path(word[: position.start()] if position else word)
     numbers = [number for number in position.groups() if number] if position else []
     line = int(numbers[0]) if numbers else 0
-    if not bare or not _PATH.fullmatch(bare) or not (_is_file(bare) or _is_folder(bare, loosely)):
+    if not bare or not compiled(_PATH).fullmatch(bare) or not (_is_file(bare) or _is_folder(bare, loosely)):
         return None
     return PathMention(bare, line)
 
@@ -65,10 +65,10 @@ def read_path(word: str, *, loosely: bool = False) -> PathMention | None:
 def clean_path(path: str) -> str:
     """Return a path with `/` between its parts, without scheme, host, drive, `./` and what bundlers add."""
     path = path.strip()
-    path = _SCHEME.sub("", path)
+    path = compiled(_SCHEME).sub("", path)
     if "\\" in path:
         path = path.replace("\\\\", "/").replace("\\", "/")
-    path = _DRIVE.sub("/", path)
+    path = compiled(_DRIVE).sub("/", path)
     path = path.partition("?")[0] if "?" in path and "*" not in path else path
     while path.startswith(("./", "../")):
         path = path.partition("/")[2]
@@ -76,15 +76,15 @@ def clean_path(path: str) -> str:
 
 
 def _mentions(text: str) -> Iterator[PathMention]:
-    for match in islice(_WORD.finditer(text), MAX_WORDS):
-        if len(match[0]) > MAX_PATH or not _MAY_BE_PATH.search(match[0].strip(_AROUND[1:])):
+    for match in islice(compiled(_WORD).finditer(text), MAX_WORDS):
+        if len(match[0]) > MAX_PATH or not compiled(_MAY_BE_PATH).search(match[0].strip(_AROUND[1:])):
             continue
         for word in _parts(match[0]):
             mention = read_path(word)
             if mention is None:
                 continue
             if not mention.line:
-                later = _LINE_AFTER.match(text, match.end())
+                later = compiled(_LINE_AFTER).match(text, match.end())
                 mention = PathMention(mention.path, int(later["line"])) if later else mention
             yield mention
 
@@ -96,13 +96,14 @@ MAX_WORDS = 100_000
 def _parts(word: str) -> list[str]:
     """Return the words in what stands without a space: `[a](src/a.py)`, `a.py,b.py`, `path=src/a.py`."""
     if not word.isascii() and any(
-        _CJK.search(part) and _ASCII_LETTER.search(part) for part in _SEGMENT.split(word)
+        compiled(_CJK).search(part) and compiled(_ASCII_LETTER).search(part)
+        for part in compiled(_SEGMENT).split(word)
     ):
-        return [part for run in _CJK.split(word) for part in _parts(run)]
+        return [part for run in compiled(_CJK).split(word) for part in _parts(run)]
     if word.startswith("**") and word.endswith("**"):
         word = word.strip("*")
     word = word.strip(_AROUND) if not word.startswith(".") else word.rstrip(_AROUND)
-    if _POSITION.search(word):
+    if compiled(_POSITION).search(word):
         pieces = [word[word.find("](") + 2 :] if "](" in word else word]
     else:
         pieces = [piece for part in word.split(",") for piece in part.split("(")] if len(word) > 2 else []
@@ -111,7 +112,7 @@ def _parts(word: str) -> list[str]:
 
 def _after_equals(word: str) -> str:
     head, equals, tail = word.partition("=")
-    return tail if equals and "/" not in head and _MAY_BE_PATH.search(tail) else word
+    return tail if equals and "/" not in head and compiled(_MAY_BE_PATH).search(tail) else word
 
 
 _AROUND = ".,;:!?\"'`_|<>«»“”\u2018\u2019\uff0c\u3002\uff1a\uff1b\uff1f\uff01…\u3001「」"
@@ -157,67 +158,66 @@ def _is_folder(path: str, loosely: bool) -> bool:
     return not plain and all(any(map(str.isalpha, part)) for part in parts)
 
 
-_WORD = re.compile(r"[^\s\"'`<>|;\uff0c\u3002\uff1a\uff1b\uff1f\uff01\u3001「」“”]++")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_ASCII_LETTER = re.compile(r"[A-Za-z]")
-_SEGMENT = re.compile(r"[/.]")
-_MAY_BE_PATH = re.compile(
-    r"[./\\]|^(?:Makefile|Dockerfile|README|CHANGELOG|LICENSE|Rakefile|Gemfile|Jenkinsfile)$"
-)
-_POSITION = re.compile(
+_WORD = r"[^\s\"'`<>|;\uff0c\u3002\uff1a\uff1b\uff1f\uff01\u3001「」“”]++"
+_CJK = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+_ASCII_LETTER = r"[A-Za-z]"
+_SEGMENT = r"[/.]"
+_MAY_BE_PATH = r"[./\\]|^(?:Makefile|Dockerfile|README|CHANGELOG|LICENSE|Rakefile|Gemfile|Jenkinsfile)$"
+_POSITION = (
     r"(?::(\d{1,7})(?:[:-]\d{1,7}){0,2}:?|#L?(\d{1,7})(?:-L?\d{1,7})?|\((\d{1,7})(?:,\d{1,7}){0,3}\)?:?"
     r"|:L(\d{1,7})|:line)\Z"
 )
-_LINE_AFTER = re.compile(r"[\"'`)]{0,2}(?:,| on| at|\()? ?\(?lines? (?P<line>\d{1,7})")
-_PATH = re.compile(r"(?:[/~]/?)?[\w.@+*\-\[\]()$%{},=~# ]{1,200}(?:/[\w.@+*\-\[\]()$%{},=~# ]{0,200}){0,60}")
-_URL = re.compile(r"[a-z][a-z0-9+.-]{1,20}://|www\.|mailto:", re.IGNORECASE)
-_LOCAL_URL = re.compile(
-    r"(?:file|webpack(?:-internal)?|https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0))", re.IGNORECASE
-)
-_SCHEME = re.compile(
+_LINE_AFTER = r"[\"'`)]{0,2}(?:,| on| at|\()? ?\(?lines? (?P<line>\d{1,7})"
+_PATH = r"(?:[/~]/?)?[\w.@+*\-\[\]()$%{},=~# ]{1,200}(?:/[\w.@+*\-\[\]()$%{},=~# ]{0,200}){0,60}"
+_URL = r"(?i)[a-z][a-z0-9+.-]{1,20}://|www\.|mailto:"
+_LOCAL_URL = r"(?i)(?:file|webpack(?:-internal)?|https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0))"
+_SCHEME = (
     r"^(?:file:/{0,3}(?=[A-Za-z]:)|file://|webpack(?:-internal)?:/{2,3}(?:\.|[\w@-]{1,60}(?=/\.))?/?"
     r"|https?://[^/\s]{1,200}/|package:|phar://|app://|(?=\w)\w{3,}://(?=/))"
 )
-_DRIVE = re.compile(r"^[A-Za-z]:/")
-_HOST_LINK = re.compile(
-    r"https?://[^/\s]{1,100}/[^/\s]{1,100}/[^/\s]{1,100}/(?:-/)?(?:blob|blame|tree|raw|src/(?:branch"
-    r"|commit|tag))/[^/\s]{1,100}/"
-    r"(?P<path>[^\s#?()]{1,300})(?:\?[^\s#]{0,100})?(?:#(?:L|lines-)?(?P<line>\d{1,7}))?"
+_DRIVE = r"^[A-Za-z]:/"
+_HOST_LINK = (
+    r"https?://[^/\s]{1,100}/[^/\s]{1,100}/[^/\s]{1,100}/(?:-/)?(?:blob|blame|tree|raw"
+    r"|src/(?:branch|commit|tag))/[^/\s]{1,100}/(?P<path>[^\s#?()]{1,300})(?:\?[^\s#]{0,100})?(?:#(?:L"
+    r"|lines-)?(?P<line>\d{1,7}))?"
 )
 
 _KNOWN_NAMES = words(
-    "Makefile makefile GNUmakefile Dockerfile Containerfile Jenkinsfile Rakefile Gemfile Procfile "
-    "Vagrantfile README"
-    " CHANGELOG LICENSE CONTRIBUTING CODEOWNERS Cargo.lock Cargo.toml go.mod go.sum justfile BUILD WORKSPACE"
+    """
+    Makefile makefile GNUmakefile Dockerfile Containerfile Jenkinsfile Rakefile Gemfile Procfile Vagrantfile
+    README CHANGELOG LICENSE CONTRIBUTING CODEOWNERS Cargo.lock Cargo.toml go.mod go.sum justfile BUILD
+    WORKSPACE
+    """
 )
 _OTHER_EXTENSIONS = words(
-    "txt log lock mod sum env csv tsv png svg pdf gif jpg jpeg ico woff wasm so dll exe jar zip gz tar "
-    "whl sqlite db"
-    " map snap tmpl tpl erb ejs hbs cfg conf toml ini xml plist"
+    """
+    txt log lock mod sum env csv tsv png svg pdf gif jpg jpeg ico woff wasm so dll exe jar zip gz tar whl
+    sqlite db map snap tmpl tpl erb ejs hbs cfg conf toml ini xml plist
+    """
 )
 _PRODUCTS = words(
-    "node.js next.js vue.js nuxt.js three.js d3.js chart.js socket.io backbone.js ember.js express.js "
-    "react.js"
-    " angular.js angularjs discord.js moment.js electron.js asp.net vb.net github.com gitlab.com e.g i.e etc."
+    """
+    node.js next.js vue.js nuxt.js three.js d3.js chart.js socket.io backbone.js ember.js express.js
+    react.js angular.js angularjs discord.js moment.js electron.js asp.net vb.net github.com gitlab.com e.g
+    i.e etc.
+    """
 )
 _USUAL_FOLDERS = words(
-    "src lib libs app apps pkg cmd internal core packages crates modules test tests spec docs doc "
-    "examples include"
-    " scripts tools bin config server client web api frontend backend components utils util common "
-    "shared plugins"
-    " services public static assets vendor build dist node_modules .github .circleci etc usr home var "
-    "opt tmp srv"
+    """
+    src lib libs app apps pkg cmd internal core packages crates modules test tests spec docs doc examples
+    include scripts tools bin config server client web api frontend backend components utils util common
+    shared plugins services public static assets vendor build dist node_modules .github .circleci etc usr
+    home var opt tmp srv
+    """
 )
 _RECEIVERS = words("self this cls req res ctx window document console os sys np pd np e i")
 _EITHER_OR = words(
-    "and or read write client server input output true false yes no on off before after import export "
-    "tcp udp ip he she"
-    " his her him request response get set key value start stop open close push pull up down left "
-    "right min max"
-    " add remove create update delete insert select enable disable enabled disabled old new in out "
-    "http https tls ssl"
-    " login logout sync async public private front back end linux windows mac macos unix css js html "
-    "json xml yaml"
-    " row column width height x y a b c d i o w n ios android and/or any all some many one two three "
-    "vs his hers"
+    """
+    and or read write client server input output true false yes no on off before after import export tcp udp
+    ip he she his her him request response get set key value start stop open close push pull up down left
+    right min max add remove create update delete insert select enable disable enabled disabled old new in
+    out http https tls ssl login logout sync async public private front back end linux windows mac macos
+    unix css js html json xml yaml row column width height x y a b c d i o w n ios android and/or any all
+    some many one two three vs his hers
+    """
 )

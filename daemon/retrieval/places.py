@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from .clauses import Clause, Token
+from .patterns import any_of, compiled
 
 PlaceKind = Literal["file", "folder", "section", "class", "name", "filter"]
 """`file` and `folder` may be globs; `name` is a dotted name (`auth.session`), `filter` is `path:src`."""
@@ -30,7 +30,7 @@ def find_places(clause: Clause) -> tuple[Place, ...]:
     found: dict[int, Place] = {}
     taken: set[int] = set()  # `the X section Y` has one name
     for kind, pattern in _PATTERNS:
-        for match in pattern.finditer(clause.form):
+        for match in compiled(pattern).finditer(clause.form):
             start, end = match.span("name")
             token = next(iter(clause.within(start, max(end, start + 1))), None)
             span = set(range(match.start(), match.end()))
@@ -62,66 +62,71 @@ def _is_dotted(token: Token) -> bool:
     return "." in token.text.strip(".") and not token.text.endswith(")")
 
 
-_IN = (
-    r"(?:in|inside|within|under|underneath|below|beneath|from|into|across|throughout|through|at|on|near"
-    r"|around|im|in der|in den|in dem|aus|aus der|unter|innerhalb|innerhalb von|dans|sous|en|dentro de"
-    r"|dentro do|dentro da"
-    r"|desde|de|del|du|no|na|nos|nas|em|do|da|nel|nella|nello|sotto|в|во|внутри|из|на|под)"
+_IN = any_of(
+    "in, inside, within, under, underneath, below, beneath, from, into, across, throughout, through, at",
+    "on, near, around, im, in der, in den, in dem, aus, aus der, unter, innerhalb, innerhalb von, dans",
+    "sous, en, dentro de, dentro do, dentro da, desde, de, del, du, no, na, nos, nas, em, do, da, nel",
+    "nella, nello, sotto, в, во, внутри, из, на, под",
 )
-_ARTICLE = (
-    r"(?:the |our |my |this |that |an? |der |die |das |dem |den |le |la |les |l'|el |los |las |o |os "
-    r"|as |il |lo |only |just |all of |file |files |script |module |document |source |config |folder |directory |dir "
-    r"|datei |ordner |verzeichnis |fichier |dossier |répertoire |archivo |fichero |carpeta |directorio "
-    r"|arquivo |pasta |ficheiro |cartella |файле |файла |файл |папке |папки |каталоге |директории "
-    r"|beginning of |top of |end of |bottom of |line \d+ of |lines \S+ (?:to \S+ )?of )*"
+_DETERMINER = any_of(
+    "the, our, my, this, that, an?, only, just, all of, der, die, das, dem, den, le, la, les, l', el",
+    "los, las, o, os, as, il, lo, file, files, script, module, document, source, config, folder",
+    "directory, dir, datei, ordner, verzeichnis, fichier, dossier, répertoire, archivo, fichero",
+    "carpeta, directorio, arquivo, pasta, ficheiro, cartella, файле, файла, файл, папке, папки",
+    "каталоге, директории, beginning of, top of, end of",
+    r"bottom of, line \d+ of, lines \S+ (?:to \S+ )?of",
 )
-_FOLDER = (
-    r"(?:folders?|directory|directories|dir|subfolder|ordner|verzeichnis|dossier|répertoire|carpeta"
-    r"|directorio|pasta|diretório|cartella|папке|папка|папки|каталоге|директории)"
+_ARTICLE = rf"(?:{_DETERMINER} )*"
+_FOLDER = any_of(
+    "folders?, directory, directories, dir, subfolder, ordner, verzeichnis, dossier, répertoire, carpeta",
+    "directorio, pasta, diretório, cartella, папке, папка, папки, каталоге, директории",
 )
-_FILE = r"(?:files?|datei|fichier|archivo|fichero|arquivo|ficheiro|файле|файла)"
-_SECTION = (
-    r"(?:section|subsection|chapter|heading|paragraph|appendix|abschnitt|kapitel|überschrift|chapitre"
-    r"|rubrique|sección|apartado|capítulo|seção|secção|sezione|capitolo|paragrafo|раздел|разделе"
-    r"|раздела|главе|глава)"
+_FILE = any_of("files?, datei, fichier, archivo, fichero, arquivo, ficheiro, файле, файла")
+_SECTION = any_of(
+    "section, subsection, chapter, heading, paragraph, appendix, abschnitt, kapitel, überschrift, chapitre",
+    "rubrique, sección, apartado, capítulo, seção, secção, sezione, capitolo, paragrafo, раздел, разделе",
+    "раздела, главе, глава",
 )
-_CLASS = r"(?:class|klasse|classe|clase|классе|класса)"
-_PART = (
-    r"(?:part|parts|section|sections|chapter|top|bottom|end|beginning|start|head|header|contents?"
-    r"|todos?|fixmes?|comments?|strings|settings|keys|entries|messages|wording|lines?|rest|middle|paragraph|table|text|heading|headings|value|values|half|page|bit|portion"
-    r"|piece|area|body"
-    r"|teil|anfang|ende|inhalt|zeile|partie|début|fin|contenu|parte|principio|inicio|final|contenido"
-    r"|início|fim|conteúdo|inizio|fine|contenuto|часть|начало|конец|содержимое)"
+_CLASS = any_of("class, klasse, classe, clase, классе, класса")
+_PART = any_of(
+    "part, parts, section, sections, chapter, top, bottom, end, beginning, start, head, header",
+    "contents?, todos?, fixmes?, comments?, strings, settings, keys, entries, messages, wording, lines?",
+    "rest, middle, paragraph, table, text, heading, headings, value, values, half, page, bit, portion",
+    "piece, area, body, teil, anfang, ende, inhalt, zeile, partie, début, fin, contenu, parte",
+    "principio, inicio, final, contenido, início, fim, conteúdo, inizio, fine, contenuto, часть, начало",
+    "конец, содержимое",
 )
-_SEARCH = (
-    r"(?:(?:please |only |just )*(?:search|grep|scan|check|browse|durchsuche|skim|look through|search through"
-    r"|scan through|go through|comb through|dig through|look at|search in))"
+_SEARCH = "(?:please |only |just )*" + any_of(
+    "search, grep, scan, check, browse, durchsuche, skim, look through, search through, scan through",
+    "go through, comb through, dig through, look at, search in",
 )
 _NAME = r"(?P<name>[NQ]|\d[\w.-]*|[^\W\d][\w.-]*)"
-_NO_HEADING = (
-    r"(?!(?:of|in|that|which|about|for|on|where|is|are|was|does|do|has|and|or|with|to|by|from|at|covers?"
-    r"|explains?|describes?|talks?|mentions?|says?|said|should|it|one|the|a|an|this|these|those|each|every|any"
-    r"|our|my|its|von|de|du|des|del|da|do|di|le|la|les|el|los|las|lo|il|der|die|das|den|dem|diese[rmns]?)\b)"
+_FUNCTION_WORD = any_of(
+    "of, in, that, which, about, for, on, where, is, are, was, does, do, has, and, or, with, to, by",
+    "from, at, covers?, explains?, describes?, talks?, mentions?, says?, said, should, it, one, the, a",
+    "an, this, these, those, each, every, any, our, my, its, von, de, du, des, del, da, do, di, le, la",
+    "les, el, los, las, lo, il, der, die, das, den, dem, diese[rmns]?",
 )
+_NO_HEADING = rf"(?!{_FUNCTION_WORD}\b)"
 """What next to `section` or `class` is not its name."""
 
-_WRITTEN: tuple[tuple[PlaceKind, str], ...] = (
+_PATTERNS: tuple[tuple[PlaceKind, str], ...] = (
     ("filter", r"(?P<name>F)\b"),
     # in src/a.py, under packages/core, at the top of the Makefile
     ("file", rf"\b{_IN} {_ARTICLE}(?P<name>P)\b"),
     ("file", rf"\b{_PART}(?: \S+){{0,3}}? (?:of|from|in|von|de|du|del|da|do|di) {_ARTICLE}(?P<name>P)\b"),
     (
         "file",
-        (
-            rf"^{_SEARCH} {_ARTICLE}(?P<name>P) (?:for|nach|um|after)\b"
-        ),
+        (rf"^{_SEARCH} {_ARTICLE}(?P<name>P) (?:for|nach|um|after)\b"),
     ),
     ("name", rf"^{_SEARCH} {_ARTICLE}(?P<name>N) (?:for|nach|um|after)\b"),
     # open config/routes.rb and show the admin routes
     (
         "file",
-        rf"^(?:{_SEARCH}|open|read|see|view|inspect|look at|look into|look in|go to|take) {_ARTICLE}(?P<name>P)"
-        r" ?(?:,|:|and|to|then) ?(?:and )?(?:then )?(?!P|N)\S",
+        (
+            rf"^(?:{_SEARCH}|open|read|see|view|inspect|look at|look into|look in|go to|take) {_ARTICLE}"
+            r"(?P<name>P) ?(?:,|:|and|to|then) ?(?:and )?(?:then )?(?!P|N)\S"
+        ),
     ),
     ("name", rf"\b{_PART}(?: \S+){{0,3}}? (?:of|from|in|inside) {_ARTICLE}(?P<name>N)\b"),
     ("file", rf"\b(?:dit|disent|dice|dicen|diz|sagt|steht in|contient|говорит) {_ARTICLE}(?P<name>P)\b"),
@@ -140,7 +145,10 @@ _WRITTEN: tuple[tuple[PlaceKind, str], ...] = (
             rf"|by|at) {_ARTICLE}(?P<name>P)\b"
         ),
     ),
-    ("file", rf"\b(?:restrict|limit|confine|narrow)\w*(?: \S+){{0,5}}? (?:to|down to) {_ARTICLE}(?P<name>P)\b"),
+    (
+        "file",
+        rf"\b(?:restrict|limit|confine|narrow)\w*(?: \S+){{0,5}}? (?:to|down to) {_ARTICLE}(?P<name>P)\b",
+    ),
     ("file", r"(?P<name>P) (?:says?|states?|mentions?|dice|dit|sagt|говорит)\b"),
     ("file", r"\blines? \d[\w\u2013-]*(?: (?:to|and|through|until) \d+)? (?:of|in|from) (?P<name>P)\b"),
     # the section "Upgrading", chapter 3, the Installation section, section on proxies
@@ -197,4 +205,3 @@ _WRITTEN: tuple[tuple[PlaceKind, str], ...] = (
     ("class", r"(?P<name>N) ?クラス(?:の中)?(?:で|から|の)"),
     ("folder", r"(?P<name>[NQ]) ?(?:文件夹|目录|フォルダー?|ディレクトリ)(?:中|里|内|下|の中|で|から)"),
 )
-_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _WRITTEN)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from .patterns import compiled
 from .stop_words import STOP_WORDS
 
 WINDOW_WORDS = 100
@@ -29,14 +29,14 @@ def telling_lines(lines: Iterable[str]) -> list[str]:
     skipping = 0  # the level of the heading whose section is left out
     for line in (line[:MAX_LINE] for line in lines):
         heading, level = _heading(line)
-        about = _BARE.sub("", heading).strip().lower()
-        if heading and _TEMPLATE_HEADING.fullmatch(about):
+        about = compiled(_BARE).sub("", heading).strip().lower()
+        if heading and compiled(_TEMPLATE_HEADING).fullmatch(about):
             skipping = 0
             kept.append("")
             continue
         if heading and (not skipping or level <= skipping):
-            skipping = level if _IRRELEVANT_SECTION.match(about) else 0
-        if skipping or _IRRELEVANT_LINE.match(line):
+            skipping = level if compiled(_IRRELEVANT_SECTION).match(about) else 0
+        if skipping or compiled(_IRRELEVANT_LINE).match(line):
             continue
         kept.append(line)
     return kept
@@ -48,7 +48,7 @@ def plain(line: str) -> str:
     The words in backticks and of links stay.
     """
     for pattern, replacement in _MARKUP:
-        line = pattern.sub(replacement, line)
+        line = compiled(pattern).sub(replacement, line)
     return line.strip()
 
 
@@ -76,7 +76,7 @@ def cut_windows(parts: Sequence[str]) -> tuple[str, ...]:
         return ()
     if len(_pieces(whole)) <= WINDOW_WORDS:
         return (whole,)
-    title = _SENTENCE_END.split(parts[0], maxsplit=1)[0]
+    title = compiled(_SENTENCE_END).split(parts[0], maxsplit=1)[0]
     title = "".join(_pieces(title)[:WINDOW_WORDS]).strip()
     pieces = _pieces(whole)
     cut = ["".join(pieces[at : at + WINDOW_WORDS]).strip() for at in range(0, len(pieces), WINDOW_WORDS)]
@@ -87,7 +87,7 @@ def cut_windows(parts: Sequence[str]) -> tuple[str, ...]:
 
 def content_words(prose: str) -> tuple[str, ...]:
     """Return the words of prose in lower case without stop words, each once, in order; at most 256."""
-    words = (match[0].lower() for match in _WORD.finditer(prose))
+    words = (match[0].lower() for match in compiled(_WORD).finditer(prose))
     telling = dict.fromkeys(
         word
         for word in words
@@ -98,99 +98,93 @@ def content_words(prose: str) -> tuple[str, ...]:
 
 def _pieces(text: str) -> list[str]:
     """Cut into words with the space behind them; scripts without spaces count two characters as a word."""
-    return _PIECE.findall(text)
+    return compiled(_PIECE).findall(text)
 
 
 def _heading(line: str) -> tuple[str, int]:
     """Return a heading's text and level; `**X**` and questions of templates on their own line are level 7."""
-    match = _ATX.match(line)
+    match = compiled(_ATX).match(line)
     if match:
         return match["text"], len(match["level"])
-    match = _BOLD_LINE.match(line)
+    match = compiled(_BOLD_LINE).match(line)
     if match:
         return match["text"], 7
-    match = _BARE_LINE.match(line)
+    match = compiled(_BARE_LINE).match(line)
     text = match["text"].lower() if match else ""
-    if text and (_TEMPLATE_HEADING.fullmatch(text) or _IRRELEVANT_SECTION.match(text)):
+    if text and (compiled(_TEMPLATE_HEADING).fullmatch(text) or compiled(_IRRELEVANT_SECTION).match(text)):
         return text, 7
     return "", 0
 
 
-_ATX = re.compile(r" {0,3}(?P<level>#{1,6})\s++(?P<text>\S.{0,200})")
-_BOLD_LINE = re.compile(r"\s{0,3}(?:[-*] )?(?:\*\*|__)(?P<text>[^*_]{2,80}?)(?:\*\*|__):?\s{0,3}$")
-_BARE_LINE = re.compile(r"\s{0,3}(?P<text>[A-Z][A-Za-z /']{2,50}):?\s{0,3}$")
-_BARE = re.compile(r"[*_`#:?!().\[\]-]|:\w{1,40}:|[^\x00-\x7f]+(?= )|^\d{1,2}\. ")
+_ATX = r" {0,3}(?P<level>#{1,6})\s++(?P<text>\S.{0,200})"
+_BOLD_LINE = r"\s{0,3}(?:[-*] )?(?:\*\*|__)(?P<text>[^*_]{2,80}?)(?:\*\*|__):?\s{0,3}$"
+_BARE_LINE = r"\s{0,3}(?P<text>[A-Z][A-Za-z /']{2,50}):?\s{0,3}$"
+_BARE = r"[*_`#:?!().\[\]-]|:\w{1,40}:|[^\x00-\x7f]+(?= )|^\d{1,2}\. "
 
-_TEMPLATE_HEADING = re.compile(
-    r"(?:steps to (?:reproduce|replicate)|(?:how )?to reproduce|how can we reproduce|how to "
-    r"reproduce(?: it| the (?:bug|issue|problem))?"
-    r"|repro(?:duction)?(?: steps| link| case)?|(?:the |what is the )?(?:expected|actual|current"
-    r"|observed|desired|correct|incorrect)"
-    r" (?:behaviou?r|results?|outcome|output)|expected|actual|(?:describe|description of) (?:the "
-    r")?(?:bug|issue|problem|feature|solution)[\w ,']{0,40}"
-    r"|(?:issue |bug |problem |feature )?(?:description|summary|report|request)|bug|issue|problem|the "
-    r"(?:bug|issue|problem)|details"
-    r"|what (?:happened|did you (?:do|expect|see)|version|went wrong|is the (?:problem|issue|bug)"
-    r"|happens|you expected|i expected)[\w ,']{0,60}"
-    r"|(?:additional|other|more|further) (?:context|info|information|details|notes?)|anything else[\w "
-    r",']{0,40}|context|motivation|background|notes?"
-    r"|(?:possible|proposed|suggested) (?:solution|fix|change)s?|(?:is your feature request related to "
-    r"a problem|problem description)[\w ]{0,40}"
-    r"|(?:stack ?trace|traceback|backtrace|logs?|relevant log output|log output|error(?: message| log| "
-    r"output)?|output|console output|full traceback)"
-    r"|important information|minimal (?:reproducible|reproduction) (?:example|code|case)"
-    r"|(?:code )?(?:example|sample|snippet)s?|use ?case|alternatives(?: considered)?"
-    r"|subject of the issue|preconditions?|tl;?dr|reproducible example|code to reproduce|solution|fix"
-    r"|changes|what does this (?:pr|mr) do|tests?)"
+_TEMPLATE_HEADING = (
+    r"(?:steps to (?:reproduce|replicate)|(?:how )?to reproduce|how can we reproduce"
+    r"|how to reproduce(?: it| the (?:bug|issue|problem))?|repro(?:duction)?(?: steps| link| case)?"
+    r"|(?:the |what is the )?(?:expected|actual|current|observed|desired|correct|incorrect) (?:behaviou?r"
+    r"|results?|outcome|output)|expected|actual|(?:describe|description of) (?:the )?(?:bug|issue|problem"
+    r"|feature|solution)[\w ,']{0,40}|(?:issue |bug |problem |feature )?(?:description|summary|report"
+    r"|request)|bug|issue|problem|the (?:bug|issue|problem)|details"
+    r"|what (?:happened|did you (?:do|expect|see)|version|went wrong|is the (?:problem|issue|bug)|happens"
+    r"|you expected|i expected)[\w ,']{0,60}|(?:additional|other|more|further) (?:context|info|information"
+    r"|details|notes?)|anything else[\w ,']{0,40}|context|motivation|background|notes?"
+    r"|(?:possible|proposed|suggested) (?:solution|fix|change)s?"
+    r"|(?:is your feature request related to a problem|problem description)[\w ]{0,40}"
+    r"|(?:stack ?trace|traceback|backtrace|logs?|relevant log output|log output"
+    r"|error(?: message| log| output)?|output|console output|full traceback)|important information"
+    r"|minimal (?:reproducible|reproduction) (?:example|code|case)|(?:code )?(?:example|sample|snippet)s?"
+    r"|use ?case|alternatives(?: considered)?|subject of the issue|preconditions?|tl;?dr"
+    r"|reproducible example|code to reproduce|solution|fix|changes|what does this (?:pr|mr) do|tests?)"
 )
-_IRRELEVANT_SECTION = re.compile(
+_IRRELEVANT_SECTION = (
     r"(?:(?:your |my |affected |test )?(?:environments?|system(?: info(?:rmation)?| details)?|setup"
-    r"|configuration details|platform|versions?|operating system|os)"
-    r"(?: info(?:rmation)?| details| used| and os| versions?)?|(?:package |software |project |library "
-    r"|tool |which )?versions?(?: info(?:rmation)?)?(?: \w{1,20}){0,3}"
-    r"|(?:pre-?)?check ?lists?|prerequisites|before (?:you )?(?:submit|open|report|post)[\w ]{0,40}"
-    r"|acknowledge?ments?|code of conduct"
+    r"|configuration details|platform|versions?|operating system|os)(?: info(?:rmation)?| details| used"
+    r"| and os| versions?)?|(?:package |software |project |library |tool "
+    r"|which )?versions?(?: info(?:rmation)?)?(?: \w{1,20}){0,3}|(?:pre-?)?check ?lists?|prerequisites"
+    r"|before (?:you )?(?:submit|open|report|post)[\w ]{0,40}|acknowledge?ments?|code of conduct"
     r"|validations?|participation|screenshots?(?: or videos?)?|related (?:issues|prs?|pull requests)"
-    r"|type of change|is there an existing issue[\w ]{0,20}"
-    r"|are you willing to[\w ]{0,40}|would you like to[\w ]{0,40}|preflight checklist|dependencies"
-    r"|installed packages|pip (?:freeze|list)|npx envinfo"
-    r"|(?:browsers?|browser info)|used package manager|node(?:js)? version|last commit|duplicates?|license)$"
+    r"|type of change|is there an existing issue[\w ]{0,20}|are you willing to[\w ]{0,40}"
+    r"|would you like to[\w ]{0,40}|preflight checklist|dependencies|installed packages|pip (?:freeze|list)"
+    r"|npx envinfo|(?:browsers?|browser info)|used package manager|node(?:js)? version|last commit"
+    r"|duplicates?|license)$"
 )
-_IRRELEVANT_LINE = re.compile(
-    r"\s{0,12}(?:[-*+] )?(?:\[[ xX]\] |[^\w<|`]{1,20}$|\d{1,2}\.[ .]*$"
-    r"|(?:a clear and (?:concise|detailed)|steps to reproduce the behaviou?r|if applicable,|add any "
-    r"(?:other|additional) (?:context|details)|please (?:make sure|provide|describe|include|fill|note)"
-    r"|thanks for (?:taking|reporting|filing)|describe what)\b"
-    r"|(?:\*\*|__)?(?:[\w/&. -]{1,40} )?(?:version|distribution|os|installation type"
+_IRRELEVANT_LINE = (
+    r"(?i)\s{0,12}(?:[-*+] )?(?:\[[ xX]\] |[^\w<|`]{1,20}$|\d{1,2}\.[ .]*$"
+    r"|(?:a clear and (?:concise|detailed)|steps to reproduce the behaviou?r|if applicable,"
+    r"|add any (?:other|additional) (?:context|details)"
+    r"|please (?:make sure|provide|describe|include|fill|note)|thanks for (?:taking|reporting|filing)"
+    r"|describe what)\b|(?:\*\*|__)?(?:[\w/&. -]{1,40} )?(?:version|distribution|os|installation type"
     r"|environment)(?:\*\*|__)? ?:(?:\*\*|__)? .{0,60}$"
-    r"|(?:\*\*|__)?(?:os|operating system|platform|arch(?:itecture)?|(?:\w[\w.-]{0,25} )?versions?(?: "
-    r"of [\w. -]{1,30})?|browser|device|kernel|shell|terminal|node(?:\.?js)?|python|ruby"
-    r"|java|jdk|go|php|rustc?|npm|yarn|typescript|compiler|cpu|gpu|ram|memory|distro|desktop|docker"
-    r"|package manager)(?:\*\*|__)? ?(?:\([\w ]{1,30}\))?:(?:\*\*|__)?(?:$|\s)"
+    r"|(?:\*\*|__)?(?:os|operating system|platform|arch(?:itecture)?"
+    r"|(?:\w[\w.-]{0,25} )?versions?(?: of [\w. -]{1,30})?|browser|device|kernel|shell|terminal"
+    r"|node(?:\.?js)?|python|ruby|java|jdk|go|php|rustc?|npm|yarn|typescript|compiler|cpu|gpu|ram|memory"
+    r"|distro|desktop|docker|package manager)(?:\*\*|__)? ?(?:\([\w ]{1,30}\))?:(?:\*\*|__)?(?:$|\s)"
     r"|\|[^\n]{1,600}\|\s*$|\|?[ :|-]{5,}$|[-=_*]{3,}\s*$"
-    r"|(?:signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reported-by|suggested-by"
-    r"|change-id|cc|bug-id|pr-url|refs?|git-svn-id|cherry.picked.from|see-also|release-note): "
-    r"|\(cherry picked from commit |(?:closes|fixes|resolves|fix|refs?|see)[: "
-    r"]{1,2}(?:[\w./-]{0,60}#\d+|gh-\d+)[.,; ]*$|</?(?:details|summary|p|br|hr|div|table|tr|td"
-    r"|img)\b[^>\n]{0,300}>\s*$|!\[[^\]\n]{0,200}\]\([^)\n]{1,400}\)\s*$)",
-    re.IGNORECASE,
+    r"|(?:signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reported-by|suggested-by|change-id|cc"
+    r"|bug-id|pr-url|refs?|git-svn-id|cherry.picked.from|see-also|release-note): "
+    r"|\(cherry picked from commit |(?:closes|fixes|resolves|fix|refs?|see)[: ]{1,2}(?:[\w./-]{0,60}#\d+"
+    r"|gh-\d+)[.,; ]*$|</?(?:details|summary|p|br|hr|div|table|tr|td|img)\b[^>\n]{0,300}>\s*$"
+    r"|!\[[^\]\n]{0,200}\]\([^)\n]{1,400}\)\s*$)"
 )
 _MARKUP = (
-    (re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,600}\)"), r"\1"),
-    (re.compile(r"<?(?:https?|ftp|git|ssh)://[^\s<>\"')\]]{1,2000}>?"), " "),
-    (re.compile(r"</?[A-Za-z][\w-]{0,30}(?: [^<>\n]{0,300})?/?>(?!\w*\()"), " "),
-    (re.compile(r"^\s{0,12}(?:(?:>\s?){1,4}|#{1,6}\s|(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s)?)+"), ""),
-    (re.compile(r"\*{1,3}(?=\S)([^*\n]{1,400}?)(?<=\S)\*{1,3}"), r"\1"),
-    (re.compile(r"(?<![\w_])__(?=\S)([^_\n]{1,200} [^_\n]{1,200})__(?![\w_])"), r"\1"),
-    (re.compile(r"~~|`{1,3}|(?<![\w`@./])@[A-Za-z\d](?:[\w-]{0,38})(?=[\s,.:;!?)]|$)(?!\()"), ""),
-    (re.compile(r"(?<![\w/])(?:[\w-]{1,40}/[\w.-]{1,60})?#\d{1,7}\b|(?<!\w):[a-z_+\d]{2,40}:(?!\w)"), " "),
-    (re.compile(r"\b[0-9a-f]{12,64}\b"), " "),
-    (re.compile(r"&(?:nbsp|amp|lt|gt|quot);"), " "),
-    (re.compile(r"\((?:fixes|closes|resolves|refs?|see)?\s{0,3}\)", re.IGNORECASE), " "),
+    ((r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,600}\)"), r"\1"),
+    ((r"<?(?:https?|ftp|git|ssh)://[^\s<>\"')\]]{1,2000}>?"), " "),
+    ((r"</?[A-Za-z][\w-]{0,30}(?: [^<>\n]{0,300})?/?>(?!\w*\()"), " "),
+    ((r"^\s{0,12}(?:(?:>\s?){1,4}|#{1,6}\s|(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s)?)+"), ""),
+    ((r"\*{1,3}(?=\S)([^*\n]{1,400}?)(?<=\S)\*{1,3}"), r"\1"),
+    ((r"(?<![\w_])__(?=\S)([^_\n]{1,200} [^_\n]{1,200})__(?![\w_])"), r"\1"),
+    ((r"~~|`{1,3}|(?<![\w`@./])@[A-Za-z\d](?:[\w-]{0,38})(?=[\s,.:;!?)]|$)(?!\()"), ""),
+    ((r"(?<![\w/])(?:[\w-]{1,40}/[\w.-]{1,60})?#\d{1,7}\b|(?<!\w):[a-z_+\d]{2,40}:(?!\w)"), " "),
+    ((r"\b[0-9a-f]{12,64}\b"), " "),
+    ((r"&(?:nbsp|amp|lt|gt|quot);"), " "),
+    ((r"(?i)\((?:fixes|closes|resolves|refs?|see)?\s{0,3}\)"), " "),
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
-_PIECE = re.compile(
+_SENTENCE_END = r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])"
+_PIECE = (
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,2}\s*"
     r"|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,200}\s*"
 )
-_WORD = re.compile(r"\w(?:[\w'-]{0,98}\w)?")
+_WORD = r"\w(?:[\w'-]{0,98}\w)?"

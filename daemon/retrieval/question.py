@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .blocks import Block, BlockKind, readable, split_blocks
 from .error_messages import ErrorMention, find_errors
 from .path_mentions import MAX_PATHS, PathMention, find_paths
+from .patterns import compiled
 from .plain_prose import WINDOW_WORDS, content_words, cut_windows, paragraphs, plain, telling_lines
 from .stack_trace import Frame, frames_in
 from .symbol_mentions import SymbolMention, find_symbols
@@ -106,7 +106,7 @@ def _paths(asked: str, frames: Sequence[Frame], blocks: Iterable[Block]) -> tupl
     found: dict[str, int] = {}
     framed = [PathMention(frame.path, frame.line) for frame in frames if frame.path and not frame.library]
     pasted = "\n".join(
-        _DIFF_SIDE.sub(r"\1", line)
+        compiled(_DIFF_SIDE).sub(r"\1", line)
         for kind in ("diff", "log", "command", "code")
         for block in blocks
         if block.kind == kind
@@ -125,21 +125,21 @@ def _wants(thing: str, prose: str) -> bool:
     """Whether a question asks for a kind of file: a short one by a word, a long one by a phrase."""
     short, phrase = _WANTED[thing]
     if len(prose) <= SHORT_WORDS * 12 and len(prose.split()) <= SHORT_WORDS:
-        return bool(short.search(prose))
-    return bool(phrase.search(prose[: WINDOW_WORDS * 12]))
+        return bool(compiled(short).search(prose))
+    return bool(compiled(phrase).search(prose[: WINDOW_WORDS * 12]))
 
 
 _OUTPUTS = frozenset(("", "text", "txt", "plain", "console", "sh", "bash", "shell", "log", "output"))
-_DIFF_SIDE = re.compile(r"(^(?:---|\+\+\+|diff --git) | )[ab]/(?=\S)")
+_DIFF_SIDE = r"(^(?:---|\+\+\+|diff --git) | )[ab]/(?=\S)"
 
 _ASKED = (
-    r"\b(?:add|write|update|fix|find|show|which|what|where are|run|extend|improve|missing|see|read|in) "
-    r"(?:\w+ ){0,3}"
+    r"\b(?:add|write|update|fix|find|show|which|what|where are|run|extend|improve|missing|see|read"
+    r"|in) (?:\w+ ){0,3}"
 )
 
 
-def _pair(short: str, phrase: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    return re.compile(short, re.IGNORECASE), re.compile(_ASKED + phrase, re.IGNORECASE)
+def _pair(short: str, phrase: str) -> tuple[str, str]:
+    return f"(?i){short}", f"(?i){_ASKED}{phrase}"
 
 
 _TESTS = (
@@ -151,17 +151,16 @@ _TESTS = (
     r"|\bTestf[aä]ll"
 )
 _DOCS = (
-    r"\b(?:docs?|documentation|documented|readme|changelog|change ?log|tutorials?|user guide|handbook"
-    r"|manual|wiki|runbook|docstrings?"
-    r"|release notes?|contributing|migration guide|faq|documentación|documentação|documentazione"
-    r"|Dokumentation)\b|\.(?:md|rst|adoc)\b|文档|ドキュメント|документаци"
+    r"\b(?:docs?|documentation|documented|readme|changelog|change ?log|tutorials?|user guide|handbook|manual"
+    r"|wiki|runbook|docstrings?|release notes?|contributing|migration guide|faq|documentación|documentação"
+    r"|documentazione|Dokumentation)\b|\.(?:md|rst|adoc)\b|文档|ドキュメント|документаци"
 )
 _CONFIG = (
     r"\b(?:config(?:uration)? (?:files?|of|for|values?|options?|defaults?)|settings files?|configured"
-    r"|(?:ci|build|lint|deploy\w*) (?:config\w*|pipelines?|workflows?)"
-    r"|workflows?|makefile|dockerfile|docker[ -]compose|helm charts?|package\.json|pyproject|tsconfig"
-    r"|dependabot|eslintrc|env(?:ironment)? (?:variables?|files?))\b"
-    r"|\.(?:ya?ml|toml|ini|cfg|conf|env|properties|json)\b|配置文件|設定ファイル|Konfigurationsdatei"
+    r"|(?:ci|build|lint|deploy\w*) (?:config\w*|pipelines?|workflows?)|workflows?|makefile|dockerfile"
+    r"|docker[ -]compose|helm charts?|package\.json|pyproject|tsconfig|dependabot|eslintrc"
+    r"|env(?:ironment)? (?:variables?|files?))\b|\.(?:ya?ml|toml|ini|cfg|conf|env|properties|json)\b|配置文件"
+    r"|設定ファイル|Konfigurationsdatei"
 )
 _EXAMPLES = (
     r"(?<!for )(?<!your )(?<!this )\b(?:examples?|demos?|samples?|snippets? of usage|usage example"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
+
+from .patterns import any_of
 
 Relation = Literal[
     "callers",
@@ -71,7 +72,15 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("active", "callers", None, surely=True),
         """
-        hit hits hitting render renders rendering lead-to leads-to leading-to arrive-at arrives-at talk-to talks-to talking-to
+        hit hits hitting kick-off kicks-off kicking-off fire fires firing execute executes executing
+        spawn spawns dispatch dispatches render renders rendering lead-to leads-to leading-to arrive-at
+        arrives-at talk-to talks-to talking-to
+        """,
+    ),
+    (
+        Cue("passive", "callers", "callees", surely=True),
+        """
+        fired executed spawned dispatched kicked-off
         """,
     ),
     (
@@ -83,9 +92,9 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("active", "references", None),
         """
-        use uses using make-use makes-use making-use reference references referencing refer refers benutzen verwenden nutzt nutzen
-        referenziert utilise utilisent utilisant usa usan utiliza utilizan usam utilizam usano utilizza
-        utilizzano использует используют обращается ссылается
+        use uses using make-use makes-use making-use reference references referencing refer refers
+        benutzen verwenden nutzt nutzen referenziert utilise utilisent utilisant usa usan utiliza
+        utilizan usam utilizam usano utilizza utilizzano использует используют обращается ссылается
         """,
     ),
     (
@@ -100,8 +109,9 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("passive", "references", None, surely=True),
         """
-        show-up shows-up turn-up turns-up appear appears occur occurs come-up comes-up accessed read written modified mutated assigned instantiated constructed consumed mentioned
-        thrown raised emitted
+        show-up shows-up turn-up turns-up appear appears occur occurs come-up comes-up accessed read
+        written modified mutated assigned instantiated constructed consumed mentioned thrown raised
+        emitted
         """,
     ),
     (
@@ -115,18 +125,19 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("noun", "references", None),
         """
-        usage usages occurrence occurrences mentions refs xrefs verwendungen verwendung referenzen
-        utilisations références usos referencias referências usi utilizzi riferimenti использования
-        использование использований ссылки
+        usage usages assignment assignments instantiation instantiations occurrence occurrences mentions
+        refs xrefs verwendungen verwendung referenzen utilisations références usos referencias
+        referências usi utilizzi riferimenti использования использование использований ссылки
         """,
     ),
     (
         Cue("active", "importers", "imports"),
         """
-        pull-in pulls-in pulling-in bring-in brings-in build-on builds-on build-upon builds-upon import imports importing include includes including require requires requiring depend depends
-        depending rely relies importiert importieren hängt hängen abhängt abhängen importent importa
-        importan importam importano dépend dépendent depende dependen dependem dipende dipendono
-        импортирует импортируют зависит зависят подключает подключают
+        pull-in pulls-in pulling-in bring-in brings-in build-on builds-on build-upon builds-upon import
+        imports importing include includes including require requires requiring depend depends depending
+        rely relies importiert importieren hängt hängen abhängt abhängen importent importa importan
+        importam importano dépend dépendent depende dependen dependem dipende dipendono импортирует
+        импортируют зависит зависят подключает подключают
         """,
     ),
     (
@@ -139,7 +150,8 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("noun", "importers", None),
         """
-        importer importers consumer consumers dependent dependents reverse-dependencies dependant dependants includers importeure
+        importer importers consumer consumers dependent dependents reverse-dependencies dependant
+        dependants includers importeure
         """,
     ),
     (
@@ -167,17 +179,19 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("noun", "subclasses", None),
         """
-        child child-class child-classes derived-class derived-classes sub-class sub-classes subclass subclasses subtype subtypes children descendants heirs unterklassen unterklasse
-        sous-classes subclases subclase sottoclassi подклассы подклассов наследники наследников потомки
+        child child-class child-classes derived-class derived-classes sub-class sub-classes subclass
+        subclasses subtype subtypes children descendants heirs unterklassen unterklasse sous-classes
+        subclases subclase sottoclassi подклассы подклассов наследники наследников потомки
         """,
     ),
     (
         Cue("noun", "superclasses", None, surely=True),
         """
-        inheritance lineage super-class super-classes superclass superclasses supertype supertypes parent parents base bases ancestor ancestors
-        ancestry hierarchy mro oberklasse oberklassen elternklasse basisklasse vererbungshierarchie
-        klassenhierarchie superclasse superclase padre mère hierarchie hiérarchie jerarquía hierarquia
-        gerarchia суперкласс родитель родительский иерархия иерархию предки
+        inheritance lineage super-class super-classes superclass superclasses supertype supertypes
+        parent parents base bases ancestor ancestors ancestry hierarchy mro oberklasse oberklassen
+        elternklasse basisklasse vererbungshierarchie klassenhierarchie superclasse superclase padre
+        mère hierarchie hiérarchie jerarquía hierarquia gerarchia суперкласс родитель родительский
+        иерархия иерархию предки
         """,
     ),
     (
@@ -291,60 +305,59 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
 CUES: dict[str, Cue] = {word: cue for cue, line in _ROWS for word in line.split()}
 """Each word with its relation; in one row only."""
 
-CJK_CUES: tuple[tuple[Relation, re.Pattern[str]], ...] = (
+CJK_CUES: tuple[tuple[Relation, str], ...] = (
     (
         "connection",
-        re.compile(r"[NP].*[NP].*(?:路径|关系|联系|経路|関係|つなが|繋が)|(?:路径|関係|経路).*[NP].*[NP]"),
+        (r"[NP].*[NP].*(?:路径|关系|联系|経路|関係|つなが|繋が)|(?:路径|関係|経路).*[NP].*[NP]"),
     ),
-    ("tests", re.compile(r"(?:测试|テスト|테스트)")),
-    ("overrides", re.compile(r"重写|覆盖|オーバーライド|오버라이드")),
+    ("tests", (r"(?:测试|テスト|테스트)")),
+    ("overrides", (r"重写|覆盖|オーバーライド|오버라이드")),
     (
         "subclasses",
-        re.compile(
-            r"(?:继承|擴展|扩展).{0,3} ?[NP]|[NP] ?(?:を|の)?"
-            r"(?:継承|サブクラス|子クラス|的子类|派生)|子类|サブクラス|상속"
+        (
+            r"(?:继承|擴展|扩展).{0,3} ?[NP]"
+            r"|[NP] ?(?:を|の)?(?:継承|サブクラス|子クラス|的子类|派生)|子类|サブクラス|상속"
         ),
     ),
     (
         "superclasses",
-        re.compile(
-            r"父类|基类|超类|親クラス|基底クラス|スーパークラス|继承(?:了|自)?(?:哪|什么)|부모 클래스"
+        (
+            r"父类|基类|超类|親クラス|基底クラス|スーパークラス|继承(?:了|自)?(?:哪|什么)"
+            r"|부모 클래스"
         ),
     ),
-    ("implementations", re.compile(r"(?:实现)(?:了)? ?[NP]|[NP] ?(?:を)実装|[NP] ?的?实现(?:类|有)|구현")),
+    ("implementations", (r"(?:实现)(?:了)? ?[NP]|[NP] ?(?:を)実装|[NP] ?的?实现(?:类|有)|구현")),
     (
         "importers",
-        re.compile(
-            r"(?:导入|引用|依赖|引入)(?:了|于)? ?[NP]|[NP] ?"
-            r"(?:を)(?:インポート|import|読み込)|[NP] ?に依存|임포트"
+        (
+            r"(?:导入|引用|依赖|引入)(?:了|于)? ?[NP]"
+            r"|[NP] ?(?:を)(?:インポート|import|読み込)|[NP] ?に依存|임포트"
         ),
     ),
-    ("imports", re.compile(r"[NP] ?(?:导入|引入|依赖|は何をインポート|が(?:インポート|依存))")),
+    ("imports", (r"[NP] ?(?:导入|引入|依赖|は何をインポート|が(?:インポート|依存))")),
     (
         "callees",
-        re.compile(
+        (
             r"[NP] ?(?:里|中|内部)?(?:调用|呼叫)(?:了)?(?:哪|什么|谁)"
             r"|[NP] ?(?:が|は|の中で).{0,8}呼"
         ),
     ),
-    ("callers", re.compile(r"调用|呼叫|呼び出|呼ん|コール|호출")),
+    ("callers", (r"调用|呼叫|呼び出|呼ん|コール|호출")),
     (
         "impact",
-        re.compile(
+        (
             r"(?:修改|更改|删除|重命名|改|変更|削除).{0,6}[NP].{0,20}(?:影响|破坏|影響|壊)"
             r"|[NP].{0,6}(?:変更|削除|修改|删除).{0,16}(?:影響|影响|壊)"
         ),
     ),
-    ("references", re.compile(r"使用|用到|引用|使って|使われ|参照|사용")),
+    ("references", (r"使用|用到|引用|使って|使われ|参照|사용")),
     (
         "definition",
-        re.compile(
-            r"定义|声明|定義|宣言|签名|シグネチャ|[NP] ?(?:在哪|在什么地方|はどこ|はどのファイル)|정의"
-        ),
+        (r"定义|声明|定義|宣言|签名|シグネチャ|[NP] ?(?:在哪|在什么地方|はどこ|はどのファイル)|정의"),
     ),
     (
         "outline",
-        re.compile(
+        (
             r"(?:有|包含|导出)(?:了)?(?:哪些|什么)(?:函数|方法|类|接口|属性)"
             r"|(?:の|にある|内の)(?:関数|メソッド|クラス)(?:一覧|を)|大纲|アウトライン"
         ),
@@ -352,39 +365,50 @@ CJK_CUES: tuple[tuple[Relation, re.Pattern[str]], ...] = (
 )
 """Phrasings in scripts without spaces, each asked of a sure name; the specific before the general."""
 
-NO_SUBJECT: tuple[tuple[Relation, re.Pattern[str]], ...] = (
+_PARTS = (
+    r"(?:functions?|methods?|class(?:es)?|modules?|files?|exports?|imports?|constants?|variables?|types?"
+    r"|symbols?|code|parameters?|dependencies|fields?|interfaces?)"
+)
+_NONE = any_of(
+    "never, not, nowhere, no longer, nobody, no one, without, unused, unreachable, unreferenced, uncalled",
+    "untested",
+)
+_DONE = any_of(
+    "called, used, imported, referenced, invoked, tested, covered, overridden, implemented, instantiated",
+    "reached, call, calls, use, uses, import, imports, caller, callers, references, usages, tests, importers",
+)
+_ANYWHERE = any_of("anywhere, any ?more, at all, by anyone, by anything, by any \\w+")
+
+NO_SUBJECT: tuple[tuple[Relation, str], ...] = (
     (
         "cycles",
-        re.compile(
+        (
             r"\b(?:circular|cyclic|mutually recursive|zyklische|circulaires?|circulares|cicliche"
-            r"|циклические)\b.{0,20}\b(?:imports?|dependenc\w+|includes?|references?|functions|modules"
-            r"|importe|abhängigkeiten|dependencias|импорты|зависимости)"
-            r"|\b(?:imports?|dependenc(?:y|ies)|dépendances|dependencias|importaciones|dependências"
-            r"|importações|dipendenze|importazioni) (?:circulaires|circulares|circolari|cíclicas"
-            r"|cicliche)"
-            r"|\b(?:import|dependency|call|include|package|module) (?:cycles?|loops?)\b|\bcycles? "
-            r"(?:between|among)\b|\b(?:import|imports|call|depend on|include|reference|require) each "
-            r"other\b|循环(?:依赖|导入|引用)|循環(?:参照|依存|インポート)"
+            r"|циклические)\b"
+            r".{0,20}\b(?:imports?|dependenc\w+|includes?|references?|functions|modules|importe|abhängigkeiten"
+            r"|dependencias|импорты|зависимости)"
+            r"|\b(?:imports?|dependenc(?:y|ies)|dépendances|dependencias|importaciones|dependências|importações"
+            r"|dipendenze|importazioni) (?:circulaires|circulares|circolari|cíclicas|cicliche)"
+            r"|\b(?:import|dependency|call|include|package|module) (?:cycles?|loops?)\b"
+            r"|\bcycles? (?:between|among)\b"
+            r"|\b(?:import|imports|call|depend on|include|reference|require) each other\b"
+            r"|循环(?:依赖|导入|引用)|循環(?:参照|依存|インポート)"
         ),
     ),
     (
         "unused",
-        re.compile(
-            r"\b(?:functions?|methods?|class(?:es)?|modules?|files?|exports?|imports?|constants?"
-            r"|variables?|types?|symbols?|code|parameters?|dependencies|fields?|interfaces?)\b(?: "
-            r"\w+){0,3}? (?:never|not|nowhere|no longer|nobody|no one|without|unused|unreachable"
-            r"|unreferenced|uncalled|untested)\b"
-            r"(?:$|(?: \w+){0,3}?(?: called| used| imported| referenced| invoked| tested| covered| "
-            r"overridden| implemented| reached| calls?| uses?| imports?| callers?| references| usages| "
-            r"tests| importers)?(?: anywhere| any ?more| at all| by anyone| by anything| by any \w+)?$)"
-            r"|\b(?:unused|uncalled|unreferenced|unreachable|orphaned|orphan|untested|dead) (?:\w+ "
-            r")?(?:functions?|methods?|class(?:es)?|modules?|files?|exports?|imports?|constants?"
-            r"|variables?|types?|symbols?|code|parameters?|dependencies|fields?|interfaces?)\b"
-            r"|\bdead code\b|\bhave no (?:callers|tests|references|usages|importers)\b|\bwith no "
-            r"(?:callers|tests|references|usages)\b"
-            r"|\b(?:nie|niemals|nirgends) (?:aufgerufen|verwendet|benutzt)|\bjamais (?:appel|utilis)\w+"
-            r"|\bnunca (?:se )?(?:llama|usa|utiliza|invoca|chama)\w*|\bmai (?:chiamat|usat"
-            r"|utilizzat)\w+|\bникогда не (?:вызыва|использу)\w+|\bне используются\b"  # noqa: RUF001 - Cyrillic is meant
+        (
+            rf"\b{_PARTS}\b(?: \w+){{0,3}}? {_NONE}\b(?:$|(?: \w+){{0,3}}?(?: {_DONE})?(?: {_ANYWHERE})?$)"
+            rf"|\b(?:unused|uncalled|unreferenced|unreachable|orphaned|orphan|untested|dead)"
+            rf" (?:\w+ )?{_PARTS}\b"
+            r"|\bdead code\b"
+            r"|\bhave no (?:callers|tests|references|usages|importers)\b"
+            r"|\bwith no (?:callers|tests|references|usages)\b"
+            r"|\b(?:nie|niemals|nirgends) (?:aufgerufen|verwendet|benutzt)"
+            r"|\bjamais (?:appel|utilis)\w+"
+            r"|\bnunca (?:se )?(?:llama|usa|utiliza|invoca|chama)\w*"
+            r"|\bmai (?:chiamat|usat|utilizzat)\w+"
+            r"|\bникогда не (?:вызыва|использу)\w+|\bне используются\b"  # noqa: RUF001 - Cyrillic is meant
             r"|从未(?:被)?(?:调用|使用)|没有被(?:调用|使用)|未使用的|呼び出されていない|使われていない|未使用"
         ),
     ),

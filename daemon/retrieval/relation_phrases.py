@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .asking_words import ASKING, LOOKING, WHY_HOW
 from .clauses import Clause, Token
-from .code_words import BREAKS, CHANGES, CONNECTS, KINDS, PLURAL_KINDS, WEAK_CHANGES
+from .code_words import KINDS, PLURAL_KINDS, WEAK_CHANGES, is_breakage, is_change, is_connection
+from .patterns import compiled
 from .relation_cues import CUES, Relation
 from .relation_subjects import (
     DETERMINERS,
@@ -38,7 +38,7 @@ def find_connection(clause: Clause) -> RelationAsked | None:
     tokens, names = clause.tokens, sure_names(clause.tokens)
     forms = [token.form for token in tokens]
     ends_up = "end up" in clause.form or "get to" in clause.form
-    if len(names) > 1 and (ends_up or any(map(CONNECTS.fullmatch, forms)) or _ends_in_call(tokens)):
+    if len(names) > 1 and (ends_up or any(map(is_connection, forms)) or _ends_in_call(tokens)):
         return _whole(clause, "connection", names[:2])
     if names and {"from", "to"} <= set(forms) and {"path", "chain", "route"} & set(forms):
         ends = [form_text(tokens, at + 1) for at, form in enumerate(forms) if form in {"from", "to"}]
@@ -46,20 +46,18 @@ def find_connection(clause: Clause) -> RelationAsked | None:
     return None
 
 
-def find_impact(clause: Clause) -> RelationAsked | None:
+def find_impact(clause: Clause, *, pronouns: bool) -> RelationAsked | None:
     """Find what a change breaks: a word for change, a subject next to it, and a word for breaking."""
     tokens = clause.tokens
-    changes = [at for at, token in enumerate(tokens) if CHANGES.fullmatch(token.form)]
+    changes = [at for at, token in enumerate(tokens) if is_change(token.form)]
     # `what else must I change if I rename X` has two words for change.
-    breaks = len(changes) > 1 or any(
-        BREAKS.fullmatch(token.form) or token.form in _BROKEN for token in tokens
-    )
+    breaks = len(changes) > 1 or any(is_breakage(token.form) or token.form in _BROKEN for token in tokens)
     if not breaks or asks_for_tests(tokens):
         return None
     supposed = any(token.form in {"if", "when"} for token in tokens)
     changes += _weak_changes(tokens)
     for at in changes:
-        subject = subject_behind(tokens, at, pronouns=False) or subject_before(tokens, at, pronouns=False)
+        subject = subject_behind(tokens, at, pronouns=pronouns) or subject_before(tokens, at, pronouns=False)
         if subject and (subject.sure or supposed):
             return _whole(clause, "impact", (subject.text,))
     return None
@@ -73,16 +71,16 @@ def planned_change(clause: Clause) -> str:
     for at, token in enumerate(tokens[:MAX_PLAN]):
         if token.form == "you":
             return ""  # `I want you to delete X` is a command
-        if CHANGES.fullmatch(token.form) and not token.form.endswith("ed"):
+        if is_change(token.form) and not token.form.endswith("ed"):
             subject = subject_behind(tokens, at, pronouns=False)
             return subject.text if subject and (subject.sure or subject.kinded) else ""
     return ""
 
 
 def find_planned_impact(clause: Clause, planned: str) -> RelationAsked | None:
-    """Find what a change breaks that was planned in the sentence before: `I plan to delete X. What breaks?`"""
+    """Find what a change breaks that the sentence before plans: `I will delete X. What breaks?`."""
     tokens = clause.tokens
-    breaks = any(BREAKS.fullmatch(token.form) or CHANGES.fullmatch(token.form) for token in tokens)
+    breaks = any(is_breakage(token.form) or is_change(token.form) for token in tokens)
     asked = planned and breaks and not sure_names(tokens) and tokens[0].form not in WHY_HOW
     return _whole(clause, "impact", (planned,)) if asked else None
 
@@ -115,14 +113,14 @@ def find_location(clause: Clause) -> RelationAsked | None:
 
 def find_signature(clause: Clause) -> RelationAsked | None:
     """Find `what type does X return`, `the return type of X`, `does X return a list, or which type`."""
-    match = _TYPE_OF.search(clause.form) or _TYPE_BEHIND.search(clause.form)
+    match = compiled(_TYPE_OF).search(clause.form) or compiled(_TYPE_BEHIND).search(clause.form)
     names = sure_names(clause.within(*match.span())) if match else ()
     return RelationAsked("definition", names, clause.said(*match.span())) if match and names else None
 
 
 def find_callees_of_run(clause: Clause) -> RelationAsked | None:
     """Find `which functions are called when X runs`."""
-    match = _CALLED_WHEN.search(clause.form)
+    match = compiled(_CALLED_WHEN).search(clause.form)
     names = sure_names(clause.within(*match.span())) if match else ()
     return RelationAsked("callees", names, clause.said(*match.span())) if match and names else None
 
@@ -195,11 +193,11 @@ def _filters(tokens: Sequence[Token], at: int) -> bool:
 
 
 WHERE = words(
-    (
-        "where wherever file line wo où dónde donde onde dove где woher location place files header module "
-        "package"
-    ),
-    "folder directory datei zeile fichier ligne archivo fichero línea arquivo linha riga файле файл строке",
+    """
+    where wherever file line wo où dónde donde onde dove где woher location place files header module
+    package
+    folder directory datei zeile fichier ligne archivo fichero línea arquivo linha riga файле файл строке
+    """
 )
 """Words that ask for a place."""
 
@@ -211,37 +209,33 @@ _BROKEN = words("callers caller dependents users")
 _HOW = words("how wie comment cómo como come как")
 _GO = words("go jump navigate")
 _LIVES = words(
-    (
-        "live lives living reside resides sit sits start starts begin begins come comes found stored "
-        "located kept"
-    ),
-    (
-        "placed has have hold exist exists look introduced introduce find liegt steht befindet wohnt finde "
-        "trouve"
-    ),
-    "trouver se encuentra está fica encontra trova si находится лежит живёт",
+    """
+    live lives living reside resides sit sits start starts begin begins come comes found stored located kept
+    placed has have hold exist exists look introduced introduce find liegt steht befindet wohnt finde trouve
+    trouver se encuentra está fica encontra trova si находится лежит живёт
+    """
 )
 _HAS = words(
-    (
-        "have has export exports exported define defines defined declare declares declared expose exposes "
-        "contain"
-    ),
-    (
-        "contains provide provides offer top-level available present exist class struct enum interface "
-        "module names"
-    ),
-    "hat haben besitzt a ont tiene tienen tem têm possui ha hanno имеет",
+    """
+    have has export exports exported define defines defined declare declares declared expose exposes contain
+    contains provide provides offer top-level available present exist class struct enum interface module
+    names
+    hat haben besitzt a ont tiene tienen tem têm possui ha hanno имеет
+    """
 )
 _RUN = words(
-    "run rerun re-run execute check ausführen laufen lancer exécuter ejecutar correr rodar executar eseguire",
-    "запустить",
+    """
+    run rerun re-run execute check ausführen laufen lancer exécuter ejecutar correr rodar executar eseguire
+    запустить
+    """
 )
-_CALLED_WHEN = re.compile(
-    r"\b(?:called|invoked|executed|run|triggered) (?:when|while|if|during|as soon as) (?:the )?(?:\w+ )?N"
-    r"(?: runs?| executes?| (?:is|gets) (?:called|invoked|executed|run|triggered))?$"
+_CALLED_WHEN = (
+    r"\b(?:called|invoked|executed|run|triggered) (?:when|while|if|during"
+    r"|as soon as) (?:the )?(?:\w+ )?N(?: runs?| executes?"
+    r"| (?:is|gets) (?:called|invoked|executed|run|triggered))?$"
 )
-_TYPE_BEHIND = re.compile(r"\bN (?:return|returns|yield|take|accept)\b.{0,40}\btypes?$")
-_TYPE_OF = re.compile(
+_TYPE_BEHIND = r"\bN (?:return|returns|yield|take|accept)\b.{0,40}\btypes?$"
+_TYPE_OF = (
     r"\b(?:return|result|value) types? (?:of|for) (?:the )?(?:\w+ )?N\b"
     r"|\b(?:what|which) (?:is|are) the (?:\w+ )?types? of (?:the )?(?:\w+ )?N\b"
     r"|\b(?:what|which) types? (?:does|do|is|are|has) (?:the )?(?:\w+ )?N(?: return| have| take| accept"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .asking_words import ASKING, AUXILIARY, LOOKING
 from .clauses import Token
-from .code_words import ADVERBS, CHANGES, KINDS, PARTS
+from .code_words import ADVERBS, KINDS, PARTS, is_change
 from .relation_cues import CUES
 from .stop_words import STOP_WORDS
 from .vocabulary import words
@@ -51,7 +51,7 @@ def subject_behind(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subje
             kind = True
         elif token.form in DETERMINERS:
             determined = True
-        elif not is_filler(token) and not _is_part(tokens, index):
+        elif not is_filler(token) and not _is_part(tokens, index) and not _says_kind(tokens, index):
             kinded = kind or following in KINDS
             alone = not determined and (not following or following in _BOUNDARY)
             named = may_be_name(token) and (kinded or alone)
@@ -100,7 +100,7 @@ def sure_names(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 def is_filler(token: Token) -> bool:
     """Whether a token says nothing of what is asked for: function words, adverbs, marks, `renaming`."""
-    return token.kind == "mark" or token.form in _FILLERS or bool(CHANGES.fullmatch(token.form))
+    return token.kind == "mark" or token.form in _FILLERS or bool(is_change(token.form))
 
 
 def may_be_name(token: Token) -> bool:
@@ -114,6 +114,11 @@ def _is_part(tokens: Sequence[Token], at: int) -> bool:
     return tokens[at].form in PARTS and any(form_at(tokens, at + step) in _OF_WHOLE for step in (1, 2, 3))
 
 
+def _says_kind(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a word only says of what kind the name is: `the environment variable HOME`."""
+    return form_at(tokens, at + 1) in KINDS and any(map(is_named, tokens[at + 2 : at + 3]))
+
+
 def _refers_back(token: Token, determined: bool, following: str) -> bool:
     """Whether a token stands for what was named before: `it`, `the function below`, `that class`."""
     if token.form in _PRONOUNS:
@@ -122,9 +127,12 @@ def _refers_back(token: Token, determined: bool, following: str) -> bool:
 
 
 DETERMINERS = words(
-    "the a an our my your this that these those its his her their any some each every another which what",
-    "der die das den dem des ein eine einen einem le la les un une des du el los las una unos o os as um",
-    "uma il lo gli i",
+    """
+    the a an our my your this that these those its his her their any some each every another much many most
+    more less enough which what
+    der die das den dem des ein eine einen einem le la les un une des du el los las una unos o os as um
+    uma il lo gli i
+    """
 )
 PLACING = words(
     "in inside within under below im unter dans sous en dentro na no nel nella в внутри of across",
@@ -132,15 +140,11 @@ PLACING = words(
 """Prepositions before a place."""
 
 _BOUNDARY = words(
-    (
-        ", : ( in inside within from under across anywhere somewhere directly indirectly recursively "
-        "transitively"
-    ),
-    "and or to up here please at with there now currently right by elsewhere around throughout thanks during",
-    (
-        "before after outside for first internally already have has auf im dans en no nel в на et y e und "
-        "oder ou"
-    ),
+    """
+    , : ( in inside within from under across anywhere somewhere directly indirectly recursively transitively
+    and or to up here please at with there now currently right by elsewhere around throughout thanks during
+    before after outside for first internally already have has auf im dans en no nel в на et y e und oder ou
+    """
 )
 _OF_WHOLE = words("of in to for on von de du des del di da do")
 _NEARBY = _BOUNDARY | words("below above here call calls use do")
@@ -152,13 +156,17 @@ _FILLERS = (
     | PLACING
     | ADVERBS
     | AUXILIARY
-    | words("of to for on from in into by with at : ? , one depth level tree graph chain hierarchy public new coverage")
+    | words(
+        """
+        of to for on from in into by with at : ? , one depth level tree graph chain hierarchy related
+        relating belonging concerning regarding public new coverage
+        """
+    )
 ) - words("if when because while")
 _PRONOUNS = words("it them this that these those they ihn sie es ça le la lo los las él ella его её их")  # noqa: RUF001 - Cyrillic is meant
 _NO_NAMES = words(
-    "anything everything something someone nobody nothing code stuff things thing way ways time times",
-    (
-        "difference purpose reason idea problem issue bug error errors rest kind kinds sort each other "
-        "twice once"
-    ),
+    """
+    anything everything something someone nobody nothing code stuff things thing way ways time times
+    difference purpose reason idea problem issue bug error errors rest kind kinds sort each other twice once
+    """
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .asking_words import ASKING, AUXILIARY, CJK_WHY_HOW, WHY_HOW
+from .asking_words import AUXILIARY, CJK_WHY_HOW, WHY_HOW
 from .clauses import Clause, Token, clause_of
 from .code_words import KINDS
+from .patterns import compiled
 from .relation_cues import CJK_CUES, CUES, NO_SUBJECT, Cue, Relation
+from .relation_directions import BY, NOUN_TOO, direction_of
 from .relation_phrases import (
-    WHERE,
     RelationAsked,
     asks_for_tests,
     find_callees_of_run,
@@ -21,7 +22,14 @@ from .relation_phrases import (
     find_signature,
     find_tests,
 )
-from .relation_subjects import Subject, form_at, is_filler, subject_before, subject_behind, sure_names
+from .relation_subjects import (
+    Subject,
+    form_at,
+    is_filler,
+    subject_before,
+    subject_behind,
+    sure_names,
+)
 from .vocabulary import words
 
 
@@ -38,7 +46,7 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
     how = tokens[0].form in WHY_HOW and form_at(tokens, 1) not in {"many", "often"}
     if not how:
         for relation, pattern in NO_SUBJECT:
-            if match := pattern.search(clause.form):
+            if match := compiled(pattern).search(clause.form):
                 return RelationAsked(relation, sure_names(tokens), clause.said(match.start(), match.end()))
     if any(_is_cjk(token) for token in tokens):
         return _in_cjk(clause)
@@ -46,9 +54,9 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
     if how or connection:
         return connection
     if clause.form.startswith(_WHAT_HAPPENS):
-        return find_impact(clause)
+        return find_impact(clause, pronouns=pronouns)
     return (
-        find_impact(clause)
+        find_impact(clause, pronouns=pronouns)
         or find_signature(clause)
         or find_callees_of_run(clause)
         or find_tests(clause)
@@ -94,7 +102,7 @@ def _by_cue(tokens: Sequence[Token], *, asks: bool, pronouns: bool) -> RelationA
         known = any(subject and (subject.sure or subject.kinded) for subject in (before, behind))
         if tokens[0].form in AUXILIARY and not known and not _is_of_code(cue):
             continue  # `is caching used here` asks for a behaviour
-        relation = _direction(cue, tokens, at, before, behind)
+        relation = direction_of(cue, tokens, at, before, behind)
         if relation:
             return _asked(_refined(relation, tokens), cue, tokens, at, before, behind)
     return None
@@ -103,85 +111,6 @@ def _by_cue(tokens: Sequence[Token], *, asks: bool, pronouns: bool) -> RelationA
 def _is_of_code(cue: Cue) -> bool:
     """Whether a word by itself says that code is meant, whatever it is asked of: `callers`, `tests`."""
     return cue.incoming == "tests" or (cue.voice == "noun" and cue.incoming in _OF_CODE)
-
-
-def _direction(
-    cue: Cue, tokens: Sequence[Token], at: int, before: Subject | None, behind: Subject | None
-) -> Relation | None:
-    """Return which relation a cue asks for, by the side on which its subject stands."""
-    following, previous = form_at(tokens, at + 1), form_at(tokens, at - 1)
-    suffers = at > 1 and previous in _BEING and not tokens[at].form.endswith("ing")
-    if cue.voice == "noun" and not (tokens[at].form == "tests" and previous in {"who", "what"}):
-        return _noun(cue, tokens, at, before, behind)
-    if tokens[at].form in _NOUN_TOO and following in _OF and behind and previous not in ASKING:
-        return _AS_NOUN.get(cue.incoming, cue.incoming)
-    if cue.voice == "passive" or suffers:  # `is set`, `gets read`
-        return _passive(cue, tokens, at, before, behind)
-    return _active(cue, tokens, at, before, behind)
-
-
-def _noun(
-    cue: Cue, tokens: Sequence[Token], at: int, before: Subject | None, behind: Subject | None
-) -> Relation | None:
-    """Take `callers of X`, `X usages`, `how many subclasses does X have`."""
-    following = form_at(tokens, at + 1)
-    if behind:
-        adjacent = behind.at == at + 1 and (behind.sure or cue.incoming != "tests")
-        linked = following in _OF or (behind.sure and (following in _LINKS or following in KINDS))
-        if adjacent or linked or following in {"does", "do"}:
-            return cue.incoming
-    has = before and (before.at == at - 1 or any(token.form in _HAVE for token in tokens[:at]))
-    return cue.incoming if has else None
-
-
-def _active(
-    cue: Cue, tokens: Sequence[Token], at: int, before: Subject | None, behind: Subject | None
-) -> Relation | None:
-    """Tell `what calls X` from `what does X call` and `does X call Y`."""
-    earlier = {token.form for token in tokens[:at]}
-    plain = behind is not None and not behind.sure
-    if plain and (form_at(tokens, at + 1) in _NOT_OBJECT or earlier & {"does", "do", "did"}):
-        behind = None
-    if before and at == 1 == len(tokens) - 1 and tokens[at].form in _NOUN_TOO:
-        return cue.incoming  # a fragment: `X references`
-    if tokens[0].form in _WHEN:
-        return None
-    if "outgoing" in earlier and behind:
-        return cue.outgoing
-    if before and behind and before.sure and behind.sure and tokens[0].form in AUXILIARY:
-        calls = cue.incoming in {"callers", "references"}
-        return "connection" if calls else cue.outgoing or cue.incoming
-    if behind:
-        return cue.incoming
-    if before and cue.incoming == "references":  # what X uses is an edge only if it is code
-        return "callees" if any(token.form in KINDS for token in tokens) else None
-    return cue.outgoing if before else None
-
-
-def _passive(
-    cue: Cue, tokens: Sequence[Token], at: int, before: Subject | None, behind: Subject | None
-) -> Relation | None:
-    """Tell `where is X used` from `functions called by X`."""
-    following = form_at(tokens, at + 1)
-    if following in _PURPOSE:
-        return None  # `what is X used for`
-    somewhere = any(token.form in WHERE for token in tokens[:at])
-    if cue.incoming == "implementations" and somewhere:
-        return None  # `where is X implemented` asks for a behaviour
-    if before:
-        return cue.incoming
-    if behind and following in _BY and (cue.incoming != "references" or _lists_code(tokens, behind)):
-        return cue.outgoing
-    # `wer benutzt X`: some forms are active as well.
-    agent = tokens[0].form in _WHO and behind is not None
-    # `which places read X`: so are some in the plural.
-    agent = agent or (at == 2 and behind is not None and behind.at == at + 1 and behind.sure)
-    return cue.incoming if agent or (behind and somewhere) else None
-
-
-def _lists_code(tokens: Sequence[Token], behind: Subject) -> bool:
-    """Whether what is used by something is code: `functions used in f`, but not `colours used in f`."""
-    return behind.sure and any(token.form in KINDS for token in tokens[: behind.at])
 
 
 def _refined(relation: Relation, tokens: Sequence[Token]) -> Relation:
@@ -216,14 +145,16 @@ def _asked(
 def _is_fragment(cue: Cue, tokens: Sequence[Token], at: int) -> bool:
     """Whether a word is what a fragment is about: `transitive callers of f`, `code that calls f`."""
     form, last = tokens[at].form, at == len(tokens) - 1
-    if form in _NOUN_TOO and at and tokens[at - 1].kind == "name" and not last:
+    if form in NOUN_TOO and at and tokens[at - 1].kind == "name" and not last:
         return False  # `f calls g twice` states something
-    participle = form.endswith("ing") or (cue.voice == "passive" and form_at(tokens, at + 1) in _BY)
+    if form.endswith("ing") and not at and form_at(tokens, 1) in KINDS:
+        return True  # `overriding methods of f`
+    participle = form.endswith("ing") or (cue.voice == "passive" and form_at(tokens, at + 1) in BY)
     if participle and 0 < at < 4 and tokens[0].form in KINDS:
         return True  # `functions calling f`
     if _has_relative(tokens[:at]):
         return True
-    if form in _NOUN_TOO:  # `the report uses f` states something as well
+    if form in NOUN_TOO:  # `the report uses f` states something as well
         return last or all(map(is_filler, tokens[:at]))
     return cue.voice == "noun" and (at <= 4 or last)
 
@@ -245,15 +176,15 @@ MAX_RELATIVE = 5
 
 def _is_subject(tokens: Sequence[Token], at: int) -> bool:
     """Whether a word that may be a verb is a noun of its own: `what imports are allowed`."""
-    return tokens[at].form in _NOUN_TOO and form_at(tokens, at + 1) in AUXILIARY
+    return tokens[at].form in NOUN_TOO and form_at(tokens, at + 1) in AUXILIARY
 
 
 def _in_cjk(clause: Clause) -> RelationAsked | None:
     names = sure_names(clause.tokens)
-    if not names or CJK_WHY_HOW.search(clause.form):
+    if not names or compiled(CJK_WHY_HOW).search(clause.form):
         return None
     for relation, pattern in CJK_CUES:
-        if (relation != "connection" or len(names) > 1) and (match := pattern.search(clause.form)):
+        if (relation != "connection" or len(names) > 1) and (match := compiled(pattern).search(clause.form)):
             return RelationAsked(relation, names[:2], clause.said(match.start(), match.end()) or match[0])
     return None
 
@@ -262,22 +193,7 @@ def _is_cjk(token: Token) -> bool:
     return token.kind == "word" and "\u3040" <= token.form[0] <= "\ud7af"
 
 
-_AS_NOUN: dict[Relation, Relation] = {"importers": "imports", "definition": "outline"}
 _OF_CODE = words("callers callees importers subclasses definition")
-_OF = words("of in for by from does do de des du di da von :")
-_LINKS = (
-    _OF
-    | AUXILIARY
-    | words("to on around against covering defined there exist we coverage graph tree list hierarchy chain ?")
-    | words("über auf des der sur sobre su")
-)
-_BY = words("by from in inside within von durch par por da в")
-_HAVE = words("have has hat haben a ont tiene tienen tem têm ha hanno")
-_BEING = words("get gets getting got be is are was were being been")
-_NOT_OBJECT = words("for with about out by at of as up home")
-_PURPOSE = words("for to as für pour para per")
-_WHO = words("who wer was qui quién quem chi кто")
-_WHEN = words("when wann quand cuándo cuando quando когда")
 _WHAT_HAPPENS = (
     "what happens",
     "what would happen",
@@ -293,10 +209,6 @@ _WHAT_HAPPENS = (
     "что произойдёт",
     "что будет",
 )
-_NOUN_TOO = words(
-    "tests imports includes calls call references uses exports requires extends overrides import"
-)
-"""Verbs' forms that are nouns as well."""
 
 _MODALS = words("should can could may must shall")
 _RELATIVE = words("that which who where")

@@ -32,6 +32,13 @@ NEAR = 0.6
 
 MORE_MAX = 4
 
+KINDS_OVERFETCH = 4
+"""So many times the usual candidates are fetched where only some kinds of definitions are wanted."""
+
+MEANING_FLOOR = 0.3
+"""Where no word of a question is known, a chunk must be at least this near in meaning (cosine): below it the
+nearest chunks of anything to nonsense lie."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
@@ -103,17 +110,20 @@ def conclude(
     languages = {
         chunk.path: chunk.language for chunk in candidates.chunks.values() if chunk.path in tree.files
     }
+    kinds = gathered.filter.kinds
+    lines = reader.lines_of_kinds(languages, kinds) if kinds else {}
     kept = {
         number: chunk
         for number, chunk in candidates.chunks.items()
-        if chunk.path in languages and gathered.filter.holds_chunk(chunk)
+        if chunk.path in languages and gathered.filter.holds_chunk(chunk, lines.get(chunk.path, ()))
     }
     candidates = replace(candidates, chunks=kept, commits=reader.commits(languages))
     ranked = rank(
         gathered.question, candidates, languages, lambda term: gathered.rarity.get(term, 0.0), weights
     )
     ranks = list_ranks(candidates)
-    return [_hit(file, ranks) for file in ranked[:limit]]
+    outright = dict(candidates.tree)
+    return [_hit(file, ranks, outright) for file in ranked[:limit]]
 
 
 def _with_candidates(
@@ -130,8 +140,9 @@ def _with_candidates(
     try:
         lexical = handle.current()
         terms = search_terms(start.question, lexical)
-        kinds = start.filter.kinds or None
-        hits = lexical.search(terms, LEXICAL_MAX, files=start.files, kinds=kinds)
+        # A chunk of several small definitions has one kind of its own, so kinds are looked at afterwards.
+        most = LEXICAL_MAX * (KINDS_OVERFETCH if start.filter.kinds else 1)
+        hits = lexical.search(terms, most, files=start.files)
         found = [(hit.chunk_id, hit.score) for hit in hits]
         rarity = _rarities(start.question, lexical)
     except (LexicalDamaged, OSError) as error:
@@ -154,7 +165,8 @@ def _with_vectors(
     gathered: Gathered, vector_hits: Sequence[tuple[bytes, float]], reader: Reader
 ) -> Candidates:
     """Add the chunks of contents that were found by meaning; a content may stand in several files."""
-    scores = dict(vector_hits)
+    known = bool(gathered.candidates.lexical or gathered.candidates.tree)
+    scores = {digest: score for digest, score in vector_hits if known or score >= MEANING_FLOOR}
     chunks = dict(gathered.candidates.chunks)
     vector = []
     for chunk in reader.chunks.by_digests(scores):
@@ -239,9 +251,11 @@ def _meanings(name: str, kind: str, tree: Tree, reader: Reader) -> Iterator[Filt
         yield Filter(path_prefix=path if len(found) == 1 else "", symbol=symbol.name)
 
 
-def _hit(file: RankedFile, ranks: Mapping[str, Mapping[int, int]]) -> Hit:
-    best, score = file.chunks[0]
+def _hit(file: RankedFile, ranks: Mapping[str, Mapping[int, int]], outright: Mapping[int, float]) -> Hit:
+    """Return a file's hit: at the place that the question names outright, else at its best one."""
+    chunks = sorted(file.chunks, key=lambda pair: -outright.get(pair[0].id, 0.0))
+    best, score = chunks[0]
     sources = {name: places[best.id] for name, places in ranks.items() if best.id in places}
-    more = [chunk for chunk, other in file.chunks[1:] if other >= NEAR * score][:MORE_MAX]
+    more = [chunk for chunk, other in chunks[1:] if other >= NEAR * score][:MORE_MAX]
     # Scores have no upper end; this keeps their order and brings them between 0 and 1.
     return Hit(best, round(file.score / (1 + file.score), 4), sources, tuple(more), why=tuple(file.why))

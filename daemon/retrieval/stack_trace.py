@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .path_mentions import clean_path
+from .patterns import compiled
 
 MAX_FRAMES = 40
 """A runaway recursion prints thousands of frames; so many are kept, the most relevant."""
@@ -37,21 +37,23 @@ def read_frame(line: str) -> Frame | None:
     Known are Python, JavaScript (V8, Firefox, Safari), Go, Rust, Java and its like, C#, Ruby, PHP (also
     Xdebug's), gdb, lldb, sanitizers, Dart, Elixir, Lua, Perl, Swift, and the usual compilers and linters.
     """
-    line = _LITERAL.sub("", line[:MAX_LINE].rstrip())
-    if not _MAY_BE_FRAME.search(line):
+    line = compiled(_LITERAL).sub("", line[:MAX_LINE].rstrip())
+    if not compiled(_MAY_BE_FRAME).search(line):
         return None
     for pattern in _PATTERNS:
-        match = pattern.match(line)
+        match = compiled(pattern).match(line)
         if match:
             found = match.groupdict()
             function = _clean_function(found.get("function") or "")
             path = clean_path(found.get("path") or "")
-            if path and not _PLACE.search(path):
+            if path and not compiled(_PLACE).search(path):
                 continue
-            if _JVM_FILE.search(path) and "/" not in path:
+            if compiled(_JVM_FILE).search(path) and "/" not in path:
                 path = _class_file(function, path)
             library = bool(
-                _LIBRARY.search(path) or _LIBRARY_FUNCTION.match(function) or _LIBRARY_LINE.match(line)
+                compiled(_LIBRARY).search(path)
+                or compiled(_LIBRARY_FUNCTION).match(function)
+                or compiled(_LIBRARY_LINE).match(line)
             )
             return Frame(path, int(found.get("line") or 0), function, library)
     return None
@@ -59,7 +61,7 @@ def read_frame(line: str) -> Frame | None:
 
 def is_trace_line(line: str) -> bool:
     """Whether a line belongs to a stack trace or compiler output though it may name no place."""
-    return bool(_TRACE_LINE.match(line[:MAX_LINE])) or read_frame(line) is not None
+    return bool(compiled(_TRACE_LINE).match(line[:MAX_LINE])) or read_frame(line) is not None
 
 
 def frames_in(lines: Sequence[str]) -> tuple[Frame, ...]:
@@ -93,23 +95,23 @@ def _traces(lines: Iterable[str]) -> list[_Trace]:
     traces = [_Trace([])]
     function_above = ""  # Go and Rust print the function on a line before its place
     for line in lines:
-        if _MOST_RECENT_LAST.search(line):
+        if compiled(_MOST_RECENT_LAST).search(line):
             traces.append(_Trace([], innermost_last=True))
-        elif _CAUSE.match(line):
+        elif compiled(_CAUSE).match(line):
             traces.append(_Trace([], is_cause=True))
-        elif _LATER_CAUSED.match(line):
+        elif compiled(_LATER_CAUSED).match(line):
             traces[-1].is_cause = True
-        elif _NEW_TRACE.match(line):
+        elif compiled(_NEW_TRACE).match(line):
             traces.append(_Trace([]))
         frame = read_frame(line)
         if frame is None:
-            above = _FUNCTION_LINE.match(line[:MAX_LINE])
+            above = compiled(_FUNCTION_LINE).match(line[:MAX_LINE])
             function_above = _clean_function(next(filter(None, above.groups()))) if above else ""
             continue
-        if _PYTHON_FRAME.match(line) and not traces[-1].frames:
+        if compiled(_PYTHON_FRAME).match(line) and not traces[-1].frames:
             traces[-1].innermost_last = True
         if function_above and not frame.function:
-            library = frame.library or bool(_LIBRARY_FUNCTION.match(function_above))
+            library = frame.library or bool(compiled(_LIBRARY_FUNCTION).match(function_above))
             frame = Frame(frame.path, frame.line, function_above, library)
         function_above = ""
         traces[-1].frames.append(frame)
@@ -132,14 +134,14 @@ def _class_file(function: str, name: str) -> str:
 
 def _clean_function(function: str) -> str:
     """Take arguments, marks of closures and of compilers off a function's name."""
-    function = _RUST_HASH.sub("", function.strip())
-    function = _GENERIC_IMPL.sub(r"\1::", function)
+    function = compiled(_RUST_HASH).sub("", function.strip())
+    function = compiled(_GENERIC_IMPL).sub(r"\1::", function)
     if "/" in function and " " not in function:
         function = function.rpartition("/")[2]  # Go names the module first
-    function = _GO_RECEIVER.sub(r"\1", function)
-    function = _ASYNC_STATE.sub(r"\1", function)
-    function = _ARGUMENTS.sub("", function)
-    function = _CLOSURE.sub("", function)
+    function = compiled(_GO_RECEIVER).sub(r"\1", function)
+    function = compiled(_ASYNC_STATE).sub(r"\1", function)
+    function = compiled(_ARGUMENTS).sub("", function)
+    function = compiled(_CLOSURE).sub("", function)
     function = function.removeprefix("async ").removeprefix("new ").removeprefix("Object.")
     if function in _NO_FUNCTION:
         return ""
@@ -149,165 +151,156 @@ def _clean_function(function: str) -> str:
 _NO_FUNCTION = frozenset(
     ("<module>", "<anonymous>", "<top (required)>", "<main>", "<unknown>", "{main}", "??", "?")
 )
-_LITERAL = re.compile(r"^[ \t]{0,12}['\"](?=[ \t]{0,12}at )|(?:\\{1,2}n|(?<=\d\)))['\"],?(?: ?\+)?$")
+_LITERAL = r"^[ \t]{0,12}['\"](?=[ \t]{0,12}at )|(?:\\{1,2}n|(?<=\d\)))['\"],?(?: ?\+)?$"
 """What stands around a frame that is a string in somebody's log."""
 
-_MAY_BE_FRAME = re.compile(r"\d|\sat\s|^at\s")
+_MAY_BE_FRAME = r"\d|\sat\s|^at\s"
 
 _FILE = r"(?P<path>[^\s:()\"'<>|]{1,400}\.[A-Za-z][\w+]{0,9})"
 """A file with an extension; the bounds keep the search linear."""
 
-_PATTERNS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # Python:   File "/srv/app/cart.py", line 88, in checkout
-        (
-            r"\s*+(?:[|E>]\s++)?File \"(?P<path>[^\"\n]{1,500})\", line (?P<line>\d{1,7})"
-            r"(?:, in (?P<function>\S{1,200}))?"
-        ),
-        # Java:     at com.acme.Order.close(Order.java:118)
-        (
-            r"\s*+(?:\[\w+\]\s*+)?(?:at )?(?:[\w.@-]{1,80}/{1,2}){0,2}(?P<function>[\w.$<>]{2,300})"
-            r"\((?P<path>[\w$-]{1,100}\.(?:java|kt|scala|groovy|clj)):(?P<line>\d{1,7})\)"
-        ),
-        (
-            r"\s*+at (?:[\w.@-]{1,80}/{1,2}){0,2}(?P<function>[\w.$<>]{2,300})"
-            r"\((?:Native Method|Unknown Source|SourceFile(?::\d+)?)\)"
-        ),
-        # C#:       at Acme.Quota.Check(Tenant t) in /src/Quota.cs:line 52
-        (
-            r"\s*+at (?P<function>[\w.`+<>\[\],|$]{2,300})\([^()\n]{0,400}\)"
-            r" in (?P<path>[^\n]{1,400}):line (?P<line>\d{1,7})\b"
-        ),
-        r"\s*+at (?P<function>(?:[A-Z][\w`<>+]*\.){1,12}[\w`<>+.]{1,100})\([^()\n]{0,400}\)$",
-        # V8:       at async Router.run (file:///app/src/router.ts:10:5)
-        (
-            r"\s*+[^a-z]{0,4}at (?P<function>[^\n(]{1,300}?) \((?:eval at [^\n(]{1,200} \()?"
-            r"(?P<path>[^\s()][^()\n]{0,400}?):(?P<line>\d{1,7})(?::\d{1,7})?\)"
-        ),
-        r"\s*+[^a-z]{0,4}at (?P<path>[^\s()][^()\n]{0,400}?):(?P<line>\d{1,7})(?::\d{1,7})?\)?,?$",
-        # Firefox:  run@http://localhost:3000/src/router.js:10:5
-        (
-            r"\s*+(?P<function>[\w$./<>*\[\]]{0,200})"
-            r"@(?P<path>(?:https?|file|webpack\S{0,20}|resource|moz-extension)://[^\s()]{1,400}?):(?P<line>\d{1,7})(?::\d{1,7})?$"
-        ),
-        # Rust:     --> src/codec.rs:57:20   and   thread 'main' panicked at src/codec.rs:57:20:
-        r"\s*+(?:-->|:::) (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7})(?::\d{1,7})?$",
-        r".{0,200}?panicked at (?:[^\n]{0,300}, )?(?P<path>[^\s:,'\"]{1,400}\.rs):(?P<line>\d{1,7})",
-        # PHP:      #0 /app/src/Cart.php(12): Shop\Cart->total()
-        r"\s*+#\d{1,4} (?P<path>[^\s()]{1,400})\((?P<line>\d{1,7})\): (?P<function>[^\s(]{1,200})",
-        (
-            r"\s*+PHP {1,8}\d{1,4}\. (?P<function>[^\s(]{1,200})\([^\n]{0,300}\) "
-            r"(?P<path>[^\s:]{1,400}):(?P<line>\d{1,7})"
-        ),
-        r".{0,400}? in (?P<path>[^\s:]{1,400}\.(?:php|phtml|inc|phar/\S{1,200})) on line (?P<line>\d{1,7})",
-        r".{0,400}? in (?P<path>[^\s:]{1,400}\.php):(?P<line>\d{1,7})",
-        # Dart:     #0      Cart.total (package:shop/cart.dart:12:5)
-        (
-            r"\s*+#\d{1,4} ++(?P<function>[^\s(]{1,200}) "
-            r"\((?P<path>[^()\s]{1,400}?\.dart):(?P<line>\d{1,7})(?::\d{1,7})?\)"
-        ),
-        # gdb, lldb, sanitizers:  #1  0x00005 in decode (p=0x0) at src/codec.c:57
-        (
-            r"\s*+(?:\* )?(?:#|frame #)\d{1,4}:?\s++(?:0x[0-9a-fA-F]{1,16} )?(?:in )?"
-            r"(?:[\w.+-]{1,80}`)?(?P<function>[^\n(]{1,300}?)(?:\s?\([^\n]{0,300}\))?(?: at| from)? "
-            r"(?P<path>[^\s:()]{1,400}\.[\w+]{1,10}):(?P<line>\d{1,7})"
-        ),
-        # Ruby:     from /srv/app/cart.rb:12:in `total'
-        (
-            r"\s*+(?:\d{1,4}: )?(?:from )?(?P<path>[^\s:]{1,400}):(?P<line>\d{1,7}):in "
-            r"[`'](?P<function>[^'\n]{1,200})'"
-        ),
-        # Elixir:   (shop 0.1.0) lib/shop/cart.ex:12: Shop.Cart.total/1
-        (
-            r"\s*+\(\w{1,80}[^()\n]{0,30}\) (?P<path>[^\s:]{1,400}\.(?:exs?|erl)):(?P<line>\d{1,7}): "
-            r"(?P<function>[^\s/]{1,200})"
-        ),
-        # Lua:      cart.lua:12: in function 'total'
-        (
-            r"\s*+(?P<path>[^\s:]{1,400}\.(?:lua|moon)):(?P<line>\d{1,7}): in (?:function|method|upvalue"
-            r"|local|field|main)\s?['<]?(?P<function>[\w.:]{0,100})"
-        ),
-        # Perl:     died at lib/Cart.pm line 12.
-        r".{0,400}? at (?P<path>[^\s]{1,400}\.(?:pl|pm|t)) line (?P<line>\d{1,7})",
-        # Haskell:  error, called at src/Cart.hs:12:3 in main:Cart
-        r"\s*+(?P<function>[\w.']{1,100}), called at (?P<path>[^\s:]{1,400}\.hs):(?P<line>\d{1,7})",
-        # Swift:    3 Shop 0x0001 Cart.total() + 124 (Cart.swift:12)
-        (
-            r"\s*+\d{1,4}\s++\S{1,80}\s++0x[0-9a-fA-F]{1,16} (?P<function>[^\n(]{1,200})[^\n]{0,300}"
-            r"\((?P<path>[\w+.-]{1,100}\.(?:swift|mm?)):(?P<line>\d{1,7})\)"
-        ),
-        # Kotlin's compiler:  e: file:///app/Cart.kt:12:3 Unresolved reference
-        r"[ew]: (?P<path>[^\s:(]{0,8}:?[^\s:(]{1,400}\.kts?)[: (]{1,3}(?P<line>\d{1,7})",
-        # tsc, csc, MSVC:  src/Login.tsx(41,17): error TS2345
-        r"\s*+" + _FILE + r"\((?P<line>\d{1,7})(?:,\d{1,7}){0,3}\) ?: (?:fatal )?(?:error|warning|message)",
-        # gcc, clang, go, javac, mypy, ruff, tsc --pretty, gcc's "In file included from a.h:3"
-        (
-            r"\s*+(?:In file included from |from )?"
-            r"(?P<path>(?:[A-Za-z]:)?[^\s:()\"'<>|]{1,400}\.[A-Za-z][\w+]{0,9})"
-            r":(?P<line>\d{1,7})(?::\d{1,7})?(?:[:,]\d{0,7}?(?:\s|$)| - )"
-        ),
-        # Go:       /src/store/wal.go:310 +0x1d
-        r"\s++(?P<path>[^\s:]{1,400}\.(?:go|s)):(?P<line>\d{1,7})(?: \+0x[0-9a-f]{1,16})?$",
-        # Rust's backtrace gives the place below the function, at ./src/codec.rs:57:20, as V8 does
-    )
+_PATTERNS = (
+    # Python:   File "/srv/app/cart.py", line 88, in checkout
+    (
+        r"\s*+(?:[|E>]\s++)?File \"(?P<path>[^\"\n]{1,500})\", line (?P<line>\d{1,7})"
+        r"(?:, in (?P<function>\S{1,200}))?"
+    ),
+    # Java:     at com.acme.Order.close(Order.java:118)
+    (
+        r"\s*+(?:\[\w+\]\s*+)?(?:at )?(?:[\w.@-]{1,80}/{1,2}){0,2}(?P<function>[\w.$<>]{2,300})"
+        r"\((?P<path>[\w$-]{1,100}\.(?:java|kt|scala|groovy|clj)):(?P<line>\d{1,7})\)"
+    ),
+    (
+        r"\s*+at (?:[\w.@-]{1,80}/{1,2}){0,2}(?P<function>[\w.$<>]{2,300})\((?:Native Method|Unknown Source"
+        r"|SourceFile(?::\d+)?)\)"
+    ),
+    # C#:       at Acme.Quota.Check(Tenant t) in /src/Quota.cs:line 52
+    (
+        r"\s*+at (?P<function>[\w.`+<>\[\],|$]{2,300})\([^()\n]{0,400}\)"
+        r" in (?P<path>[^\n]{1,400}):line (?P<line>\d{1,7})\b"
+    ),
+    r"\s*+at (?P<function>(?:[A-Z][\w`<>+]*\.){1,12}[\w`<>+.]{1,100})\([^()\n]{0,400}\)$",
+    # V8:       at async Router.run (file:///app/src/router.ts:10:5)
+    (
+        r"\s*+[^a-z]{0,4}at (?P<function>[^\n(]{1,300}?) \((?:eval at [^\n(]{1,200} \()?"
+        r"(?P<path>[^\s()][^()\n]{0,400}?):(?P<line>\d{1,7})(?::\d{1,7})?\)"
+    ),
+    r"\s*+[^a-z]{0,4}at (?P<path>[^\s()][^()\n]{0,400}?):(?P<line>\d{1,7})(?::\d{1,7})?\)?,?$",
+    # Firefox:  run@http://localhost:3000/src/router.js:10:5
+    (
+        r"\s*+(?P<function>[\w$./<>*\[\]]{0,200})@(?P<path>(?:https?|file|webpack\S{0,20}|resource"
+        r"|moz-extension)://[^\s()]{1,400}?):(?P<line>\d{1,7})(?::\d{1,7})?$"
+    ),
+    # Rust:     --> src/codec.rs:57:20   and   thread 'main' panicked at src/codec.rs:57:20:
+    r"\s*+(?:-->|:::) (?P<path>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7})(?::\d{1,7})?$",
+    r".{0,200}?panicked at (?:[^\n]{0,300}, )?(?P<path>[^\s:,'\"]{1,400}\.rs):(?P<line>\d{1,7})",
+    # PHP:      #0 /app/src/Cart.php(12): Shop\Cart->total()
+    r"\s*+#\d{1,4} (?P<path>[^\s()]{1,400})\((?P<line>\d{1,7})\): (?P<function>[^\s(]{1,200})",
+    (
+        r"\s*+PHP {1,8}\d{1,4}\. (?P<function>[^\s(]{1,200})\([^\n]{0,300}\) "
+        r"(?P<path>[^\s:]{1,400}):(?P<line>\d{1,7})"
+    ),
+    r".{0,400}? in (?P<path>[^\s:]{1,400}\.(?:php|phtml|inc|phar/\S{1,200})) on line (?P<line>\d{1,7})",
+    r".{0,400}? in (?P<path>[^\s:]{1,400}\.php):(?P<line>\d{1,7})",
+    # Dart:     #0      Cart.total (package:shop/cart.dart:12:5)
+    (
+        r"\s*+#\d{1,4} ++(?P<function>[^\s(]{1,200}) "
+        r"\((?P<path>[^()\s]{1,400}?\.dart):(?P<line>\d{1,7})(?::\d{1,7})?\)"
+    ),
+    # gdb, lldb, sanitizers:  #1  0x00005 in decode (p=0x0) at src/codec.c:57
+    (
+        r"\s*+(?:\* )?(?:#|frame #)\d{1,4}:?\s++(?:0x[0-9a-fA-F]{1,16} )?(?:in )?"
+        r"(?:[\w.+-]{1,80}`)?(?P<function>[^\n(]{1,300}?)(?:\s?\([^\n]{0,300}\))?(?: at| from)? "
+        r"(?P<path>[^\s:()]{1,400}\.[\w+]{1,10}):(?P<line>\d{1,7})"
+    ),
+    # Ruby:     from /srv/app/cart.rb:12:in `total'
+    (
+        r"\s*+(?:\d{1,4}: )?(?:from )?(?P<path>[^\s:]{1,400}):(?P<line>\d{1,7}):in "
+        r"[`'](?P<function>[^'\n]{1,200})'"
+    ),
+    # Elixir:   (shop 0.1.0) lib/shop/cart.ex:12: Shop.Cart.total/1
+    (
+        r"\s*+\(\w{1,80}[^()\n]{0,30}\) (?P<path>[^\s:]{1,400}\.(?:exs?"
+        r"|erl)):(?P<line>\d{1,7}): (?P<function>[^\s/]{1,200})"
+    ),
+    # Lua:      cart.lua:12: in function 'total'
+    (
+        r"\s*+(?P<path>[^\s:]{1,400}\.(?:lua|moon)):(?P<line>\d{1,7}): in (?:function|method|upvalue|local"
+        r"|field|main)\s?['<]?(?P<function>[\w.:]{0,100})"
+    ),
+    # Perl:     died at lib/Cart.pm line 12.
+    r".{0,400}? at (?P<path>[^\s]{1,400}\.(?:pl|pm|t)) line (?P<line>\d{1,7})",
+    # Haskell:  error, called at src/Cart.hs:12:3 in main:Cart
+    r"\s*+(?P<function>[\w.']{1,100}), called at (?P<path>[^\s:]{1,400}\.hs):(?P<line>\d{1,7})",
+    # Swift:    3 Shop 0x0001 Cart.total() + 124 (Cart.swift:12)
+    (
+        r"\s*+\d{1,4}\s++\S{1,80}\s++0x[0-9a-fA-F]{1,16} (?P<function>[^\n(]{1,200})[^\n]{0,300}"
+        r"\((?P<path>[\w+.-]{1,100}\.(?:swift|mm?)):(?P<line>\d{1,7})\)"
+    ),
+    # Kotlin's compiler:  e: file:///app/Cart.kt:12:3 Unresolved reference
+    r"[ew]: (?P<path>[^\s:(]{0,8}:?[^\s:(]{1,400}\.kts?)[: (]{1,3}(?P<line>\d{1,7})",
+    # tsc, csc, MSVC:  src/Login.tsx(41,17): error TS2345
+    r"\s*+" + _FILE + r"\((?P<line>\d{1,7})(?:,\d{1,7}){0,3}\) ?: (?:fatal )?(?:error|warning|message)",
+    # gcc, clang, go, javac, mypy, ruff, tsc --pretty, gcc's "In file included from a.h:3"
+    (
+        r"\s*+(?:In file included from |from )?"
+        r"(?P<path>(?:[A-Za-z]:)?[^\s:()\"'<>|]{1,400}\.[A-Za-z][\w+]{0,9})"
+        r":(?P<line>\d{1,7})(?::\d{1,7})?(?:[:,]\d{0,7}?(?:\s|$)| - )"
+    ),
+    # Go:       /src/store/wal.go:310 +0x1d
+    r"\s++(?P<path>[^\s:]{1,400}\.(?:go|s)):(?P<line>\d{1,7})(?: \+0x[0-9a-f]{1,16})?$",
+    # Rust's backtrace gives the place below the function, at ./src/codec.rs:57:20, as V8 does
 )
 
-_PYTHON_FRAME = re.compile(r"\s*+(?:[|E>]\s++)?File \"")
-_MOST_RECENT_LAST = re.compile(r"Traceback \((?:most recent call last|innermost last)\)")
-_CAUSE = re.compile(r"\s*+(?:Caused by\b|Cause:|\[cause\])")
-_LATER_CAUSED = re.compile(r"\s*+The above exception was the direct cause")
-_NEW_TRACE = re.compile(
+_PYTHON_FRAME = r"\s*+(?:[|E>]\s++)?File \""
+_MOST_RECENT_LAST = r"Traceback \((?:most recent call last|innermost last)\)"
+_CAUSE = r"\s*+(?:Caused by\b|Cause:|\[cause\])"
+_LATER_CAUSED = r"\s*+The above exception was the direct cause"
+_NEW_TRACE = (
     r"goroutine \d|(?:Exception in thread|Unhandled exception|Uncaught |PHP Fatal|panic:|thread '"
     r"|Suppressed:)"
 )
-_FUNCTION_LINE = re.compile(
+_FUNCTION_LINE = (
     r"\s{0,12}\d{1,4}:\s++(?:0x[0-9a-f]{1,16} - )?(\S[^\n]{0,300})$"  # Rust
     r"|(?:created by )?((?:[\w.-]{1,60}/){0,12}[\w-]{1,80}\.(?:\(\*?\w{1,80}\)\.)?[\w.]{1,120})"  # Go
     r"(?:\([^\n]{0,200}|$)"
 )
-_TRACE_LINE = re.compile(
-    r"\s*+(?:Traceback \(|\.\.\. \d+ (?:more|common frames)|Caused by: |goroutine \d+ \[|stack "
-    r"backtrace:|\[C\]: in \?"
-    r"|Exception in thread |Unhandled [Ee]xception|Uncaught |panic: thread '[^'\n]{0,80}' panicked|PHP "
-    r"Stack trace:|Stack trace:|at java\.|Process finished"
+_TRACE_LINE = (
+    r"\s*+(?:Traceback \(|\.\.\. \d+ (?:more|common frames)|Caused by: |goroutine \d+ \[|stack backtrace:"
+    r"|\[C\]: in \?|Exception in thread |Unhandled [Ee]xception|Uncaught "
+    r"|panic: thread '[^'\n]{0,80}' panicked|PHP Stack trace:|Stack trace:|at java\.|Process finished"
     r"|During handling of the above exception|The above exception was|note: run with `RUST_BACKTRACE"
     r"|\d{1,4}:\s++(?:0x[0-9a-f]{1,16} - )?[\w<&*]\S{0,200}::\S|\[Previous line repeated|#\d+ \{main\}"
-    r"|[~^ ]{0,200}\^[~^ ]{0,200}$|--- End of stack|File \"|at <|\[\d+/\d+\] |at \S{1,200} "
-    r"\((?:<anonymous>|native)\)|npm ERR!|make(?:\[\d+\])?: \*\*\*"
-    r"|error(?:\[\w+\]|\s(?:TS|CS|C)\d+)?: |\d{0,6} {1,4}\|  |\| {1,}\^|= (?:note|help):|E {2,}\S|> "
-    r"Task :|FAILED )"
+    r"|[~^ ]{0,200}\^[~^ ]{0,200}$|--- End of stack|File \"|at <|\[\d+/\d+\] "
+    r"|at \S{1,200} \((?:<anonymous>|native)\)|npm ERR!|make(?:\[\d+\])?: \*\*\*"
+    r"|error(?:\[\w+\]|\s(?:TS|CS|C)\d+)?: |\d{0,6} {1,4}\|  |\| {1,}\^|= (?:note|help):|E {2,}\S|> Task :"
+    r"|FAILED )"
 )
 
-_LIBRARY = re.compile(
-    r"(?:^|/)(?:site-packages|dist-packages|node_modules|bower_components|vendor|gems|rustlib|\.m2"
-    r"|\.gradle|deps)/"
-    r"|/lib(?:64)?/python\d|/Python\d{2,3}/[Ll]ib/|^<frozen |^<string>|^<unknown>|^<anonymous>"
-    r"|^<__array_function__"
-    r"|^node:|^internal/|^(?:events|net|fs|module|timers|vm|stream|_stream_\w+)\.js$|^native\b"
-    r"|\[native code\]"
-    r"|^rustc/|/rustc/|\.cargo/(?:registry|git)/|/rust/library/|^library/(?:std|core|alloc)/"
-    r"|go/pkg/mod/|(?:^|/)(?:usr/)?(?:local/)?(?:lib/)?go(?:-?\d[\d.]*)?/src/|^GOROOT/|^runtime/"
-    r"|^(?:usr|opt)/(?:include|lib)/|^/(?:usr/(?:include|lib|share)|nix/store|snap|System)/"
-    r"|/lib/ruby/|^dart:|^(?:webpack/bootstrap|webpack/runtime)|\.\./sysdeps/|^(?:org/junit|java|javax"
-    r"|sun|jdk|kotlin|kotlinx|scala|com/sun)/"
-    r"|^phar:|/elixir/lib/|^\(?erl|/jre/|^/?build/glibc"
+_LIBRARY = (
+    r"(?:^|/)(?:site-packages|dist-packages|node_modules|bower_components|vendor|gems|rustlib|\.m2|\.gradle"
+    r"|deps)/|/lib(?:64)?/python\d|/Python\d{2,3}/[Ll]ib/|^<frozen |^<string>|^<unknown>|^<anonymous>"
+    r"|^<__array_function__|^node:|^internal/|^(?:events|net|fs|module|timers|vm|stream|_stream_\w+)\.js$"
+    r"|^native\b|\[native code\]|^rustc/|/rustc/|\.cargo/(?:registry|git)/|/rust/library/"
+    r"|^library/(?:std|core|alloc)/|go/pkg/mod/|(?:^|/)(?:usr/)?(?:local/)?(?:lib/)?go(?:-?\d[\d.]*)?/src/"
+    r"|^GOROOT/|^runtime/|^(?:usr|opt)/(?:include|lib)/"
+    r"|^/(?:usr/(?:include|lib|share)|nix/store|snap|System)/|/lib/ruby/|^dart:"
+    r"|^(?:webpack/bootstrap|webpack/runtime)|\.\./sysdeps/"
+    r"|^(?:org/junit|java|javax|sun|jdk|kotlin|kotlinx|scala|com/sun)/|^phar:|/elixir/lib/|^\(?erl|/jre/"
+    r"|^/?build/glibc"
 )
-_LIBRARY_FUNCTION = re.compile(
+_LIBRARY_FUNCTION = (
     r"(?:java|javax|jdk|sun|com\.sun|kotlin|kotlinx|scala|clojure|org\.junit|org\.gradle|System|Microsoft)\."
-    r"|(?:<?&?\w* ?as )?(?:std|core|alloc|backtrace|rust_begin|__rust|tokio|rayon)(?:::|_)|runtime\."
-    r"|__libc|_start\b|node:|processTicksAndRejections"
-    r"|(?:Array|Promise|Function|Object|Map|Set|JSON|String|RegExp|Module|process|Timeout|Immediate"
-    r"|EventEmitter|Socket)\.\w+$|__GI_|testing\.tRunner"
+    r"|(?:<?&?\w* ?as )?(?:std|core|alloc|backtrace|rust_begin|__rust|tokio|rayon)(?:::|_)|runtime\.|__libc"
+    r"|_start\b|node:|processTicksAndRejections|(?:Array|Promise|Function|Object|Map|Set|JSON|String|RegExp"
+    r"|Module|process|Timeout|Immediate|EventEmitter|Socket)\.\w+$|__GI_|testing\.tRunner"
 )
-_PLACE = re.compile(r"[./]|^node:")
-_LIBRARY_LINE = re.compile(r"\s*+\((?:elixir|stdlib|kernel|ex_unit|erts|iex|mix) ")
-_JVM_FILE = re.compile(r"\.(?:java|kt|scala|groovy|clj)$")
-_RUST_HASH = re.compile(r"::h[0-9a-f]{16}$|\[[0-9a-f]{16}\]")
-_GENERIC_IMPL = re.compile(r"^<&?(?:mut )?([\w:]{1,200})(?:<[^>\n]{0,200}>)?(?: as [^>\n]{1,300})?>::")
-_GO_RECEIVER = re.compile(r"^(?:[\w-]{1,80}\.)?\(\*(\w{1,80})\)(?=\.)")
-_ASYNC_STATE = re.compile(r"<(\w{1,100})>[bdg]__[\w|]{0,60}(?:\.MoveNext)?$")
-_ARGUMENTS = re.compile(r"(?<=[\w>$])\s?\([^\n]*$")
-_CLOSURE = re.compile(
-    r"(?:::\{\{?[^}\n]{0,60}\}\}?){1,6}|\.func\d+(?:\.\d+)*|\$\$?[Ll]ambda\S*|::\{\{?closure.*$"
-)
+_PLACE = r"[./]|^node:"
+_LIBRARY_LINE = r"\s*+\((?:elixir|stdlib|kernel|ex_unit|erts|iex|mix) "
+_JVM_FILE = r"\.(?:java|kt|scala|groovy|clj)$"
+_RUST_HASH = r"::h[0-9a-f]{16}$|\[[0-9a-f]{16}\]"
+_GENERIC_IMPL = r"^<&?(?:mut )?([\w:]{1,200})(?:<[^>\n]{0,200}>)?(?: as [^>\n]{1,300})?>::"
+_GO_RECEIVER = r"^(?:[\w-]{1,80}\.)?\(\*(\w{1,80})\)(?=\.)"
+_ASYNC_STATE = r"<(\w{1,100})>[bdg]__[\w|]{0,60}(?:\.MoveNext)?$"
+_ARGUMENTS = r"(?<=[\w>$])\s?\([^\n]*$"
+_CLOSURE = r"(?:::\{\{?[^}\n]{0,60}\}\}?){1,6}|\.func\d+(?:\.\d+)*|\$\$?[Ll]ambda\S*|::\{\{?closure.*$"

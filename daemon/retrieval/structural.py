@@ -1,4 +1,4 @@
-"""Owns structural answers: where a name is defined, who imports a file, what a file imports."""
+"""Owns structural answers: where a name is defined, who imports a file, what it imports and defines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..project.tree import Symbol, Tree
 from .candidates import DEFINITIONS_MAX, definitions_of, files_named
 from .hits import Certainty, Hit
 
-ANSWERED = frozenset({"definition", "importers", "imports"})
+ANSWERED = frozenset({"definition", "importers", "imports", "outline"})
 """The relations that are answered here; the others are searched for by words and meaning."""
 
 
@@ -35,9 +35,13 @@ def answer(
         if chunk is not None and (path, line) not in hits and holds(chunk):
             place = len(hits)
             score = round(1 / (1 + place / 10), 4)
-            hits[path, line] = Hit(chunk, score, {"tree": place + 1}, (), line, certainty, via, (relation,))
+            why = (_REASONS[relation].format(via=via),)
+            hits[path, line] = Hit(chunk, score, {"tree": place + 1}, (), line, certainty, via, why)
     return list(hits.values())
 
+
+OUTLINE_DEPTH = 1
+"""An outline shows what stands at the top of a file, and its members."""
 
 Found = Iterator[tuple[str, int, Certainty, str]]
 """Path, line, how sure, and what it leads through."""
@@ -68,6 +72,14 @@ def _imports(subjects: Sequence[str], tree: Tree, reader: Reader) -> Found:
                     yield one.target, 1, "resolved", f"{path}:{one.imported.line}"
 
 
+def _outline(subjects: Sequence[str], tree: Tree, reader: Reader) -> Found:
+    for subject in subjects:
+        for path in _targets(subject, tree, reader):
+            for symbol in reader.symbols(path):
+                if symbol.depth <= OUTLINE_DEPTH:
+                    yield path, symbol.start_line, "resolved", symbol.name
+
+
 def _targets(subject: str, tree: Tree, reader: Reader) -> Iterable[str]:
     """Return the files that a subject names: by path or file name, as a module, or by what they define."""
     if not subject.strip("./#:"):
@@ -92,4 +104,15 @@ def _chunk_at(reader: Reader, path: str, line: int) -> StoredChunk | None:
     )
 
 
-_RELATIONS = {"definition": _definitions, "importers": _importers, "imports": _imports}
+_RELATIONS = {
+    "definition": _definitions,
+    "importers": _importers,
+    "imports": _imports,
+    "outline": _outline,
+}
+_REASONS = {
+    "definition": "defined here",
+    "importers": "imports {via}",
+    "imports": "imported by {via}",
+    "outline": "defines {via}",
+}

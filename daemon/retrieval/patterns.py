@@ -1,0 +1,17 @@
+"""Owns the compiling of regexes at their first use: all at import would take longer than an answer."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a regex compiled. Only for patterns that stand in the code: what is compiled is kept."""
+    return re.compile(pattern)
+
+
+def any_of(*lines: str) -> str:
+    """Return the source of a regex for any of some words and phrases, with commas between them."""
+    return f"(?:{'|'.join(phrase.strip() for line in lines for phrase in line.split(',') if phrase.strip())})"
