@@ -14,12 +14,13 @@ from .command import Command, Settings, socket_option, write_examples
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
 
 SECTIONS = {
-    "Context": {"context": "context", "node": "nodes"},
+    "Context": {"context": "context", "query": "query", "node": "nodes"},
     "Projects": {
         "open": "projects",
         "close": "projects",
         "projects": "projects",
         "reindex": "projects",
+        "embed": "embed",
         "watch": "watch",
     },
     "Scopes": {"scopes": "scopes", "expand": "scopes", "contract": "scopes", "release": "scopes"},
@@ -37,6 +38,7 @@ SECTIONS = {
 
 EXAMPLES = (
     'foveal context "how do sessions expire?" --focus src/auth.py',
+    'foveal query "where are sessions created?"',
     "foveal up .                 # start the daemon, wait until this project is indexed",
     'foveal decide "tokens expire after an hour" --file src/auth.py',
     "foveal status               # what the daemon is doing",

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from ..ipc.protocol import MAX_FRAME_BYTES
 from . import terminal
 from .command import Command, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .errors import CliError
 from .focus import locate
+from .standard_input import read_text
 
 FORMATS = ("markdown", "prompts", "messages", "json")
 FRESHNESS = ("shown", "tree", "no")
@@ -91,7 +90,7 @@ def context_command(
     folders = [folder] if cwd is None else [folder, current_folder()]
     given = {
         "cwd": folder,
-        "prompt": _read_prompt() if prompt == "-" else prompt,
+        "prompt": read_text("prompt") if prompt == "-" else prompt,
         "focus_paths": [locate(path, folders) for path in focus] or None,
         "constraints": list(constraints) or None,
         "max_tokens": max_tokens,
@@ -144,13 +143,3 @@ def _print_context(reply: dict[str, Any], form: str) -> None:
         # Files may hold what would steer a terminal; a pipe gets the very bytes.
         shown = terminal.clean_lines(text) if terminal.is_terminal(sys.stdout) else text
         terminal.write(shown if shown.endswith("\n") else f"{shown}\n")
-
-
-def _read_prompt() -> str:
-    if sys.stdin is None:
-        raise CliError("the standard input is closed, and the prompt - means to read it")
-    stream = getattr(sys.stdin, "buffer", None)
-    data: bytes = b"" if stream is None else stream.read(MAX_FRAME_BYTES + 1)
-    if len(data) > MAX_FRAME_BYTES:
-        raise CliError(f"the prompt is larger than {MAX_FRAME_BYTES:,} bytes", "send the part that matters")
-    return data.decode("utf-8", "replace")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import __version__
+from ..ipc.client import Client
 from ..ipc.listener import SocketInUse
 from ..ipc.paths import PathError, config_file, config_folder
 from . import terminal
@@ -32,12 +33,14 @@ _timeout_option = click.option(
 
 @click.command("up", cls=Command, short_help="Start the daemon, and index a project.")
 @click.option("--foreground", is_flag=True, help="Run the daemon in this process until Ctrl-C or SIGTERM.")
+@click.option("--wait", is_flag=True, help="Wait until all of PROJECT can be found by meaning, too.")
 @click.argument("project", required=False)
 @click.pass_context
-def up_command(context: click.Context, foreground: bool, project: str | None) -> None:
+def up_command(context: click.Context, foreground: bool, wait: bool, project: str | None) -> None:
     """Start the daemon, and with PROJECT index it and wait until that is done.
 
-    In the foreground it logs to the terminal; where the output is no terminal, to the log file.
+    What is indexed answers at once. Search by meaning takes longer: the daemon goes on with it in the
+    background. In the foreground it logs to the terminal; where the output is no terminal, to the log file.
     """
     settings = settings_of(context)
     if foreground:
@@ -45,6 +48,8 @@ def up_command(context: click.Context, foreground: bool, project: str | None) ->
             raise click.UsageError("--foreground runs the daemon and opens no PROJECT", context)
         _run_here(settings)
         return
+    if wait and project is None:
+        raise click.UsageError("--wait needs the PROJECT to wait for", context)
     daemon = find_daemon(settings)
     if daemon is None:
         daemon = start_daemon(settings)
@@ -57,9 +62,7 @@ def up_command(context: click.Context, foreground: bool, project: str | None) ->
     terminal.flush()
     with daemon.client as client:
         if project is not None:
-            from .progress import open_and_wait
-
-            terminal.say(open_and_wait(client, absolute(project)))
+            _index(client, absolute(project), wait=wait)
 
 
 @click.command("down", cls=Command, short_help="Stop the daemon.")
@@ -116,6 +119,20 @@ def doctor_command(context: click.Context, as_json: bool) -> None:
         terminal.say("everything is fine")
     if wrong:
         context.exit(FAILED)
+
+
+def _index(client: Client, path: str, *, wait: bool) -> None:
+    """Open a project and wait until it is indexed, or until its chunks are embedded too."""
+    from .embed import background_remark, wait_for_vectors
+    from .progress import open_and_wait
+
+    root, ready = open_and_wait(client, path)
+    terminal.say(ready)
+    terminal.flush()
+    if wait:
+        terminal.say(wait_for_vectors(client, root))
+    elif remark := background_remark(client, root):
+        terminal.note(remark)
 
 
 def _run_here(settings: Settings) -> None:

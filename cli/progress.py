@@ -1,4 +1,4 @@
-"""Owns the wait for an index: the progress bar on a terminal, and the spinner of a slow request."""
+"""Owns the wait for an index: until a project is ready, and the spinner of a slow request."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 from ..ipc.client import Client
 from ..ipc.paths import PathError, find_socket
 from . import terminal
+from .bar import Bar
 from .command import Settings
 from .connect import CALL_TIMEOUT_S
 from .errors import CliError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 LOOK_S = 1.0
 """After so long without an event the state is asked for: events of a slow reader may be lost."""
@@ -30,51 +27,73 @@ PATIENCE_S = 0.4
 ENDED = frozenset({"ready", "degraded"})
 
 
-class IndexingBar:
-    """A progress bar on the standard error; on anything but a terminal it shows nothing."""
+def open_and_wait(client: Client, path: str) -> tuple[str, str]:
+    """Open a project and wait until it is indexed; returns its root, and a line that says so.
 
-    def __init__(self) -> None:
-        self._progress: Progress | None = None
-        self._task: TaskID | None = None
-
-    def __enter__(self) -> Self:
-        if terminal.is_terminal(sys.stderr):
-            self._progress = _rich_progress()
-            self._task = self._progress.add_task("scanning", total=None)
-            self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._progress is not None:
-            self._progress.stop()
-
-    def show(self, project: dict[str, Any]) -> None:
-        """Show how far a project is, as Status or an `index.progress` event describes it."""
-        if self._progress is None or self._task is None:
-            return
-        files, pending = int(project["files"]), int(project["files_pending"])
-        scanning = project["state"] == "scanning"
-        self._progress.update(
-            self._task,
-            description=f"{project['state']} {terminal.short_path(_root(project))}",
-            total=None if scanning else max(files, 1),
-            completed=files - pending,
-        )
-
-
-def open_and_wait(client: Client, path: str) -> str:
-    """Open a project and wait until it is indexed; returns a line that says so.
-
-    Raises `CliError` if it can't be indexed.
+    The connection is subscribed to its events from then on. Raises `CliError` if it can't be indexed.
     """
     return _wait(client, "OpenProject", {"path": path})
 
 
+def enter_and_wait(client: Client, cwd: str) -> tuple[str, str]:
+    """Open the project that a folder belongs to; waits, returns and raises as `open_and_wait`."""
+    return _wait(client, "OpenProject", {"cwd": cwd})
+
+
 def reindex_and_wait(client: Client, path: str, *, full: bool) -> str:
-    """Have a project scanned again and wait until it is indexed; returns and raises as `open_and_wait`."""
-    return _wait(client, "ReindexProject", {"path": path, "full": full})
+    """Have a project scanned again and wait until it is indexed; returns a line that says so.
+
+    Raises `CliError` if it can't be indexed.
+    """
+    return _wait(client, "ReindexProject", {"path": path, "full": full})[1]
+
+
+def wait_until_known(client: Client, cwd: str, at_most_s: float) -> None:
+    """Open the project that a folder belongs to, and wait until all of it was read once, or for some seconds.
+
+    One that was known before the daemon started isn't waited for.
+    """
+    deadline = time.monotonic() + at_most_s
+    project = client.call("OpenProject", {"cwd": cwd}, CALL_TIMEOUT_S)
+    if _is_known(project):
+        return
+    client.call("Subscribe", {"topics": ["index.progress"]}, CALL_TIMEOUT_S)
+    project = project_status(client, project["root"])
+    with Bar("scanning") as bar:
+        while not _is_known(project) and (left := deadline - time.monotonic()) > 0:
+            _show(bar, project)
+            news = next_news(client, project["root"], min(left, LOOK_S))
+            project |= news or project_status(client, project["root"])
+
+
+def next_news(client: Client, root: str, wait_s: float = LOOK_S) -> dict[str, Any] | None:
+    """Wait on a subscribed connection for the next event about a project or the model; return its data.
+
+    These are parts of what Status tells of a project, or `{model: {phase, fraction}}`. None when nothing
+    came in time or events were lost: then `project_status` knows. Raises `CliError` when the daemon ends.
+    """
+    deadline = time.monotonic() + wait_s
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            event = next(client.events(left), None)
+        except TimeoutError:
+            return None
+        if event is None:
+            raise CliError("the daemon ended while it was indexing", "foveal logs")
+        if event["topic"] == "lost":
+            return None
+        data = event["data"]
+        if event["topic"] == "index.progress" and ("model" in data or data["project"] == root):
+            return dict(data)
+    return None
+
+
+def project_status(client: Client, root: str) -> dict[str, Any]:
+    """Return a project as Status describes it. Raises `CliError` for one that isn't open any more."""
+    for project in client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]:
+        if project["root"] == root:
+            return dict(project)
+    raise CliError(f"{root} was closed while it was being indexed", f"foveal open {root}")
 
 
 @contextmanager
@@ -93,46 +112,41 @@ def spinner(settings: Settings, cwd: str) -> Iterator[None]:
         thread.join(LOOK_S)
 
 
-def _wait(client: Client, method: str, params: dict[str, Any]) -> str:
+def _wait(client: Client, method: str, params: dict[str, Any]) -> tuple[str, str]:
     started = time.monotonic()
     client.call("Subscribe", {"topics": ["index.progress"]}, CALL_TIMEOUT_S)
-    with IndexingBar() as bar:
+    with Bar("scanning") as bar:
         project = client.call(method, params, CALL_TIMEOUT_S)
-        bar.show(project)
+        _show(bar, project)
         root = project["root"]
         while project["state"] not in ENDED:
-            project = _next_state(client, root)
-            bar.show(project)
-        project = _status(client, root)
+            news = next_news(client, root)
+            # An event on the embedding or the model has no state: it changes nothing here.
+            project = project_status(client, root) if news is None else {**project, **news}
+            _show(bar, project)
+        project = project_status(client, root)
     shown = terminal.short_path(root)
     if project["state"] == "degraded":
         raise CliError(f"{shown} can't be indexed: {'; '.join(project['degraded'])}", "foveal logs")
     for reason in project["degraded"]:
         terminal.warn(reason)
     counted = f"{terminal.count(project['files'], 'file')}, {terminal.count(project['symbols'], 'symbol')}"
-    return f"ready: {shown} ({counted}) in {time.monotonic() - started:.1f} s"
+    return root, f"ready: {shown} ({counted}) in {time.monotonic() - started:.1f} s"
 
 
-def _next_state(client: Client, root: str) -> dict[str, Any]:
-    """Wait for the next event about a project; ask after a while without one."""
-    deadline = time.monotonic() + LOOK_S
-    while (left := deadline - time.monotonic()) > 0:
-        try:
-            event = next(client.events(left), None)
-        except TimeoutError:
-            break
-        if event is None:
-            raise CliError("the daemon ended while it was indexing", "foveal logs")
-        if event["topic"] == "index.progress" and event["data"]["project"] == root:
-            return dict(event["data"])
-    return _status(client, root)
+def _is_known(project: dict[str, Any]) -> bool:
+    """Whether the index of a project holds all of it, as it is or as it was before the daemon started."""
+    return project["state"] in ENDED or (project["files"] > 0 and not project["files_pending"])
 
 
-def _status(client: Client, root: str) -> dict[str, Any]:
-    for project in client.call("Status", timeout=CALL_TIMEOUT_S)["projects"]:
-        if project["root"] == root:
-            return dict(project)
-    raise CliError(f"{root} was closed while it was being indexed", f"foveal open {root}")
+def _show(bar: Bar, project: dict[str, Any]) -> None:
+    """Show how far a project is, as Status describes it."""
+    files = project["files"]
+    bar.show(
+        f"{project['state']} {terminal.short_path(project['root'])}",
+        files - project["files_pending"],
+        None if project["state"] == "scanning" else files,
+    )
 
 
 def _spin(settings: Settings, cwd: str, done: Event) -> None:
@@ -141,37 +155,11 @@ def _spin(settings: Settings, cwd: str, done: Event) -> None:
         return
     try:
         path = find_socket(settings.socket, settings.environ).path
-        with Client.connect(path, LOOK_S) as client, IndexingBar() as bar:
+        with Client.connect(path, LOOK_S) as client, Bar("indexing") as bar:
             while not done.is_set():
-                for project in client.call("Status", timeout=CALL_TIMEOUT_S)["projects"]:
+                for project in client.call("ListProjects", timeout=CALL_TIMEOUT_S)["projects"]:
                     if f"{cwd}/".startswith(f"{project['root'].rstrip('/')}/"):
-                        bar.show(project)
+                        _show(bar, project)
                 done.wait(0.1)
     except (OSError, PathError, CliError):
         return  # the request itself meets the same error and says so
-
-
-def _rich_progress() -> Progress:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-
-
-def _root(project: dict[str, Any]) -> str:
-    return str(project.get("root") or project["project"])

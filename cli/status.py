@@ -12,6 +12,7 @@ from ..ipc.paths import find_socket
 from . import terminal
 from .command import Command, absolute, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect_running
+from .embedding_progress import how_far, in_a_cell, rate
 from .errors import CliError
 
 SKIPPED = {
@@ -69,12 +70,16 @@ def describe(reply: dict[str, Any], socket: str, *, skipped: bool) -> Iterator[s
         )
     )
     yield f"socket {terminal.short_path(socket)}"
+    yield _describe_embedder(reply["embedder"])
     for reason in reply["degraded"]:
         yield f"{terminal.styled('!', fg='yellow', bold=True)} {terminal.clean(reason)}"
     yield ""
     projects = reply["projects"]
     yield projects_table(projects) if projects else "no project is open"
     for project in projects:
+        if project["embedding"] == "running":
+            told = ", ".join(filter(None, (how_far(project), rate(project))))
+            yield f"{terminal.short_path(project['root'])}: {told}"
         for reason in project["degraded"]:
             mark = terminal.styled("!", fg="yellow", bold=True)
             yield f"{mark} {terminal.short_path(project['root'])}: {terminal.clean(reason)}"
@@ -86,7 +91,7 @@ def describe(reply: dict[str, Any], socket: str, *, skipped: bool) -> Iterator[s
 
 def projects_table(projects: Sequence[dict[str, Any]]) -> str:
     """Return the open projects as a table."""
-    header = ("PROJECT", "STATE", "FILES", "SYMBOLS", "PENDING", "WATCH", "INDEX")
+    header = ("PROJECT", "STATE", "FILES", "SYMBOLS", "PENDING", "EMBEDDED", "WATCH", "INDEX")
     rows = [
         (
             terminal.short_path(project["root"]),
@@ -94,12 +99,28 @@ def projects_table(projects: Sequence[dict[str, Any]]) -> str:
             f"{project['files']:,}",
             f"{project['symbols']:,}",
             f"{project['files_pending']:,}",
+            in_a_cell(project),
             project["watch"],
             terminal.size(project["index_bytes"]),
         )
         for project in projects
     ]
-    return terminal.table(header, rows, right=(2, 3, 4, 6))
+    return terminal.table(header, rows, right=(2, 3, 4, 7))
+
+
+def _describe_embedder(embedder: dict[str, Any] | None) -> str:
+    """Return a line on what embeds: the model, whether it is in memory, why it is poorer than it could be."""
+    if embedder is None:
+        return "embedding is switched off (embedding.enabled)"
+    facts = [f"model {embedder['model']}"]
+    if embedder["dim"]:
+        facts.append(f"{embedder['dim']} dimensions")
+    facts.append(f"loaded (pid {embedder['pid']})" if embedder["loaded"] else "not loaded")
+    if embedder["paused"]:
+        facts.append("paused; go on with: foveal embed --resume")
+    if embedder["degraded"]:
+        facts.append(embedder["degraded"])
+    return terminal.clean(", ".join(facts))
 
 
 def _describe_skipped(project: dict[str, Any]) -> Iterator[str]:

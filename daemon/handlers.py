@@ -42,8 +42,8 @@ from .project.globs import compile_glob
 from .project.languages import LANGUAGES
 from .project.roots import relative_path
 from .projects import OVERLAY_CHARACTERS, Project
-from .retrieval.routes import Route
 from .retrieval.filters import Filter
+from .retrieval.routes import Route
 from .scoping import ScopeSelector
 from .searching import Ask
 from .semantics import Semantics, progress_map

@@ -12,6 +12,12 @@ PROJECT: dict[str, Any] = {
     "state": "ready",
     "files": 6869,
     "symbols": 43662,
+    "embedding": "done",
+    "embedded": 9_000,
+    "pending": 0,
+    "chunks": 9_100,
+    "chunks_per_second": 0.0,
+    "eta_ms": None,
     "files_pending": 0,
     "watch": "native",
     "degraded": [],
@@ -25,8 +31,18 @@ REPLY: dict[str, Any] = {
     "rss_bytes": 52_000_000,
     "scopes": 1,
     "scopes_bytes": 950,
+    "embedder": None,
     "degraded": [],
     "projects": [],
+}
+EMBEDDER: dict[str, Any] = {
+    "model": "all-MiniLM-L6-v2",
+    "dim": 384,
+    "source": "bundled",
+    "loaded": False,
+    "paused": False,
+    "pid": None,
+    "degraded": "",
 }
 
 
@@ -43,23 +59,46 @@ def text(changes: dict[str, Any], *, skipped: bool = False) -> str:
 def test_without_projects() -> None:
     assert text({}) == (
         "foveal 0.1.0, pid 7, up 1 h 2 min, 52 MB, 1 scope (950 B)\n"
-        "socket /run/foveal.sock\n\nno project is open"
+        "socket /run/foveal.sock\nembedding is switched off (embedding.enabled)\n\nno project is open"
     )
 
 
 def test_projects_are_a_table() -> None:
     lines = text({"projects": [PROJECT, {**PROJECT, "root": "/home/me/x", "watch": "polling"}]}).splitlines()
-    assert lines[3:] == [
-        "PROJECT  STATE  FILES  SYMBOLS  PENDING  WATCH    INDEX",
-        "/p/shop  ready  6,869   43,662        0  native   19 MB",
-        "~/x      ready  6,869   43,662        0  polling  19 MB",
+    assert lines[4:] == [
+        "PROJECT  STATE  FILES  SYMBOLS  PENDING  EMBEDDED  WATCH    INDEX",
+        "/p/shop  ready  6,869   43,662        0  done      native   19 MB",
+        "~/x      ready  6,869   43,662        0  done      polling  19 MB",
     ]
+
+
+def test_what_embeds() -> None:
+    def check(changes: dict[str, Any], expected: str) -> None:
+        assert text({"embedder": {**EMBEDDER, **changes}}).splitlines()[2] == expected
+
+    check({}, "model all-MiniLM-L6-v2, 384 dimensions, not loaded")
+    check({"dim": None, "model": "x/y\x1b"}, "model x/y\\x1b, not loaded")
+    check(
+        {"loaded": True, "pid": 9, "paused": True, "degraded": "slow: no AVX"},
+        "model all-MiniLM-L6-v2, 384 dimensions, loaded (pid 9), paused; go on with: foveal embed --resume, "
+        "slow: no AVX",
+    )
+
+
+def test_how_far_the_embedding_is() -> None:
+    running = {"embedding": "running", "embedded": 384, "pending": 2_958}
+    project = {**PROJECT, **running, "chunks_per_second": 58.3, "eta_ms": 50_740, "degraded": ["slow"]}
+    *_, row, told, reason = text({"projects": [project]}).splitlines()
+    assert row.split()[5] == "11%"
+    assert told == "/p/shop: 384 of 3,342 chunks are embedded, 58/s, about 50 s left"
+    assert reason == "! /p/shop: slow"
+    assert text({"projects": [{**project, "eta_ms": None}]}).splitlines()[-2].endswith("chunks are embedded")
 
 
 def test_reasons_stand_in_words_below() -> None:
     project = {**PROJECT, "degraded": ["watches ran out\x1b[2J"]}
     found = text({"degraded": ["config: unknown key"], "projects": [project]})
-    assert "socket /run/foveal.sock\n! config: unknown key\n" in found
+    assert "(embedding.enabled)\n! config: unknown key\n" in found
     assert found.endswith("\n! /p/shop: watches ran out\\x1b[2J")
 
 

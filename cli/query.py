@@ -1,0 +1,182 @@
+"""Owns `foveal query`: the question and its filters from the command line, the results to stdout."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+
+from . import terminal
+from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .connect import CALL_TIMEOUT_S, connect
+from .errors import FAILED
+from .focus import locate
+from .progress import spinner, wait_until_known
+from .results import describe_results
+from .standard_input import read_text
+
+ROUTES = ("structural", "positional", "semantic", "hybrid")
+FRESHNESS = ("shown", "tree", "no")
+
+INDEX_WAIT_S = 60.0
+"""A project that is seen for the first time is read before it is asked, for so long; that takes a second
+for some hundred files. After that the answer comes from what is known."""
+
+EXAMPLES = (
+    'foveal query "how do sessions expire?"',
+    'foveal query "who imports src/auth.py?"',
+    "foveal query SessionStore --kind class --path src",
+    'foveal query "retry with a pause" --language go --since 2w --limit 3',
+    "make test 2>&1 | foveal query -",
+)
+ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions expire?"'
+
+
+@click.command(
+    "query",
+    cls=Command,
+    short_help="Find the code that answers a question.",
+    examples=EXAMPLES,
+    argument_hint=ARGUMENT_HINT,
+)
+@click.argument("question")
+@cwd_option
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(0, 1000),
+    default=10,
+    show_default=True,
+    help="At most so many files.",
+)
+@click.option(
+    "--route", type=click.Choice(ROUTES), help="How to look, in place of what the question asks for."
+)
+@click.option("--path", metavar="PREFIX", help="Only in this folder or file, or in paths that begin so.")
+@click.option("--glob", metavar="PATTERN", help="Only in files that match, such as 'src/**/*.{ts,tsx}'.")
+@click.option(
+    "--language", "languages", multiple=True, metavar="NAME", help="Only in this language: go, python, …"
+)
+@click.option(
+    "--kind", "kinds", multiple=True, metavar="NAME", help="Only what is this: function, class, section, …"
+)
+@click.option("--symbol", metavar="NAME", help="Only in this definition or section, such as Session.login.")
+@click.option(
+    "--since", metavar="TIME", help="Only in files changed since then: 2026-01-31, or 3h, 2d, 1w ago."
+)
+@click.option("--min-score", metavar="S", type=click.FloatRange(0, 1), help="Nothing with a lower score.")
+@click.option(
+    "--fresh",
+    type=click.Choice(FRESHNESS),
+    help="What is compared with the disk: the files shown [default], the whole tree, nothing.",
+)
+@click.option("--scope", metavar="ID", help="Ask for this scope: the files in its focus come first.")
+@click.option("-q", "--quiet", is_flag=True, help="No remarks on the standard error.")
+@json_option
+@click.pass_context
+def query_command(
+    context: click.Context,
+    question: str,
+    cwd: str | None,
+    limit: int,
+    route: str | None,
+    path: str | None,
+    glob: str | None,
+    languages: tuple[str, ...],
+    kinds: tuple[str, ...],
+    symbol: str | None,
+    since: str | None,
+    min_score: float | None,
+    fresh: str | None,
+    scope: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Find the code that answers QUESTION: by its words, by its meaning, and by names and imports.
+
+    A QUESTION of - is read from the standard input: a stack trace, a log, an issue. One that begins with a
+    dash goes behind --. Results go to the standard output, the best first, a place in each file; how they
+    were looked for goes to the standard error. Exits with 1 if nothing was found.
+    """
+    settings = settings_of(context)
+    folder = cwd or current_folder()
+    text = read_text("question") if question == "-" else question
+    given = {
+        "cwd": folder,
+        "scope_id": scope,
+        "query": text,
+        "limit": limit,
+        "route": route,
+        "path_prefix": None if path is None else _prefix(path, folder, cwd),
+        "changed_since": None if since is None else _moment(since),
+        "glob": glob,
+        "languages": list(languages) or None,
+        "kinds": list(kinds) or None,
+        "symbol": symbol,
+        "min_score": min_score,
+        "fresh": fresh,
+    }
+    params = {name: value for name, value in given.items() if value is not None}
+    with connect(settings) as client:
+        if scope is None and fresh != "no":
+            wait_until_known(client, folder, INDEX_WAIT_S)
+        if terminal.is_terminal(sys.stderr) and not quiet:
+            with spinner(settings, folder):
+                reply = client.call("Query", params, CALL_TIMEOUT_S)
+        else:
+            reply = client.call("Query", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        for line in describe_results(reply, text, os.path.realpath(current_folder())):
+            terminal.say(line)
+        if not quiet:
+            terminal.flush()
+            for remark in remarks(reply):
+                terminal.note(remark)
+    if not reply["results"]:
+        context.exit(FAILED)
+
+
+def remarks(reply: dict[str, Any]) -> Iterator[str]:
+    """Yield what a person should know of an answer beside its results, the hint for an empty one last."""
+    yield f"{reply['route']}: {'; '.join(reply['evidence'])}"
+    for reason in reply["degraded"]:
+        yield f"degraded: {reason}"
+    if reply["results"]:
+        yield f"{terminal.count(len(reply['results']), 'file')} in {reply['elapsed_ms']:.1f} ms"
+    else:
+        hint = f": {reply['hint']}" if reply.get("hint") else ""
+        yield f"nothing found in {reply['elapsed_ms']:.1f} ms{hint}"
+
+
+def _prefix(given: str, folder: str, cwd: str | None) -> str:
+    """Return a path as the daemon takes it; one that is a folder means what is in it, and no other path."""
+    folders = [folder] if cwd is None else [folder, current_folder()]
+    found = locate(given, folders)
+    is_folder = os.path.isabs(found) and os.path.isdir(found)
+    return os.path.join(found, "") if is_folder else found
+
+
+_UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def _moment(written: str) -> str:
+    """Return a time in ISO 8601 with its zone, for one that is written so, or as a time span before now."""
+    span = re.fullmatch(rf"(\d{{1,6}})\s*({'|'.join(_UNITS)})", written.strip())
+    try:
+        if span:
+            moment = datetime.now(UTC) - timedelta(**{_UNITS[span[2]]: int(span[1])})
+        else:
+            moment = datetime.fromisoformat(written.strip()).astimezone()  # without a zone it is local time
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(
+            f"{written} is no time: write 2026-01-31, 2026-01-31T12:00, or a span such as 30min, 3h, 2d, 1w",
+            param_hint="'--since'",
+        ) from error
+    return moment.isoformat()

@@ -1,0 +1,91 @@
+"""Owns how the results of a question read: their places, what speaks for them, and their lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from . import terminal
+from .highlight import highlight, question_words
+
+LISTS = {"tree": "structure", "lexical": "words", "vector": "meaning"}
+"""The lists that a result may stand in, as a person knows them; those of a newer daemon keep their name."""
+
+INDENT = "   "
+
+
+def describe_results(reply: dict[str, Any], question: str, folder: str) -> Iterator[str]:
+    """Yield the lines about the results of a reply, best first, paths as seen from a folder."""
+    words = question_words(question) if terminal.use_colour(sys.stdout, os.environ) else None
+    for rank, result in enumerate(reply["results"], 1):
+        if rank > 1:
+            yield ""
+        place = seen_from(folder, reply["project"], result["path"])
+        yield _headline(rank, result, place)
+        reasons = _reasons(result)
+        if reasons:
+            yield INDENT + terminal.styled(terminal.clean(reasons), dim=True)
+        yield from _snippet(result, words)
+        if result.get("more"):
+            others = ", ".join(_other(one, result) for one in result["more"])
+            yield INDENT + terminal.styled(terminal.clean(f"also {others}"), dim=True)
+
+
+def seen_from(folder: str, root: str, path: str) -> str:
+    """Return a project's path as a person in a folder opens it: relative below the root or above it."""
+    full = os.path.join(root, path)
+    above = f"{root.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
+    inside = f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
+    return os.path.relpath(full, folder) if above or inside else full
+
+
+def _headline(rank: int, result: dict[str, Any], place: str) -> str:
+    path = terminal.styled(terminal.clean(place), fg="magenta", bold=True)
+    line = terminal.styled(str(result["line"]), fg="green")
+    what = ""
+    if result.get("symbol"):
+        name = terminal.clean(_name(result["symbol"], result["kind"]))
+        what = f"{terminal.styled(name, bold=True)} ({terminal.clean(result['kind'])})  "
+    return f"{rank:>2} {path}:{line}  {what}{result['score']:.2f}"
+
+
+def _reasons(result: dict[str, Any]) -> str:
+    """Return why a result was found: its ranks in the lists that have it, and what speaks for its file."""
+    ranks = sorted(result["sources"].items(), key=lambda source: (source[1], source[0]))
+    found = [", ".join(f"{LISTS.get(name, name)} #{rank}" for name, rank in ranks)]
+    found += result["why"]
+    if result.get("via"):
+        found.append(f"through {result['via']}")
+    if result.get("certainty") == "name":
+        found.append("by its name alone")
+    return "; ".join(filter(None, found))
+
+
+def _snippet(result: dict[str, Any], words: re.Pattern[str] | None) -> Iterator[str]:
+    """Yield the lines of a snippet with their numbers, as grep has them: `:` marks the one that says most."""
+    coloured = terminal.use_colour(sys.stdout, os.environ)
+    text = result["snippet"].replace("\r\n", "\n")
+    if coloured or terminal.is_terminal(sys.stdout):
+        text = terminal.clean_lines(text)
+    lines = highlight(text, result["language"], words) if coloured else text.split("\n")
+    first = result["snippet_line"]
+    width = len(str(first + len(lines) - 1))
+    for number, line in enumerate(lines, first):
+        best = number == result["line"]
+        gutter = terminal.styled(f"{number:>{width}}{':' if best else '-'}", fg="green", dim=not best)
+        yield f"{INDENT}{gutter}{f' {line}' if line else ''}"
+
+
+def _other(place: dict[str, Any], result: dict[str, Any]) -> str:
+    """Return another place in the file of a result: its line and what it is."""
+    _, _, symbol = place["node_id"].partition("#")
+    name = "" if symbol == result.get("symbol") else _name(symbol, place["kind"])
+    return f"{place['start_line']}-{place['end_line']} {name}".rstrip()
+
+
+def _name(symbol: str, kind: str) -> str:
+    """Return the name of a definition, or a section's own heading without those above it."""
+    return symbol.rpartition("/")[2] if kind == "section" else symbol

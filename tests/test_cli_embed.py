@@ -1,0 +1,171 @@
+"""Embedding as a user sees it, with the real model: told, waited for, stopped, gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SMALL_PROJECT, DaemonProcess, git, link_models, running_daemon, write_files
+
+TIMEOUT_S = 90
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[DaemonProcess]:
+    """Give one daemon that embeds to all tests of this file."""
+    folder = tmp_path_factory.mktemp("d")
+    link_models(models, folder / "state")
+    with running_daemon(folder, embedding=True) as process:
+        yield process
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Give a project that the daemon doesn't know, with contents of its own."""
+    root = write_files(tmp_path / "shop", SMALL_PROJECT)
+    write_files(root, {"src/shop/own.py": f'"""What is only here: {tmp_path}."""\n'})
+    git(root, "init", "-q")
+    return root
+
+
+def run(daemon: DaemonProcess, cwd: Path, *arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "foveal", *arguments],
+        check=False,
+        cwd=cwd,
+        env=daemon.environ | {"NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def in_terminal(daemon: DaemonProcess, cwd: Path, *arguments: str) -> str:
+    """Run the program in a terminal and return all that it shows, without what moves the cursor."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "foveal", *arguments]
+    environ = daemon.environ | {"TERM": "xterm", "COLUMNS": "160"}
+    with subprocess.Popen(command, cwd=cwd, env=environ, stdout=theirs, stderr=theirs) as child:
+        os.close(theirs)
+        seen = b""
+        try:
+            while data := os.read(ours, 65536):
+                seen += data
+        except OSError:  # how Linux ends a terminal whose other side is closed
+            pass
+    os.close(ours)
+    assert child.returncode == 0
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode())
+
+
+def test_embed_waits_for_all_vectors(daemon: DaemonProcess, project: Path) -> None:
+    code, output, errors = run(daemon, project / "src", "embed")  # a folder in it means all of it
+    assert (code, errors) == (0, "")
+    ready, embedded = output.splitlines()
+    assert ready.startswith(f"ready: {project} (10 files, ")
+    assert re.fullmatch(rf"embedded: {re.escape(str(project))} \(\d+ chunks\) in \d+\.\d s", embedded)
+    [status] = daemon.call("Status", cwd=str(project))["projects"]
+    assert (status["embedding"], status["pending"], status["eta_ms"]) == ("done", 0, None)
+    assert 0 < status["embedded"] <= status["chunks"]
+    code, output, errors = run(daemon, project, "status", ".")
+    assert (code, errors) == (0, "")
+    model, table = output.splitlines()[2], output.splitlines()[5]
+    assert re.fullmatch(r"model all-MiniLM-L6-v2, 384 dimensions, loaded \(pid \d+\)", model)
+    assert table.split()[5] == "done"
+
+
+def test_what_is_embedded_is_found_by_meaning(daemon: DaemonProcess, project: Path) -> None:
+    run(daemon, project, "embed")
+    code, output, _ = run(daemon, project, "query", "sum of costs", "--json")
+    assert code == 0
+    by_path = {result["path"]: result["sources"] for result in json.loads(output)["results"]}
+    assert "vector" in by_path["web/money.ts"]
+    assert "meaning #" in run(daemon, project, "query", "sum of costs")[1]
+
+
+def test_up_says_that_it_goes_on_or_waits(daemon: DaemonProcess, project: Path) -> None:
+    code, output, errors = run(daemon, project, "up", ".")
+    assert code == 0
+    assert output.splitlines()[1].startswith(f"ready: {project} ")
+    # On a fast machine all may be embedded by now.
+    assert not errors or re.fullmatch(
+        r"note: .+ chunks? (wait to be|are) embedded; that goes on in the background(, .+ left)?; "
+        "to wait for it: foveal embed\n",
+        errors,
+    )
+    code, output, errors = run(daemon, project, "up", ".", "--wait")
+    assert (code, errors) == (0, "")
+    assert output.splitlines()[2].startswith(f"embedded: {project} ")
+    code, output, errors = run(daemon, project, "up", "--wait")
+    assert (code, output) == (2, "")
+    assert errors.startswith("error: --wait needs the PROJECT to wait for\n")
+
+
+def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -> None:
+    assert run(daemon, project, "embed", "--pause") == (
+        0, "embedding is paused; go on with: foveal embed --resume\n", "",
+    )  # fmt: skip
+    try:
+        code, output, errors = run(daemon, project, "embed", ".")
+        assert (code, output.count("\n")) == (1, 1)
+        assert re.fullmatch(
+            r"error: embedding is paused; \d+ of \d+ chunks are embedded\nhint: foveal embed --resume\n",
+            errors,
+        )
+        _, output, _ = run(daemon, project, "status", ".")
+        assert "paused; go on with: foveal embed --resume" in output
+        assert "  paused " in output.splitlines()[5]
+        _, _, errors = run(daemon, project, "up", ".")
+        assert errors.startswith("note: embedding is paused; ")
+        assert run(daemon, project, "query", "expire a session", "-q")[0] == 0
+    finally:
+        code, output, errors = run(daemon, project, "embed", "--resume", ".")
+    assert (code, errors) == (0, "")
+    assert output.startswith("embedding goes on\nready: ")
+    assert output.splitlines()[2].startswith(f"embedded: {project} ")
+    assert run(daemon, project, "embed", "--resume") == (0, "embedding goes on\n", "")
+
+
+def test_a_terminal_sees_how_far_it_is(daemon: DaemonProcess, project: Path) -> None:
+    write_files(
+        project, {f"f{number}.py": f"def name{number}():\n    return {number}\n" for number in range(200)}
+    )
+    run(daemon, project, "embed", "--pause")
+    run(daemon, project, "up", ".")
+    seen = in_terminal(daemon, project, "embed", "--resume", ".")
+    assert f"embedding {project}" in seen
+    assert re.search(r"\d+/2\d\d", seen)
+    assert f"embedded: {project} (" in seen
+
+
+def test_wrong_usage(daemon: DaemonProcess, project: Path) -> None:
+    for arguments in (("--pause", "--resume"), ("--pause", ".")):
+        code, output, errors = run(daemon, project, "embed", *arguments)
+        assert (code, output) == (2, "")
+        assert errors.startswith("error: --pause stops all embedding: it takes no PATH and no --resume\n")
+    code, output, errors = run(daemon, project, "embed", "nowhere")
+    assert (code, output) == (1, "")
+    assert errors.startswith("error: ")
+
+
+def test_where_embedding_is_switched_off(tmp_path: Path, project: Path) -> None:
+    with running_daemon(tmp_path) as daemon:
+        code, output, errors = run(daemon, project, "embed")
+        assert (code, output) == (1, "")
+        assert errors == (
+            "error: embedding is switched off\n"
+            "hint: set embedding.enabled = true in config.toml, then: foveal restart\n"
+        )
+        code, output, errors = run(daemon, project, "up", ".")
+        assert (code, errors) == (0, "")
+        assert "embedding is switched off (embedding.enabled)\n" in run(daemon, project, "status")[1]
+        assert daemon.error("SetEmbedding", paused=True).code == "unsupported"

@@ -1,0 +1,105 @@
+"""The wait for an index goes by events, passes over those on other things, and asks where some were lost."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+from foveal.cli.errors import CliError
+from foveal.cli.progress import next_news, open_and_wait, wait_until_known
+from foveal.ipc.client import Client
+
+PROJECT: dict[str, Any] = {
+    "root": "/p",
+    "state": "scanning",
+    "files": 0,
+    "files_pending": 0,
+    "symbols": 0,
+    "degraded": [],
+}
+MODEL = {"model": {"phase": "rebuilding", "fraction": 0.1}}
+EMBEDDING = {"project": "/p", "embedded": 1, "pending": 2, "chunks_per_second": 9.0, "eta_ms": 222}
+
+
+class Daemon:
+    """Answers as the daemon does, from a script: events in order, and what the project is when asked."""
+
+    def __init__(self, *events: dict[str, Any] | str, states: tuple[dict[str, Any], ...] = ()) -> None:
+        self._events = deque(events)
+        self._states = deque(states)
+        self.asked: list[str] = []
+
+    def call(self, method: str, params: object = None, timeout: float = 0) -> Any:
+        self.asked.append(method)
+        if method == "OpenProject":
+            return dict(PROJECT)
+        return {"projects": [{**PROJECT, **self._states.popleft()}]} if method == "ListProjects" else {}
+
+    def events(self, timeout: float) -> Iterator[dict[str, Any]]:
+        while self._events:
+            event = self._events.popleft()
+            if event == "silence":
+                raise TimeoutError
+            yield event if "topic" in event else {"topic": "index.progress", "data": event}  # type: ignore[misc]  # the only text is handled above
+
+
+def client(daemon: Daemon) -> Client:
+    return cast("Client", daemon)
+
+
+def ready(**more: Any) -> dict[str, Any]:
+    return {"project": "/p", "state": "ready", "files": 3, "files_pending": 0, **more}
+
+
+def test_events_on_embedding_and_model_are_no_states() -> None:
+    indexing = {"project": "/p", "state": "indexing", "files": 3, "files_pending": 1}
+    daemon = Daemon(EMBEDDING, MODEL, indexing, MODEL, EMBEDDING, ready(), states=(ready(symbols=7),))
+    root, line = open_and_wait(client(daemon), "/p")
+    assert root == "/p"
+    assert line.startswith("ready: /p (3 files, 7 symbols) in ")
+    assert daemon.asked == ["Subscribe", "OpenProject", "ListProjects"]
+
+
+def test_lost_events_and_silence_lead_to_a_question() -> None:
+    lost = {"topic": "lost", "data": {"count": 4}}
+    daemon = Daemon(lost, "silence", states=({}, ready(), ready()))
+    open_and_wait(client(daemon), "/p")
+    assert daemon.asked.count("ListProjects") == 3
+
+
+def test_events_of_other_projects_and_topics_are_passed_over() -> None:
+    other = {**EMBEDDING, "project": "/p/inner"}
+    changed = {"topic": "project.changed", "data": {"project": "/p"}}
+    assert next_news(client(Daemon(other, changed, EMBEDDING)), "/p") == EMBEDDING
+    assert next_news(client(Daemon(other, MODEL)), "/p") == MODEL
+
+
+def test_the_daemon_ends() -> None:
+    with pytest.raises(CliError, match="the daemon ended"):
+        next_news(client(Daemon()), "/p")
+
+
+def test_a_project_that_can_not_be_indexed() -> None:
+    broken = {"state": "degraded", "degraded": ["no permission"]}
+    daemon = Daemon({"project": "/p", **broken, "files": 0, "files_pending": 0}, states=(broken,))
+    with pytest.raises(CliError, match="/p can't be indexed: no permission"):
+        open_and_wait(client(daemon), "/p")
+
+
+def test_a_known_project_is_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PROJECT, "files", 3)
+    daemon = Daemon()
+    wait_until_known(client(daemon), "/p/src", 60)
+    assert daemon.asked == ["OpenProject"]
+
+
+def test_a_new_project_is_read_first_but_not_for_ever() -> None:
+    pending = {"project": "/p", "state": "indexing", "files": 3, "files_pending": 3}
+    daemon = Daemon(pending, {**pending, "files_pending": 0}, states=({},))
+    wait_until_known(client(daemon), "/p", 60)
+    assert daemon.asked == ["OpenProject", "Subscribe", "ListProjects"]
+    daemon = Daemon(states=({},))
+    wait_until_known(client(daemon), "/p", 0)
+    assert daemon.asked == ["OpenProject", "Subscribe", "ListProjects"]

@@ -1,0 +1,125 @@
+"""Results as a person reads them: a place to go to, what it is, why it was found, its lines with numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from foveal.cli.results import describe_results, seen_from
+
+RESULT: dict[str, Any] = {
+    "node_id": "src/auth.py#Session.login",
+    "path": "src/auth.py",
+    "start_line": 7,
+    "end_line": 20,
+    "kind": "method",
+    "symbol": "Session.login",
+    "score": 0.6249,
+    "sources": {"vector": 2, "lexical": 1},
+    "line": 9,
+    "snippet": "def login(self):\n    pass\n\treturn 1",
+    "snippet_line": 8,
+    "language": "python",
+    "why": ["defines login"],
+}
+
+
+@pytest.fixture(autouse=True)
+def no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def text(*results: dict[str, Any], question: str = "login") -> str:
+    reply = {"project": "/p/shop", "results": results}
+    return "\n".join(describe_results(reply, question, "/p/shop"))
+
+
+def test_a_result() -> None:
+    assert text(RESULT) == (
+        " 1 src/auth.py:9  Session.login (method)  0.62\n"
+        "   words #1, meaning #2; defines login\n"
+        "   8- def login(self):\n"
+        "   9:     pass\n"
+        "   10- \treturn 1"
+    ).replace("   8-", "    8-").replace("   9:", "    9:")
+
+
+def test_other_places_of_the_file() -> None:
+    more = [
+        {"node_id": "src/auth.py#Session.login", "start_line": 30, "end_line": 40, "kind": "method"},
+        {"node_id": "src/auth.py#logout", "start_line": 50, "end_line": 60, "kind": "function"},
+        {"node_id": "src/auth.py", "start_line": 70, "end_line": 71, "kind": "code"},
+    ]
+    assert text({**RESULT, "more": more}).endswith("\n   also 30-40, 50-60 logout, 70-71")
+
+
+def test_a_section_goes_by_its_own_heading() -> None:
+    section = {**RESULT, "symbol": "Usage/Options/All of them", "kind": "section"}
+    more = [{"node_id": "src/auth.py#Usage/Colours", "start_line": 3, "end_line": 4, "kind": "section"}]
+    found = text({**section, "more": more})
+    assert found.startswith(" 1 src/auth.py:9  All of them (section)  0.62\n")
+    assert found.endswith("\n   also 3-4 Colours")
+
+
+def test_an_edge_of_the_structure() -> None:
+    edge = {**RESULT, "sources": {"tree": 1}, "why": ["importers"], "via": "src/a.py", "certainty": "name"}
+    del edge["symbol"]
+    head, reasons, *_ = text(edge).splitlines()
+    assert head == " 1 src/auth.py:9  0.62"
+    assert reasons == "   structure #1; importers; through src/a.py; by its name alone"
+
+
+def test_a_list_and_a_field_of_a_newer_daemon() -> None:
+    assert "   words #1, graph #3\n" in text({**RESULT, "sources": {"graph": 3, "lexical": 1}, "why": []})
+    assert "   8-" in text({**RESULT, "sources": {}, "why": []}).splitlines()[1]
+
+
+def test_results_are_numbered_and_set_apart() -> None:
+    lines = text(RESULT, {**RESULT, "path": "b.py"}).splitlines()
+    assert [line for line in lines if ".py:" in line or not line] == [
+        " 1 src/auth.py:9  Session.login (method)  0.62",
+        "",
+        " 2 b.py:9  Session.login (method)  0.62",
+    ]
+    assert text() == ""
+
+
+def test_names_can_not_steer_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    evil = {
+        **RESULT,
+        "path": "a\x1b[2J.py",
+        "symbol": "x\x1b]0;t\x07",
+        "kind": "k\n",
+        "why": ["\x9b1m"],
+        "snippet": "\x1b]0;pwned\x07 = 1\r\nb",
+    }
+    for code in ("\x1b]", "\x1b[2J", "\x07", "\x9b"):
+        assert code not in text({**evil, "snippet": ""})
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    found = text(evil)
+    assert "\\x1b]0;pwned\\x07 = 1\n" in re.sub(r"\x1b\[[0-9;]*m", "", found)
+    assert "\x1b]" not in found
+    assert "\r" not in found
+
+
+def test_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    found = text(RESULT)
+    assert "\x1b[35m\x1b[1msrc/auth.py\x1b[0m:\x1b[32m9\x1b[0m" in found
+    assert "\x1b[1;4mlogin\x1b[0m" in found.replace("1;4;92", "1;4")
+
+
+def test_paths_are_those_that_open_from_here() -> None:
+    def check(folder: str, expected: str) -> None:
+        assert seen_from(folder, "/p/shop", "src/auth.py") == expected
+
+    check("/p/shop", "src/auth.py")
+    check("/p/shop/src", "auth.py")
+    check("/p/shop/web", "../src/auth.py")
+    check("/p", "shop/src/auth.py")
+    check("/", "p/shop/src/auth.py")
+    check("/p/shopping", "/p/shop/src/auth.py")
+    check("/home/me", "/p/shop/src/auth.py")
