@@ -110,7 +110,7 @@ def run(count: int, folder: Path, samples: int) -> list[Measure]:
     ids, measures = _build(count, folder, matrix)
     filters = {share: np.sort(np.random.default_rng(7).choice(ids, int(share * count), replace=False))
                for share in SHARES}  # fmt: skip
-    np.savez(folder / "questions.npz", questions=questions, tail=matrix[count:], **{
+    np.savez(folder / "questions.npz", allow_pickle=True, questions=questions, tail=matrix[count:], **{
         f"among {share}": among for share, among in filters.items()
     })  # fmt: skip
     searched = _in_another_process(partial(search, folder))
@@ -200,7 +200,9 @@ def _build(count: int, folder: Path, matrix: NDArray[np.float16]) -> tuple[Ids, 
     ids = []
     for start in range(0, count, 512):
         end = min(start + 512, count)
-        put.time(lambda: ids.append(store.put(MODEL, digests[start:end], matrix[start:end])))  # noqa: B023 - called at once
+        put.time(
+            lambda: ids.append(store.put(MODEL, digests[start:end], matrix[start:end].astype(np.float32)))
+        )  # noqa: B023 - called at once
     look_up = Measure(name("look up all digests")).time(lambda: store.ids(MODEL, digests))
     store.close()
     all_ids: Ids = np.concatenate(ids)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from foveal.daemon.retrieval.classify import MAX_SAID, Classification, Route, classify
+from foveal.daemon.retrieval.classify import MAX_SAID, Classification, classify
 from foveal.daemon.retrieval.question import take_apart
+from foveal.daemon.retrieval.routes import Route
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -57,7 +57,10 @@ def vectors(count: int, dim: int = DIM, seed: int = 0) -> np.ndarray:
 
 
 def put_many(store: EmbeddingStore, count: int, prefix: str = "", dim: int = DIM) -> list[int]:
-    return store.put("m", digests(*(f"{prefix}{n}" for n in range(count))), vectors(count, dim)).tolist()
+    ids: list[int] = store.put(
+        "m", digests(*(f"{prefix}{n}" for n in range(count))), vectors(count, dim)
+    ).tolist()
+    return ids
 
 
 # Keeping
@@ -100,7 +103,7 @@ def test_models_keep_apart(store: EmbeddingStore) -> None:
 
 
 def test_nothing_is_put_and_nothing_is_found(store: EmbeddingStore) -> None:
-    assert store.put("m", [], np.empty((0, DIM))).tolist() == []
+    assert store.put("m", [], np.empty((0, DIM), np.float32)).tolist() == []
     assert store.vectors("m", []).matrix.shape == (0, 0)
     assert store.ids("m", []) == {}
     assert list(store.rows("m")) == []

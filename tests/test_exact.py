@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from foveal.daemon.embedding.exact import (
@@ -27,7 +29,8 @@ def random_units(count: int, dim: int, seed: int = 0) -> np.ndarray:
 
 
 def oracle(matrix: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    return (matrix.astype(np.float64) @ queries.astype(np.float64).T).max(axis=1)
+    cosines: np.ndarray = (matrix.astype(np.float64) @ queries.astype(np.float64).T).max(axis=1)
+    return cosines
 
 
 # Length
@@ -42,7 +45,7 @@ def test_a_vector_gets_length_one_whatever_its_size(vector: list[float]) -> None
     "vector",
     [[0, 0], [np.nan, 1], [np.inf, 1], [1, 2, 3], [], 1.0, [[[1, 2]]], [[1, 0], [0, 0]]],
 )
-def test_what_has_no_direction_or_another_size_is_refused(vector: object) -> None:
+def test_what_has_no_direction_or_another_size_is_refused(vector: Any) -> None:
     with pytest.raises(ValueError):
         unit(vector, 2)
 
@@ -70,7 +73,7 @@ def test_no_vectors_are_a_matrix_without_rows() -> None:
 @pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 3])
 @pytest.mark.parametrize("queries", [1, 3])
 def test_scores_are_the_best_cosines(dtype: type, count: int, queries: int) -> None:
-    matrix = random_units(count, 24).astype(dtype)
+    matrix: np.ndarray = random_units(count, 24).astype(dtype)
     asked = random_units(queries, 24, seed=1)
     assert scores(matrix, asked) == pytest.approx(oracle(matrix, asked), abs=2e-6)
     rows = np.arange(count)[::-2]

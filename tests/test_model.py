@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from foveal.daemon.embedding import quantize
+from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.errors import ModelUnavailable
 from foveal.daemon.embedding.model import (
-    DEFAULT_MODEL,
     QUERY_WINDOWS_MAX,
     EmbeddingModel,
     load_model,
@@ -96,7 +96,8 @@ STRANGE = [
 
 def test_any_text_has_a_vector(model: EmbeddingModel) -> None:
     vectors = model.embed(STRANGE)
-    assert (vectors.shape, vectors.dtype) == ((len(STRANGE), 384), np.float32)
+    assert vectors.shape == (len(STRANGE), 384)
+    assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
@@ -168,7 +169,8 @@ import socket, sys
 def refuse(*arguments):
     raise AssertionError("the network was asked for")
 socket.socket.connect = socket.getaddrinfo = refuse
-from foveal.daemon.embedding.model import DEFAULT_MODEL, load_model
+from foveal.daemon.embedding.defaults import DEFAULT_MODEL
+from foveal.daemon.embedding.model import load_model
 from foveal.daemon.system import System
 assert "fastembed" not in sys.modules and "onnxruntime" not in sys.modules
 model = load_model(DEFAULT_MODEL, sys.argv[1], 2, lambda phase, fraction: None, System())

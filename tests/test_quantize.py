@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
+import onnxruntime  # type: ignore[import-untyped] # it has no stubs
 import pytest
 from foveal.daemon.embedding import quantize
 from foveal.daemon.embedding.bundled_model import WEIGHTS, read_bundled

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -301,7 +302,7 @@ def test_a_few_recent_vectors_do_not_rewrite_the_file(tmp_path: Path) -> None:
     again = make(tmp_path)
     again.sync(embeddings.ids, embeddings.load)
     assert embeddings.loaded == TAIL - 1
-    check_found(again, embeddings, np.ones(DIM, np.float32) / 4, 2 * TAIL, embeddings.ids)
+    check_found(again, embeddings, (np.ones(DIM) / 4).astype(np.float32), 2 * TAIL, embeddings.ids)
 
 
 def test_the_dead_go_when_they_are_many(tmp_path: Path) -> None:
@@ -483,7 +484,7 @@ class Interrupted(Embeddings):
 
     def __init__(self, count: int) -> None:
         super().__init__(count)
-        self.interruption = lambda: None
+        self.interruption: Callable[[], None] = lambda: None
 
     def load(self, ids: Ids) -> StoredVectors:
         interruption, self.interruption = self.interruption, lambda: None

@@ -43,7 +43,7 @@ UNLIMITED = 1 << 40
 """More characters than any form has."""
 
 HIT_CHARACTERS = (8_000, 5_000, 4_000, 3_000)
-"""What was found for a prompt takes at most so many characters, the best first, the rest of its file is named.
+"""What was found for a prompt takes at most so many characters, the best first; more of its file is named.
 Of the usual 6,000 tokens, 24,000 characters, the first five take no more than these."""
 
 REFITS_MAX = 4
