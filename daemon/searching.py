@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -65,6 +65,9 @@ class Found:
     hint: str = ""
 
 
+BEHIND = 0.9
+"""What follows an answer that was complete by its words has at most this share of its last score."""
+
 NOTHING_FOUND = Found((), "hybrid", "hybrid", (), ())
 
 SHOWN_SHARE = 0.5
@@ -92,32 +95,38 @@ class Searching:
     async def search(self, project: Project, ask: Ask, deadline: Deadline) -> Found:
         """Answer a question from what is known now. Raises `ValueError` for a glob that can't be used."""
         snapshot = project.snapshot()
-        degraded: list[str] = []
         try:
-            gathered = await self._read(snapshot, partial(_gather, snapshot, ask))
+            gathered, hits, degraded = await self._answer(project, snapshot, ask, deadline)
+            if ask.route is None and gathered.narrowed and len(hits) < ask.limit:
+                # The words that chose the place or the definition may have meant more than that.
+                rest = replace(ask, route="hybrid")
+                _, others, also_degraded = await self._answer(project, snapshot, rest, deadline)
+                hits, degraded = _continued(hits, others), [*degraded, *also_degraded]
         except DatabaseError as error:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
             return Found((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
-        degraded.extend(gathered.degraded)
-        if gathered.lexical_damaged:
-            self._rebuild(project)
-        hits = gathered.answer
-        if hits is None:
-            vectors, problem = await self._vectors(project, gathered, deadline)
-            if problem:
-                degraded.append(problem)
-            try:
-                hits = await self._read(snapshot, partial(_conclude, snapshot, gathered, vectors, ask))
-            except DatabaseError as error:
-                degraded.append(f"the index can't be read ({error})")
-                hits = ()
         hits = tuple(hit for hit in hits if hit.score >= ask.min_score)
         if ask.first:
             hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
         hint = "" if hits or not ask.limit else _hint(project, gathered)
-        return Found(
-            hits[: ask.limit], gathered.intent, gathered.route, gathered.evidence, tuple(degraded), hint
-        )
+        reasons = tuple(dict.fromkeys(degraded))
+        return Found(hits[: ask.limit], gathered.intent, gathered.route, gathered.evidence, reasons, hint)
+
+    async def _answer(
+        self, project: Project, snapshot: ProjectSnapshot, ask: Ask, deadline: Deadline
+    ) -> tuple[Gathered, tuple[Hit, ...], list[str]]:
+        """Return what was gathered, the hits, and who could not be asked. Raises `DatabaseError`."""
+        gathered = await self._read(snapshot, partial(_gather, snapshot, ask))
+        degraded = list(gathered.degraded)
+        if gathered.lexical_damaged:
+            self._rebuild(project)
+        if gathered.answer is not None:
+            return gathered, gathered.answer, degraded
+        vectors, problem = await self._vectors(project, gathered, deadline)
+        if problem:
+            degraded.append(problem)
+        hits = await self._read(snapshot, partial(_conclude, snapshot, gathered, vectors, ask))
+        return gathered, hits, degraded
 
     def prefer(self, project: Project, nodes: Iterable[str]) -> None:
         """Have the files of these nodes embedded before others, as far as they wait for it."""
@@ -175,6 +184,16 @@ class Searching:
             await self._indexing.ask(RebuildLexical(root))
         finally:
             self._rebuilding.discard(root)
+
+
+def _continued(hits: tuple[Hit, ...], others: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Return hits and behind them others of other files, whose scores stay below those before them."""
+    seen = {hit.path for hit in hits}
+    last = min((hit.score for hit in hits), default=1.0)
+    behind = (
+        replace(hit, score=round(min(hit.score, last * BEHIND), 4)) for hit in others if hit.path not in seen
+    )
+    return (*hits, *behind)
 
 
 _HINT = "look with: foveal status"

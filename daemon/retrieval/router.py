@@ -46,7 +46,8 @@ class Gathered:
 
     `intent` is the route that the question's words ask for, `route` the one that is taken. `answer` is final
     where it isn't None. `files` are the ids of the files to search, None for all.
-    `degraded` says who could not be asked and why; `lexical_damaged` that the lexical index must be rebuilt.
+    `degraded` says who could not be asked and why; `lexical_damaged` that the lexical index must be rebuilt;
+    `narrowed` that the question's own words left out most of the project: its place, or a definition's name.
     """
 
     question: Question
@@ -60,6 +61,7 @@ class Gathered:
     answer: tuple[Hit, ...] | None = None
     degraded: tuple[str, ...] = ()
     lexical_damaged: bool = False
+    narrowed: bool = False
 
 
 def gather(
@@ -81,18 +83,21 @@ def gather(
     if route is not None and route != taken:
         evidence = (*evidence, f"the caller chose {route} over {taken}")
     taken = route or taken
+    given = chosen
     if taken == "positional":
         chosen, where = _narrowed(chosen, decided, tree, reader)
         evidence = (*evidence, where)
     paths = chosen.files(tree)
     files = None if paths is None else tuple(sorted(reader.chunks.file_ids(paths).values()))
     start = Gathered(question, decided.route, taken, evidence, chosen, Candidates(), {}, files)
+    start = replace(start, narrowed=chosen != given)
     if files is not None and not files:
         return replace(start, answer=())
     if taken == "structural":
         hits, more = _structural(decided, tree, reader, chosen, paths, limit)
         if hits:
-            return replace(start, answer=tuple(hits), evidence=(*evidence, *more))
+            narrowed = decided.relation == "definition"
+            return replace(start, answer=tuple(hits), evidence=(*evidence, *more), narrowed=narrowed)
         start = replace(start, evidence=(*evidence, *more))
     return _with_candidates(start, tree, reader, handle, paths)
 
