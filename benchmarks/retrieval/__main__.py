@@ -1,0 +1,90 @@
+"""Owns the run: python -m benchmarks.retrieval indexes code bases, asks the judged questions, prints tables.
+
+    $ python -m benchmarks.retrieval --corpora CORPORA --trees TREES --clones CLONES --mined COMMITS.jsonl
+
+Indexes and embeddings are kept in --state and used again: with other weights a run takes minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import platformdirs
+
+from .corpora import SPLITS
+from .judged import Judged, Project, chosen, corpus_projects, read_mined, read_written, tree_projects
+from .report import figures_table, markdown, to_map
+from .running import Options, measure, run
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run and print."""
+    options = _parser().parse_args(arguments)
+    projects = _projects(options)
+    if not projects:
+        print("no question is chosen: give --corpora, or --trees with --mined", file=sys.stderr)
+        return 2
+    settings = Options(
+        state=options.state.absolute(),
+        threads=options.threads,
+        vectors=not options.lexical_only,
+        baselines=not options.no_baselines,
+        semble=options.semble,
+        fresh=options.fresh,
+    )
+    results = run(projects, settings)
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    date = datetime.now(UTC).date().isoformat()
+    print(f"{machine}, {date}\n\n{markdown(results)}", flush=True)
+    if options.figures and settings.vectors:
+        results.figures = measure(projects, settings, results)
+        print(figures_table(results.figures))
+    if options.json:
+        body = {"machine": machine, "date": date} | to_map(results)
+        options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.retrieval",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    state = Path(platformdirs.user_cache_dir("foveal-benchmarks")) / "retrieval"
+    add = parser.add_argument
+    add("--corpora", type=Path, help="folder of the corpora; those that are missing are fetched into it")
+    add("--trees", type=Path, help="folder of the pinned trees, as checkout writes it")
+    add("--clones", type=Path, help="folder of the trees' git histories, which are counted if given")
+    add("--mined", type=Path, nargs="+", default=[], metavar="FILE", help="questions about the trees")
+    add("--state", type=Path, default=state, help="folder for indexes and embeddings (default: %(default)s)")
+    add("--split", choices=SPLITS, nargs="+", default=list(SPLITS), help="which half (default: both)")
+    add("--only", nargs="+", default=[], metavar="NAME", help="these corpora and trees only")
+    add("--lexical-only", action="store_true", help="embed nothing, leave out what needs vectors")
+    add("--no-baselines", action="store_true", help="ask the product only")
+    add("--semble", type=Path, metavar="PYTHON", help="interpreter of an environment with semble 0.7.0")
+    add("--figures", action="store_true", help="measure throughput and memory as well")
+    add("--fresh", action="store_true", help="make the indexes anew; embeddings stay")
+    add("--threads", type=int, default=1, help="threads that embed (default: 1)")
+    add("--json", type=Path, metavar="FILE", help="write everything there, question by question")
+    return parser
+
+
+def _projects(options: argparse.Namespace) -> list[Project]:
+    found: list[Project] = []
+    if options.corpora:
+        found += corpus_projects(options.corpora, chosen(read_written(), options.split, options.only))
+    if options.trees:
+        mined: list[Judged] = [question for path in options.mined for question in read_mined(path)]
+        found += tree_projects(options.trees, options.clones, chosen(mined, options.split, options.only))
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
