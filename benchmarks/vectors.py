@@ -85,6 +85,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="leave the million out, and ask less")
     parser.add_argument("--count", type=int, action="append", help="measure this many vectors instead")
     arguments = parser.parse_args()
+    if arguments.count and min(arguments.count) <= TAIL_VECTORS:
+        parser.error(f"--count must be above {TAIL_VECTORS:,}: fewer vectors have no file to measure")
     counts = arguments.count or [count for count in TARGETS if count < 1_000_000 or not arguments.quick]
     measures = []
     for count in counts:
@@ -197,12 +199,11 @@ def _build(count: int, folder: Path, matrix: NDArray[np.float16]) -> tuple[Ids, 
     put = Measure(name("put 512 embeddings"))
     store = EmbeddingStore(str(folder / "state" / "embeddings.sqlite"), System())
     digests = [number.to_bytes(16, "big") for number in np.random.default_rng(1).permutation(count).tolist()]
-    ids = []
+    ids: list[Ids] = []
     for start in range(0, count, 512):
         end = min(start + 512, count)
-        put.time(
-            lambda: ids.append(store.put(MODEL, digests[start:end], matrix[start:end].astype(np.float32)))
-        )  # noqa: B023 - called at once
+        rows = matrix[start:end].astype(np.float32)
+        put.time(partial(_put, store, digests[start:end], rows, ids))
     look_up = Measure(name("look up all digests")).time(lambda: store.ids(MODEL, digests))
     store.close()
     all_ids: Ids = np.concatenate(ids)
@@ -210,6 +211,10 @@ def _build(count: int, folder: Path, matrix: NDArray[np.float16]) -> tuple[Ids, 
     seconds, peak = _in_another_process(partial(build, folder))
     built = Measure(name("build from the database"), "s", [seconds])
     return all_ids, [put, look_up, built, Measure(name("peak memory while building"), "MB", [peak])]
+
+
+def _put(store: EmbeddingStore, digests: list[bytes], rows: Floats, ids: list[Ids]) -> None:
+    ids.append(store.put(MODEL, digests, rows))
 
 
 def build(folder: Path) -> tuple[float, float]:

@@ -77,6 +77,11 @@ class ChildProcess(Generic[E]):
         return None if self._process is None else self._process.pid
 
     @property
+    def is_ready(self) -> bool:
+        """Whether a lazy process runs and was told what it serves."""
+        return self._ready.is_set() and not self._stopping.is_set()
+
+    @property
     def is_asked(self) -> bool:
         """Whether a request waits for its answer."""
         return bool(self._waiting)
@@ -117,6 +122,10 @@ class ChildProcess(Generic[E]):
             self._wanted.set()
             await self._ready.wait()
         return await self._ask(command)
+
+    def wake(self) -> None:
+        """Have a lazy process started, if none runs."""
+        self._wanted.set()
 
     async def request_at_start(self, command: object) -> Any:
         """Send a command to a process that was just started, ahead of all others: for `on_started` only."""

@@ -21,9 +21,11 @@ from .nodes import describe_node
 from .open_projects import OpenProjects
 from .projects import IndexSize, Project
 from .rendered import RenderedContexts
+from .retrieval.hits import Hit
 from .scoping import Scoping
 from .searching import Ask, Searching
 from .semantics import Semantics
+from .snapshot import ProjectSnapshot
 from .storage import DatabaseError
 from .system import System
 from .work import Work
@@ -133,8 +135,6 @@ class Engine:
         self, project: Project, ask: Ask, fresh: Freshness, deadline_ms: int | None
     ) -> dict[str, Any]:
         """Answer a question about a project with hits and their snippets."""
-        from .search_results import describe_hits  # with the tables of words: the daemon starts without
-
         deadline = deadline_of(project, deadline_ms)
         degraded: list[str] = []
         if fresh == "tree" and not await self._freshness.sync(project, deadline):
@@ -145,7 +145,7 @@ class Engine:
             snapshot = project.snapshot()
             try:
                 results, stale = await self._work.in_builder(
-                    partial(describe_hits, snapshot, ask.text, found.hits)
+                    partial(_describe_hits, snapshot, ask.text, found.hits)
                 )
             except DatabaseError as error:
                 results = []
@@ -199,3 +199,12 @@ class Engine:
             return project.pool.list(limit=limit, **filters)
 
         return await self._work.in_builder(query)
+
+
+def _describe_hits(
+    snapshot: ProjectSnapshot, text: str, hits: tuple[Hit, ...]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
+    from .search_results import describe_hits
+
+    return describe_hits(snapshot, text, hits)

@@ -23,7 +23,9 @@ FILES: dict[str, str | bytes] = {
     "shop/limits.py": "def rate_limit(calls):\n    return calls\n",
     "admin/auth.py": "def logout(user):\n    pass\n",
     "README.md": "# Login\n\nHow to login.\n",
-    "names.py": "".join(f"class C{n}:\n    def same(self):\n        return {n}\n\n" for n in range(DEFINITIONS_MAX + 1)),
+    "names.py": "".join(
+        f"class C{n}:\n    def same(self):\n        return {n}\n\n" for n in range(DEFINITIONS_MAX + 1)
+    ),
 }
 
 
@@ -120,7 +122,15 @@ def test_a_pasted_error_weighs_less_than_the_prose(project: Indexed) -> None:
 
 
 def test_names_in_another_script_and_hostile_text(project: Indexed, tmp_path: Path) -> None:
-    for text in ("登录 流程", "\0\x1b[31m", "(((((", "a" * 100_000, "[" * 5_000, "../../../etc/passwd:1", "\ud800"):
+    for text in (
+        "登录 流程",
+        "\0\x1b[31m",
+        "(((((",
+        "a" * 100_000,
+        "[" * 5_000,
+        "../../../etc/passwd:1",
+        "\ud800",
+    ):
         with project.reader() as reader:
             named_chunks(take_apart(text), project.tree, reader)
         assert all(weight > 0 for weight in terms(project, text).values())

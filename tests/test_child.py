@@ -302,3 +302,74 @@ async def test_a_lazy_process_starts_with_the_first_request_and_rests_until_the_
         with pytest.raises(ChildDied):
             await child.request(CloseProject("/"))
     assert len(starts) == 2
+
+
+async def test_what_is_said_at_the_start_comes_before_all_that_waited(command: OpenProject) -> None:
+    order: list[str] = []
+
+    async def started() -> None:
+        for number in range(3):
+            with pytest.raises(FovealError, match="/nowhere is not open"):
+                await child.request_at_start(SyncTree("/nowhere"))
+            order.append(f"start {number}")
+            assert not child.is_ready
+
+    async def ask() -> None:
+        await child.request(CloseProject("/"))
+        order.append("asked")
+
+    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda: None, lazy=True)
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(child.run())
+        await asyncio.gather(ask(), ask())
+        assert order == ["start 0", "start 1", "start 2", "asked", "asked"]
+        assert (child.is_ready, child.is_asked) == (True, False)
+        await child.stop(GENEROUS_S)
+        await task
+        assert not child.is_ready
+
+
+async def test_a_lazy_process_can_be_woken_and_says_when_it_is_asked() -> None:
+    ready = asyncio.Event()
+
+    async def started() -> None:
+        ready.set()
+
+    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda: None, lazy=True)
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(child.run())
+        child.wake()
+        await ready.wait()
+        assert child.pid is not None
+        psutil.Process(child.pid).suspend()
+        asked = asyncio.create_task(child.request(CloseProject("/")))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert child.is_asked
+        psutil.Process(child.pid).resume()
+        await asked
+        assert not child.is_asked
+        await child.stop(GENEROUS_S)
+        await task
+
+
+async def test_a_lazy_process_that_dies_while_it_is_told_is_told_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
+    starts: list[int] = []
+
+    async def started() -> None:
+        assert child.pid is not None
+        starts.append(child.pid)
+        if len(starts) == 1:
+            os.kill(child.pid, signal.SIGKILL)
+        await child.request_at_start(CloseProject("/"))
+
+    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda: None, lazy=True)
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(child.run())
+        assert await child.request(CloseProject("/")) is None
+        assert len(starts) == 2
+        await child.stop(GENEROUS_S)
+        await task

@@ -15,7 +15,11 @@ from foveal.daemon.system import Stamp, System
 
 from tests.search_cases import chunk, digests, put, remove
 
-CHUNKS = (chunk("def a(): ...", "a", 1), chunk("def b():\n    pass", "b", 3), chunk("x = 1", "", 6, kind="code"))
+CHUNKS = (
+    chunk("def a(): ...", "a", 1),
+    chunk("def b():\n    pass", "b", 3),
+    chunk("x = 1", "", 6, kind="code"),
+)
 
 
 @pytest.fixture
@@ -38,7 +42,15 @@ def id_of(store: Store, path: str) -> int:
 
 @pytest.mark.parametrize(
     "text",
-    ["x", "a\nb\n\n  c", "tabs\tand\rreturns", "é ü 漢字 \U0001f600", "'; DROP TABLE chunks; --", " \u2028 ", "x" * 10_000],
+    [
+        "x",
+        "a\nb\n\n  c",
+        "tabs\tand\rreturns",
+        "é ü 漢字 \U0001f600",
+        "'; DROP TABLE chunks; --",
+        " \u2028 ",
+        "x" * 10_000,
+    ],
 )
 def test_texts_come_back_as_they_were(store: Store, reader: Reader, text: str) -> None:
     put(store, "a.py", [chunk(text, "one"), chunk("other", "two"), chunk(text, "three")])
@@ -68,7 +80,10 @@ def test_chunks_are_found_by_id_content_and_file(store: Store, reader: Reader) -
         ("a.py", "", "code", 6, ()),
     ]
     assert reader.chunks.by_ids([stored[1].id, 999_999]) == {stored[1].id: stored[1]}
-    assert [one.path for one in reader.chunks.by_digests([CHUNKS[0].digest, b"unknown"])] == ["a.py", "copy.py"]
+    assert [one.path for one in reader.chunks.by_digests([CHUNKS[0].digest, b"unknown"])] == [
+        "a.py",
+        "copy.py",
+    ]
     assert reader.chunks.alive([CHUNKS[1].digest, b"unknown"]) == {CHUNKS[1].digest}
     ids = reader.chunks.file_ids(["a.py", "copy.py", "nowhere.py"])
     assert set(ids) == {"a.py", "copy.py"}

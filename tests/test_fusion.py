@@ -52,7 +52,11 @@ def test_a_list_without_weight_counts_as_none(fuse: Callable[..., dict[str, floa
 
 @pytest.mark.parametrize(
     ("found", "expected"),
-    [([], {}), ([("x", 1.0), ("y", 1.0)], {"x": 1, "y": 2}), ([("x", 2.0), ("x", 1.0), ("y", 0.5)], {"x": 1, "y": 2})],
+    [
+        ([], {}),
+        ([("x", 1.0), ("y", 1.0)], {"x": 1, "y": 2}),
+        ([("x", 2.0), ("x", 1.0), ("y", 0.5)], {"x": 1, "y": 2}),
+    ],
 )
 def test_ranks(found: Sequence[tuple[str, float]], expected: dict[str, int]) -> None:
     assert ranks(found) == expected

@@ -8,7 +8,8 @@ from foveal.daemon.retrieval.hits import Hit
 
 
 @pytest.mark.parametrize(
-    ("symbol", "expected"), [("", "src/a.py"), ("Session.end", "src/a.py#Session.end"), ("Guide/Setup", "src/a.py#Guide/Setup")]
+    ("symbol", "expected"),
+    [("", "src/a.py"), ("Session.end", "src/a.py#Session.end"), ("Guide/Setup", "src/a.py#Guide/Setup")],
 )
 def test_its_node(symbol: str, expected: str) -> None:
     hit = Hit(StoredChunk(1, 1, "src/a.py", "python", 1, 9, symbol, "method", (), b"x"), 0.5)

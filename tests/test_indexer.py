@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index.indexer import ProjectIndexer
+from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.messages import EDITS_MAX, Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
 from foveal.daemon.index.store import FILE_NAME, Activity, Reader
 from foveal.daemon.project.parse import parse_source
@@ -785,6 +786,68 @@ def test_sync_says_when_it_could_not_read_all(bench: Bench, monkeypatch: pytest.
     write_files(bench.root, {f"f{n}.py": "" for n in range(5)})
     assert not bench.sync().complete
     assert bench.tree.pending == 2
+
+
+def test_sync_reads_what_the_watcher_saw_before(bench: Bench) -> None:
+    bench.deaf = True
+    bench.open()
+    bench.settle()
+    files = {f"f{n}.py": f"def walrus_{n}(): ...\n" for n in range(100)}
+    write_files(bench.root, files)
+    bench.tell(Batch(frozenset(str(bench.root / name) for name in files)))
+    assert bench.work()
+    assert bench.tree.pending == 100, "so many are left for later"
+    assert bench.sync().complete
+    assert bench.tree.pending == 0
+    assert len(lexical_files(bench, "walrus")) == 100
+
+
+def test_words_are_found_as_soon_as_a_change_is_known(bench: Bench) -> None:
+    put(bench.root, {"a.py": "def alpha(): ...\n", "b.py": "def alpha(): ...\n"})
+    bench.open()
+    bench.settle()
+    assert lexical_files(bench, "alpha") == {"a.py", "b.py"}
+    bench.deaf = True
+    write_files(bench.root, {"a.py": "def beta(): ...\n", "c.py": "def beta(): ...\n"})
+    bench.indexer.refresh(["a.py"])
+    assert (lexical_files(bench, "alpha"), lexical_files(bench, "beta")) == ({"b.py"}, {"a.py"})
+    (bench.root / "b.py").unlink()
+    bench.sync()
+    assert (lexical_files(bench, "alpha"), lexical_files(bench, "beta")) == (set(), {"a.py", "c.py"})
+
+
+def test_a_lexical_index_that_somebody_found_damaged_is_filled_again(bench: Bench) -> None:
+    put(bench.root, {"a.py": "def alpha(): ...\n"})
+    bench.open()
+    bench.settle()
+    shutil.rmtree(bench.folder / "lexical")
+    bench.files_read()
+    bench.indexer.rebuild_lexical()
+    bench.settle()
+    assert lexical_files(bench, "alpha") == {"a.py"}
+    assert bench.files_read() == [], "from the store"
+    assert (bench.state, bench.progress.degraded) == ("ready", ())
+
+
+def test_a_lexical_index_that_can_not_be_written_is_said_and_made_up_for(bench: Bench) -> None:
+    put(bench.root, {"a.py": "def alpha(): ...\n"})
+    bench.folder.mkdir()
+    (bench.folder / "lexical").write_bytes(b"in the way")
+    bench.open()
+    bench.settle()
+    assert bench.state == "ready", "all else is there"
+    assert any("lexical index can't be written" in reason for reason in bench.progress.degraded)
+    (bench.folder / "lexical").unlink()
+    bench.skip(61)
+    assert lexical_files(bench, "alpha") == {"a.py"}
+    assert bench.progress.degraded == ()
+
+
+def lexical_files(bench: Bench, term: str) -> set[str]:
+    """Return the files in which a term is found."""
+    hits = LexicalReader(str(bench.folder / "lexical")).search({term: 1.0}, 1_000)
+    with bench.reader() as reader:
+        return set(reader.chunks.paths({hit.file_id for hit in hits}).values())
 
 
 @pytest.mark.parametrize("cookie", [False, True])

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from foveal.daemon.index import lexing as lexing_file
+from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.lexical_files import FOLDER, LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.lexing import COMMIT_S, IDLE_S, RETRY_S, Lexing
@@ -131,20 +132,29 @@ def test_files_that_are_asked_for_come_first_and_once(bench: Bench, monkeypatch:
         put(bench.store, f"f{n}.py", [chunk(f"alpha w{n}", "one")])
     bench.lexing.write_now(["f3.py", "nowhere.py"])
     assert bench.found("alpha") == ["f3.py"]
-    written: list[int] = []
-    of_file = bench.store.chunks.of_file
-    monkeypatch.setattr(bench.store.chunks, "of_file", lambda one: written.append(one) or of_file(one))
+    written = files_read(bench, monkeypatch)
     bench.fill()
     assert len(written) == 4, "a file that is written isn't written again"
     assert bench.documents() == 5
 
 
+def files_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Note from now on the files whose chunks are read to be written."""
+    read: list[int] = []
+    of_file = bench.store.chunks.of_file
+
+    def noted(file_id: int) -> list[ChunkText]:
+        read.append(file_id)
+        return of_file(file_id)
+
+    monkeypatch.setattr(bench.store.chunks, "of_file", noted)
+    return read
+
+
 def test_a_file_that_changed_often_is_written_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(5):
         put(bench.store, "a.py", [chunk(f"text {n}", "one")])
-    written: list[int] = []
-    of_file = bench.store.chunks.of_file
-    monkeypatch.setattr(bench.store.chunks, "of_file", lambda one: written.append(one) or of_file(one))
+    written = files_read(bench, monkeypatch)
     bench.fill()
     assert len(written) == 1
 
@@ -209,7 +219,9 @@ def test_a_damaged_index_is_built_anew_from_the_store(bench: Bench, harm: str) -
 def damage(folder: Path, harm: str) -> None:
     """Harm a lexical index on the disk."""
     listing = folder / "meta.json"
-    largest = max(folder.iterdir(), key=lambda path: (path.suffix in {".store", ".term", ".idx"}, path.stat().st_size))
+    largest = max(
+        folder.iterdir(), key=lambda path: (path.suffix in {".store", ".term", ".idx"}, path.stat().st_size)
+    )
     match harm:
         case "removed":
             shutil.rmtree(folder)
@@ -245,10 +257,12 @@ def test_an_index_of_another_store_is_built_anew(bench: Bench, how: str) -> None
 def test_a_rebuild_keeps_everything(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
+    assert bench.lexing.problem == ""
     bench.lexing.rebuild()
     assert bench.documents() == 0
+    assert "built anew" in bench.lexing.problem
     bench.fill()
-    assert bench.found("alpha") == ["a.py"]
+    assert (bench.found("alpha"), bench.lexing.problem) == (["a.py"], "")
 
 
 def test_a_reader_that_met_the_old_index_does_not_have_it_built_again(bench: Bench) -> None:

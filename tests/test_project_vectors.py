@@ -14,7 +14,7 @@ from foveal.daemon.embedding import project_vectors as vectors_file
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.exact import Floats
 from foveal.daemon.embedding.project_vectors import FOLDER, ProjectVectors
-from foveal.daemon.embedding.vectors import file_name
+from foveal.daemon.embedding.vector_file import file_name
 from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.store import FILE_NAME, Store
@@ -116,7 +116,8 @@ def test_without_an_index_it_says_so(bench: Bench, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", ["copied", "moved", "deleted and back", "reopened", "rewritten", "file of vectors lost", "and damaged"]
+    "how",
+    ["copied", "moved", "deleted and back", "reopened", "rewritten", "file of vectors lost", "and damaged"],
 )
 def test_a_content_that_is_known_is_never_embedded_again(bench: Bench, how: str) -> None:
     mine = chunks("a", 6)
@@ -170,7 +171,9 @@ def test_what_another_project_embedded_meanwhile_is_taken(bench: Bench) -> None:
     mine = chunks("a", 6)
     put(bench.store, "a.py", mine)
     bench.vectors.refresh()
-    bench.embeddings.put(MODEL, [one.digest for one in mine[:4]], np.stack([vector(one.digest) for one in mine[:4]]))
+    bench.embeddings.put(
+        MODEL, [one.digest for one in mine[:4]], np.stack([vector(one.digest) for one in mine[:4]])
+    )
     bench.embed()
     assert set(bench.embedded) == {one.digest for one in mine[4:]}
     assert [bench.nearest(one) for one in mine] == [[one.digest] for one in mine]

@@ -22,7 +22,9 @@ def candidates(paths: Mapping[int, str], **lists: Any) -> Candidates:
 
 
 def ranked(text: str, found: Candidates, **weights: Any) -> list[RankedFile]:
-    languages = {chunk.path: "markdown" if chunk.path.endswith(".md") else "python" for chunk in found.chunks.values()}
+    languages = {
+        chunk.path: "markdown" if chunk.path.endswith(".md") else "python" for chunk in found.chunks.values()
+    }
     return rank(take_apart(text), found, languages, lambda term: 1.0, replace(DEFAULT, **weights))
 
 
@@ -57,7 +59,9 @@ def test_a_chunk_that_is_gone_is_passed_over() -> None:
 
 
 def test_several_good_chunks_of_a_file_raise_it() -> None:
-    found = candidates({1: "a.py", 2: "b.py", 3: "b.py", 4: "c.py"}, lexical=[(1, 5.0), (2, 4.9), (3, 4.8), (4, 1.0)])
+    found = candidates(
+        {1: "a.py", 2: "b.py", 3: "b.py", 4: "c.py"}, lexical=[(1, 5.0), (2, 4.9), (3, 4.8), (4, 1.0)]
+    )
     files = ranked("x", found)
     assert [file.path for file in files] == ["b.py", "a.py", "c.py"]
     assert [chunk.id for chunk, _ in files[0].chunks] == [2, 3]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.lexing import FOLDER
-from foveal.daemon.retrieval.classify import Route
 from foveal.daemon.retrieval.filters import EVERYTHING, Filter
 from foveal.daemon.retrieval.hits import Hit
 from foveal.daemon.retrieval.router import Gathered, conclude, gather
+from foveal.daemon.retrieval.routes import Route
 
 from tests.search_cases import Indexed, indexed
 
@@ -36,9 +36,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
 def collect(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options: Any) -> Gathered:
     route, limit = options.get("route"), options.get("limit", 10)
     with project.reader() as reader, reader.snapshot():
-        return gather(
-            text, project.tree, reader, options.get("handle", project.handle), chosen, route, limit
-        )
+        return gather(text, project.tree, reader, options.get("handle", project.handle), chosen, route, limit)
 
 
 def finish(
@@ -73,7 +71,9 @@ def test_words_find_files_best_first_each_once(project: Indexed) -> None:
         ("where is NoSuchThing defined", None, "structural", None),
     ],
 )
-def test_routes(project: Indexed, text: str, route: Route | None, taken: Route, answered: list[str] | None) -> None:
+def test_routes(
+    project: Indexed, text: str, route: Route | None, taken: Route, answered: list[str] | None
+) -> None:
     gathered = collect(project, text, route=route)
     assert (gathered.route, gathered.evidence != ()) == (taken, True)
     assert (gathered.answer and [hit.path for hit in gathered.answer]) == answered
@@ -136,7 +136,9 @@ def test_filters(project: Indexed, chosen: Filter, expected: list[str]) -> None:
 
 def test_filters_hold_for_the_structure_too(project: Indexed) -> None:
     assert paths(project, "where is checkout defined", limit=1) == ["copy/cart.py"]
-    assert paths(project, "where is checkout defined", Filter(path_prefix="shop/"), limit=1) == ["shop/cart.py"]
+    assert paths(project, "where is checkout defined", Filter(path_prefix="shop/"), limit=1) == [
+        "shop/cart.py"
+    ]
 
 
 def test_vectors_add_what_no_word_finds_wherever_it_stands(project: Indexed) -> None:
@@ -160,7 +162,9 @@ def test_at_most_so_many(project: Indexed, limit: int) -> None:
     assert len(hits) == min(limit, 5)
 
 
-@pytest.mark.parametrize("text", ["", "   \n", "the of and", "?!…", "\U0001f600", "zzz qqq", "\0", "*" * 9_000, "登录"])
+@pytest.mark.parametrize(
+    "text", ["", "   \n", "the of and", "?!…", "\U0001f600", "zzz qqq", "\0", "*" * 9_000, "登录"]
+)
 def test_a_question_without_words_finds_nothing(project: Indexed, text: str) -> None:
     gathered = collect(project, text)
     assert list(finish(project, gathered)) == []

@@ -19,7 +19,11 @@ from foveal.daemon.system import System
 
 from tests.search_cases import Indexed, index_project, indexed
 
-BODY = "def login(user):\n" + "".join(f"    step_{n}(user)\n" for n in range(30)) + "    return open_session(user)\n"
+BODY = (
+    "def login(user):\n"
+    + "".join(f"    step_{n}(user)\n" for n in range(30))
+    + "    return open_session(user)\n"
+)
 FILES: dict[str, str | bytes] = {
     "auth.py": f"import os\n\n\n{BODY}",
     "minified.js": "function a(){return 1};" * 2_000 + "\n",
@@ -88,7 +92,8 @@ def test_a_hit_is_a_place_with_its_reasons(project: Indexed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line"), [("open the session", 35), ("step_7", 12), ("nothing of it", 4), ("", 4), ("step_29", 34)]
+    ("text", "line"),
+    [("open the session", 35), ("step_7", 12), ("nothing of it", 4), ("", 4), ("step_29", 34)],
 )
 def test_the_lines_with_the_words_are_shown(project: Indexed, text: str, line: int) -> None:
     result = one(project, text, "auth.py")

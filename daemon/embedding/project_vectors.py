@@ -80,6 +80,11 @@ class ProjectVectors:
         return self._index.problem
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether all chunks have been looked at once: before that, vectors may be missing."""
+        return self._size is not None
+
+    @property
     def pending(self) -> int:
         """How many contents have no vector yet."""
         return len(self._waiting)

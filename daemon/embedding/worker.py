@@ -172,6 +172,8 @@ class Embedder:
         if not len(queries):
             return VectorHits((), vectors.pending)
         hits = vectors.search(queries, command.limit, command.files, command.kinds, command.min_score)
+        if not hits.hits and not vectors.is_loaded:
+            raise FovealError("the vectors of the project are being loaded")
         first = self._embed_first(kept, vectors, model, command)
         if not first:
             return hits

@@ -43,6 +43,9 @@ READ_NOW = 64
 SYNC_FILES = 512
 """The same for `sync`, whose caller waits for the contents."""
 
+SYNC_LEXING_S = 1.0
+"""How long `sync` may write what changed into the lexical index: some thousands of chunks."""
+
 SYNC_SWEEPS = 4
 """A tree that still changed in the last of so many sweeps in a row is said to keep changing."""
 
@@ -147,15 +150,17 @@ class ProjectIndexer:
             changed, settled = list(self._pending), self._state != "degraded"  # it may have lost the root
         else:
             changed, settled = self._sweep_until_quiet()
-        read = [path for path in changed if path in self._pending][:SYNC_FILES]
-        self._read(read)
-        self._lexing.write_now(read)
+        if len(self._pending) <= SYNC_FILES:
+            changed = list(self._pending)  # with what the watcher saw before
+        self._read([path for path in changed if path in self._pending][:SYNC_FILES])
+        lexing = self._lexing.step(SYNC_LEXING_S)
         self._read_later()
-        return Refreshed(self.generation, complete=settled and len(changed) <= SYNC_FILES)
+        return Refreshed(self.generation, complete=settled and not self._pending and not lexing)
 
     def rebuild_lexical(self) -> None:
         """Fill the lexical index anew from the store: somebody found it damaged."""
         self._lexing.repair()
+        self._report()  # that it is empty for now
         self._read_later()
 
     def reindex(self, *, full: bool) -> None:

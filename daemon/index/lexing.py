@@ -107,7 +107,6 @@ class Lexing:
             writer.commit()
             with self._store.side_notes():
                 self._store.chunks.set_files_lexed(file_ids)
-            self.problem = ""
 
     def tidy(self) -> None:
         """Let go of a writer that has nothing to do, and begin anew when most of the index is deleted."""
@@ -145,6 +144,8 @@ class Lexing:
         now = self._system.monotonic()
         if (done and not more) or now >= self._commit_at:
             self._commit(writer)
+            if done:
+                self.problem = ""
             return not done
         return True
 
@@ -164,7 +165,6 @@ class Lexing:
         writer.commit()
         with self._store.side_notes():
             self._store.chunks.set_lexed(self._written)
-        self.problem = ""
         self._pause_s = min(2 * self._pause_s, COMMIT_S)
         self._commit_at = self._system.monotonic() + self._pause_s
 
@@ -194,6 +194,8 @@ class Lexing:
     def _create(self, reason: str) -> LexicalWriter:
         log.info("the lexical index in %s is built anew: %s", self._folder, reason)
         # The log first, and the note last: a crash in between leaves an index that is made anew.
+        if self._store.get_meta(FILLED_FROM) is not None:
+            self.problem = "the lexical index is built anew: not all text is found by its words yet"
         with self._store.side_notes():
             self._store.delete_meta(FILLED_FROM)
             self._store.chunks.unlex_all()

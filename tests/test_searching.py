@@ -1,0 +1,177 @@
+"""A question is answered by whoever can: what is damaged, missing or too slow is said and made up for."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.engine import Engine
+from foveal.daemon.freshness import deadline_of
+from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.index.lexical_files import FOLDER
+from foveal.daemon.projects import Project
+from foveal.daemon.retrieval.filters import EVERYTHING, Filter
+from foveal.daemon.retrieval.hits import Hit
+from foveal.daemon.searching import Ask, Found, worth_showing
+from foveal.daemon.storage import DatabaseError
+from foveal.daemon.system import System
+
+from tests.conftest import link_models, write_files
+
+GENEROUS_S = 60.0
+
+FILES: dict[str, str | bytes] = {
+    "shop/auth.py": "def login(user, password):\n    return user\n",
+    "shop/cart.py": "def checkout(cart, password):\n    return sum(cart)\n",
+    "docs/guide.md": "# Guide\n\nA password has ten letters.\n",
+}
+
+
+@asynccontextmanager
+async def running(base: Path, *, embedding: bool = False) -> AsyncIterator[tuple[Engine, Project]]:
+    """Run an engine with a project that is indexed."""
+    for name in ("home", "state"):
+        (base / name).mkdir(exist_ok=True)
+    root = write_files(base / "p", FILES)
+    environment = Environment(str(base / "home"), str(base / "state"), str(base / "config"), 0)
+    engine = Engine(environment, UserConfig(embedding=EmbeddingConfig(enabled=embedding)), System())
+    started = asyncio.Event()
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(engine.run(started))
+        await started.wait()
+        try:
+            project = await engine.projects.open_named(str(root))
+            while project.state != "ready":
+                await project.wait_changed()
+            yield engine, project
+        finally:
+            await engine.close(GENEROUS_S)
+            await task
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return tmp_path.resolve()
+
+
+async def search(engine: Engine, project: Project, text: str, **options: Any) -> Found:
+    ask = Ask(text, options.pop("limit", 10), **options)
+    return await engine._searching.search(project, ask, deadline_of(project, 60_000))
+
+
+def paths(found: Found) -> list[str]:
+    return [hit.path for hit in found.hits]
+
+
+async def test_without_embeddings_words_answer_and_nothing_is_degraded(base: Path) -> None:
+    async with running(base) as (engine, project):
+        found = await search(engine, project, "password login")
+        assert paths(found)[0] == "shop/auth.py"
+        assert (found.degraded, found.hint, found.intent, found.route) == ((), "", "hybrid", "hybrid")
+
+
+async def test_limits_scores_and_the_scopes_own_files(base: Path) -> None:
+    async with running(base) as (engine, project):
+        everything = await search(engine, project, "password")
+        assert len(everything.hits) == 3
+        assert paths(await search(engine, project, "password", limit=1)) == paths(everything)[:1]
+        none = await search(engine, project, "password", limit=0)
+        assert (none.hits, none.hint) == ((), "")
+        score = everything.hits[1].score
+        assert paths(await search(engine, project, "password", min_score=score)) == paths(everything)[:2]
+        last = paths(everything)[-1]
+        for limit in (1, 10):
+            first = await search(engine, project, "password", limit=limit, first=frozenset({last, "gone.py"}))
+            assert paths(first) == [last, *paths(everything)[:-1]][:limit]
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "hint"),
+    [
+        ("password", Filter(path_prefix="nowhere"), "no file of the project passes the filter"),
+        ("  ", EVERYTHING, "the question is empty"),
+        ("zebra", EVERYTHING, "try other words"),
+    ],
+)
+async def test_nothing_has_its_reason(base: Path, text: str, chosen: Filter, hint: str) -> None:
+    async with running(base) as (engine, project):
+        found = await search(engine, project, text, filter=chosen)
+        assert (found.hits, found.degraded) == ((), ())
+        assert hint in found.hint
+
+
+async def test_a_lexical_index_that_is_gone_is_built_anew(base: Path) -> None:
+    async with running(base) as (engine, project):
+        shutil.rmtree(Path(project.folder, FOLDER))
+        found = await search(engine, project, "password in `login`")
+        assert "not searched by words" in found.degraded[0]
+        assert paths(found) == ["shop/auth.py"], "what it names is known without"
+        while found.degraded or len(found.hits) < 3:
+            found = await search(engine, project, "password in `login`")
+
+
+async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(base) as (engine, project):
+        with monkeypatch.context() as patched:
+            patched.setattr("foveal.daemon.retrieval.router.gather", _damaged)
+            found = await search(engine, project, "password")
+            assert (found.hits, found.hint) == ((), "look with: foveal status")
+            assert "malformed" in found.degraded[0]
+        with monkeypatch.context() as patched:
+            patched.setattr("foveal.daemon.retrieval.router.conclude", _damaged)
+            found = await search(engine, project, "password")
+            assert found.hits == ()
+            assert "malformed" in found.degraded[0]
+        with monkeypatch.context() as patched:
+            patched.setattr("foveal.daemon.search_results.describe_hits", _damaged)
+            reply = await engine.query(project, Ask("password", 5), "no", None)
+            assert reply["results"] == []
+            assert "malformed" in reply["degraded"][-1]
+
+
+async def test_an_embedder_that_does_not_answer_costs_only_its_part(
+    base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_models(models, base / "state")
+    monkeypatch.setattr("foveal.daemon.searching.VECTORS_WAIT_S", 0.01)
+    async with running(base, embedding=True) as (engine, project):
+        monkeypatch.setattr(engine.semantics, "search", _never)
+        found = await search(engine, project, "password login")
+        assert paths(found)[0] == "shop/auth.py"
+        assert found.degraded == ("not searched by meaning: the embedding model didn't answer in time",)
+
+
+async def test_meaning_finds_what_no_word_does(base: Path, models: Path) -> None:
+    link_models(models, base / "state")
+    async with running(base, embedding=True) as (engine, project):
+        found = await search(engine, project, "sign in with a secret")
+        while found.degraded or not found.hits:  # until its vectors are loaded
+            found = await search(engine, project, "sign in with a secret")
+        assert "shop/auth.py" in paths(found)
+        assert all(set(hit.sources) == {"vector"} for hit in found.hits)
+
+
+def hit(score: float) -> Hit:
+    return Hit(StoredChunk(1, 1, "a.py", "python", 1, 1, "", "code", (), b""), score)
+
+
+@pytest.mark.parametrize(
+    ("scores", "kept"),
+    [([], 0), ([0.5], 1), ([0.0], 1), ([0.6, 0.59, 0.3], 2), ([1.0, 0.5], 1), ([0.5, 0.5, 0.5], 3)],
+)
+def test_what_a_context_shows(scores: list[float], kept: int) -> None:
+    assert len(worth_showing(tuple(hit(score) for score in scores))) == kept
+
+
+def _damaged(*_: object) -> Any:
+    raise DatabaseError("database disk image is malformed")
+
+
+async def _never(command: object) -> Any:
+    await asyncio.Event().wait()
