@@ -228,7 +228,12 @@ class ChildProcess(Generic[E]):
                 if isinstance(message, Reply):
                     self._settle(message)
                 else:
-                    self._on_event(message)
+                    try:
+                        self._on_event(message)
+                    except Exception:
+                        # A fault in taking it in must cost this child, not the daemon with all its others.
+                        log.exception("an event of the %s process could not be taken in", self._name)
+                        return
 
     def _settle(self, reply: Reply) -> None:
         future = self._waiting.get(reply.number)

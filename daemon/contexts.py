@@ -129,7 +129,8 @@ class Contexts:
             # The file that changed may not be what was looked for any more, or just that.
             found = await self._search(project, request, deadline)
         # What could not be asked may be asked the next time.
-        if built.lasting and not built.stale and not found.degraded and scope.id in self._scopes:
+        settled = not found.degraded and (not request.prompt or self._searching.is_settled(project))
+        if built.lasting and not built.stale and settled and scope.id in self._scopes:
             held = self._rendered.put(scope.id, request.key, Entry(scope.revision, validity, built))
             self._scoping.charge(scope.id, held)
         if self._events.wanted("context.built"):

@@ -154,7 +154,7 @@ class Engine:
             if not stale or fresh == "no":
                 break
             last = attempt == QUERY_ATTEMPTS - 1
-            if last or not await self._freshness.refresh(project, stale, deadline):
+            if last or not await self._freshness.refresh(project, stale, deadline, words=True):
                 degraded.append(f"{stale[0]} changed and could not be read again in time")
                 break
         reply = {

@@ -56,11 +56,16 @@ class TreeFreshness:
         if project.tree.pending and new_for < NEW_WAIT_S:
             await _wait_until(project, deadline, lambda: not project.tree.pending, NEW_WAIT_S - new_for)
 
-    async def refresh(self, project: Project, paths: Sequence[str], deadline: Deadline) -> bool:
-        """Have files read again, as long as there is time; False if they weren't."""
+    async def refresh(
+        self, project: Project, paths: Sequence[str], deadline: Deadline, *, words: bool = False
+    ) -> bool:
+        """Have files read again, as long as there is time; False if they weren't.
+
+        With `words` they can be found by their words then, for which a question has to wait longer.
+        """
         if not paths:
             return True
-        command = RefreshFiles(project.root, tuple(paths))
+        command = RefreshFiles(project.root, tuple(paths), words)
         return await _in_time(self._indexing.ask(command), deadline, REFRESH_WAIT_S)
 
     async def sync(self, project: Project, deadline: Deadline) -> bool:

@@ -21,7 +21,7 @@ from .retrieval.hits import Hit
 from .retrieval.routes import Route
 from .semantics import Semantics
 from .snapshot import ProjectSnapshot
-from .storage import DatabaseError
+from .storage import DatabaseError, OperationalError
 from .work import Work
 
 if TYPE_CHECKING:
@@ -65,6 +65,12 @@ class Found:
     hint: str = ""
 
 
+SCOPED_MAX = 1_000
+"""So many hits are looked at where a scope's own files come first."""
+
+REOPEN_S = 30.0
+"""An index that was found damaged is opened anew at most so often."""
+
 BEHIND = 0.9
 """What follows an answer that was complete by its words has at most this share of its last score."""
 
@@ -91,6 +97,8 @@ class Searching:
         self._indexing = indexing
         self._semantics = semantics
         self._rebuilding: set[str] = set()
+        self._reopened: dict[str, float] = {}
+        """When a damaged index may be opened anew again, on the event loop's clock."""
 
     async def search(self, project: Project, ask: Ask, deadline: Deadline) -> Found:
         """Answer a question from what is known now. Raises `ValueError` for a glob that can't be used."""
@@ -103,6 +111,7 @@ class Searching:
                 _, others, also_degraded = await self._answer(project, snapshot, rest, deadline)
                 hits, degraded = _continued(hits, others), [*degraded, *also_degraded]
         except DatabaseError as error:
+            self._reopen(project, error)
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
             return Found((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
         hits = tuple(hit for hit in hits if hit.score >= ask.min_score)
@@ -127,6 +136,11 @@ class Searching:
             degraded.append(problem)
         hits = await self._read(snapshot, partial(_conclude, snapshot, gathered, vectors, ask))
         return gathered, hits, degraded
+
+    def is_settled(self, project: Project) -> bool:
+        """Whether the same question would be answered the same in a while: no chunk waits for its vector."""
+        progress = self._semantics.progress(project.root)
+        return not self._semantics.enabled or (progress is not None and not progress.pending)
 
     def prefer(self, project: Project, nodes: Iterable[str]) -> None:
         """Have the files of these nodes embedded before others, as far as they wait for it."""
@@ -173,6 +187,14 @@ class Searching:
 
         return await self._work.in_builder(read)
 
+    def _reopen(self, project: Project, error: DatabaseError) -> None:
+        """Have a damaged index checked, set aside and built anew, once in a while."""
+        now = asyncio.get_running_loop().time()
+        if isinstance(error, OperationalError) or now < self._reopened.get(project.root, 0.0):
+            return  # there is none yet, or it is locked: that passes
+        self._reopened[project.root] = now + REOPEN_S
+        self._work.start_unheard(self._indexing.reopen(project), f"reopen {project.root}")
+
     def _rebuild(self, project: Project) -> None:
         """Have a damaged lexical index filled anew, once at a time."""
         if project.root not in self._rebuilding:
@@ -203,7 +225,7 @@ def _gather(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> Gathered:
     # Here and not above: its tables of words take longer to load than the daemon to start.
     from .retrieval.router import gather
 
-    return gather(ask.text, snapshot.tree, reader, snapshot.lexical, ask.filter, ask.route, ask.limit)
+    return gather(ask.text, snapshot.tree, reader, snapshot.lexical, ask.filter, ask.route, _most(ask))
 
 
 def _conclude(
@@ -215,9 +237,12 @@ def _conclude(
 ) -> tuple[Hit, ...]:
     from .retrieval.router import conclude
 
-    # A scope's own files may stand anywhere in the list, and come first.
-    limit = ask.limit if not ask.first else max(ask.limit, 100)
-    return tuple(conclude(gathered, vectors, snapshot.tree, reader, limit))
+    return tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask)))
+
+
+def _most(ask: Ask) -> int:
+    """Return how many hits to look at: a scope's own files may stand anywhere among them, and come first."""
+    return max(ask.limit, SCOPED_MAX) if ask.first else ask.limit
 
 
 def _hint(project: Project, gathered: Gathered) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -373,3 +374,23 @@ async def test_a_lazy_process_that_dies_while_it_is_told_is_told_again(
         assert len(starts) == 2
         await child.stop(GENEROUS_S)
         await task
+
+
+async def test_an_event_that_cant_be_taken_in_costs_the_process_and_not_the_daemon(
+    command: OpenProject, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
+    async with linked() as one:
+        first = one.process
+
+        def fault(event: Event) -> None:
+            raise KeyError(event)
+
+        one.link._on_event = fault
+        with contextlib.suppress(ChildDied):  # the reply may come before the event
+            await one.link.request(command)
+        await one.died.get()
+        one.link._on_event = one.events.put_nowait
+        await one.started.get()
+        assert one.process.pid != first.pid
+    assert "could not be taken in" in caplog.text

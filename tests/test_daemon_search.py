@@ -137,7 +137,7 @@ def embeddings(daemon: DaemonProcess) -> int:
         ("what does a customer owe", "src/shop/invoice.py", "vector"),
         ("e-mail a confirmation of payment", "src/shop/mail.py", "vector"),
         ("send_receipt", "src/shop/mail.py", "lexical"),
-        ("Add up the prices", "web/money.ts", "lexical"),
+        ("Sessions and how they end", "src/shop/sessions.py", "lexical"),
         ("where is Invoice defined", "src/shop/invoice.py", "tree"),
         ('find the migrations in section "Upgrading"', "docs/guide.md", "lexical"),
     ],
@@ -207,14 +207,14 @@ def test_changed_since(shared: DaemonProcess, tmp_path: Path) -> None:
 
 
 def test_a_limit_above_the_corpus_gives_it_and_a_score_cuts_it(shared: DaemonProcess, asked: str) -> None:
-    everything = query(shared, asked, "invoice total", limit=1_000)["results"]
-    assert len(everything) > 5
+    everything = query(shared, asked, "shop", limit=1_000)["results"]
+    assert len(everything) >= 5
     assert len({result["path"] for result in everything}) == len(everything)
     scores = [result["score"] for result in everything]
     assert scores == sorted(scores, reverse=True)
-    assert query(shared, asked, "invoice total", limit=3)["results"] == everything[:3]
-    assert query(shared, asked, "invoice total", limit=0)["results"] == []
-    above = query(shared, asked, "invoice total", limit=1_000, min_score=scores[2])["results"]
+    assert query(shared, asked, "shop", limit=3)["results"] == everything[:3]
+    assert query(shared, asked, "shop", limit=0)["results"] == []
+    above = query(shared, asked, "shop", limit=1_000, min_score=scores[2])["results"]
     assert above == [result for result in everything if result["score"] >= scores[2]]
 
 
@@ -231,9 +231,9 @@ def test_one_document_and_none(shared: DaemonProcess, tmp_path: Path) -> None:
 
 def test_a_scopes_own_files_come_first(shared: DaemonProcess, asked: str) -> None:
     scope = shared.call("GetContext", cwd=asked, focus_paths=["src/shop/mail.py"])["scope_id"]
-    usual = found(shared, asked, "invoice total", limit=50)
+    usual = found(shared, asked, "shop", limit=50)
     assert usual[0] != "src/shop/mail.py"
-    reply = shared.call("Query", scope_id=scope, query="invoice total", limit=50)
+    reply = shared.call("Query", scope_id=scope, query="shop", limit=50)
     assert reply["project"] == asked
     own = [result["path"] for result in reply["results"]]
     assert own == ["src/shop/mail.py", *(path for path in usual if path != "src/shop/mail.py")]
@@ -537,7 +537,8 @@ def test_a_kill_in_the_middle_loses_nothing_and_costs_nothing(
     kill(daemon)
     assert embeddings(daemon) >= before
     after = embedded(daemon, root)
-    assert (after["files"], after["embedded"], after["degraded"]) == (files, files, [])
+    assert (after["files"], after["embedded"]) == (files, files)
+    until(lambda: status(daemon, root)["degraded"] == [], "all run again")
     assert embeddings(daemon) == files, "nothing is embedded twice"
     assert found(daemon, root, "job_250")[0] == "m250.py"
     assert len(found(daemon, root, "take something from a queue", limit=1_000)) > 100

@@ -43,6 +43,8 @@ TREE = Tree(
             Filter(path_prefix="src", glob="**/*.py", languages=frozenset({"python"}), changed_ns=2_000),
             ["src2/c.py"],
         ),
+        (Filter(path_prefix="src/a.py", languages=frozenset({"go"})), []),
+        (Filter(path_prefix="src/a"), ["src/a.py"]),
         (EVERYTHING, None),
         (Filter(kinds=frozenset({"class"}), symbol="A"), None),
     ],
@@ -76,3 +78,10 @@ def stored(symbol: str, kind: str, *names: str) -> StoredChunk:
 )
 def test_chunks(chosen: Filter, chunk: StoredChunk, expected: bool) -> None:
     assert chosen.holds_chunk(chunk) == expected
+
+
+def test_who_names_a_file_means_that_one() -> None:
+    names = ("a.js", "a.jsx", "a.js.map")
+    tree = Tree("/p", 1, {name: FileRecord(name, Stamp(1, 1, 0, 0), b"x", "javascript") for name in names})
+    assert Filter(path_prefix="a.js").files(tree) == ["a.js"]
+    assert Filter(path_prefix="a.j").files(tree) == list(names)

@@ -228,7 +228,8 @@ def _give_way() -> None:
     """Lower the priority of this thread; on systems where it would be that of the process, it stays."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+            thread = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + NICE)
 
 
 if __name__ == "__main__":

@@ -131,12 +131,14 @@ class ProjectIndexer:
         except RootGone as error:
             self._lose_root(error)
 
-    def refresh(self, paths: Sequence[str]) -> Refreshed:
-        """Examine a few files on the disk and read them now, ahead of everything else."""
+    def refresh(self, paths: Sequence[str], *, words: bool = False) -> Refreshed:
+        """Examine a few files on the disk and read them now, ahead of everything else; with their `words`
+        where they must be found by them at once."""
         self._examine([os.path.join(self._root, path) for path in paths])
         read = [path for path in dict.fromkeys(paths) if path in self._pending]
         self._read(read)
-        self._lexing.write_now(read)
+        if words:
+            self._lexing.write_now(read)
         return Refreshed(self.generation, complete=True)
 
     def sync(self) -> Refreshed:

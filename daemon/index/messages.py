@@ -36,10 +36,14 @@ class CloseProject:
 
 @dataclass(frozen=True, slots=True)
 class RefreshFiles:
-    """Bring a few files up to date before anything else; replied with a `Refreshed`."""
+    """Bring a few files up to date before anything else; replied with a `Refreshed`.
+
+    With `words` the lexical index too, whose commit takes longer than all the rest.
+    """
 
     root: str
     paths: tuple[str, ...]
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,8 +106,8 @@ class Worker:
                 project = self.projects.pop(root, None)
                 if project is not None:
                     project.close()
-            case RefreshFiles(root, paths):
-                return self._project(root).refresh(paths)
+            case RefreshFiles(root, paths, words):
+                return self._project(root).refresh(paths, words=words)
             case SyncTree(root):
                 return self._project(root).sync()
             case Reindex(root, full):

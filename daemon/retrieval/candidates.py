@@ -40,6 +40,9 @@ SYMBOLS_MAX = 24
 DEFINITIONS_MAX = 20
 """A name with more definitions says nothing about which is meant."""
 
+RARE_FILES = 3
+"""Words that stand in at most so many files mean these, be they tests or data."""
+
 PATH_MATCHES_MAX = 20
 
 
@@ -51,6 +54,7 @@ class Candidates:
     definitions. `chunks` holds what is known of all of them. `named` tells for each file how surely the
     question names it or a line of it (0 to 1), `defined` for each file how surely it defines what is named;
     `why` says so in words, by file. `commits` counts for each file how many of the latest commits changed it.
+    `rare` are the files with the question's words where hardly any file has them.
     """
 
     lexical: Sequence[tuple[int, float]] = ()
@@ -61,6 +65,7 @@ class Candidates:
     defined: Mapping[str, float] = field(default_factory=dict)
     why: Mapping[str, Sequence[str]] = field(default_factory=dict)
     commits: Mapping[str, int] = field(default_factory=dict)
+    rare: frozenset[str] = frozenset()
 
 
 def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]:

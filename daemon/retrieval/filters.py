@@ -38,6 +38,10 @@ class Filter:
         """
         if not self.chooses_files():
             return None
+        if self.path_prefix in tree.files:
+            # Somebody who names a file means that one, and not also those whose names go on.
+            record = tree.files[self.path_prefix]
+            return [self.path_prefix] if self._holds(self.path_prefix, record) else []
         glob = compile_glob(self.glob) if self.glob else None
         return [
             path

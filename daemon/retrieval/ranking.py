@@ -142,7 +142,7 @@ def _factor(path: str, language: str, question: Question, candidates: Candidates
     """Return what a file's evidence is multiplied by for what it is and how often it changes."""
     role = role_of(path, language)
     factor = 1.0 if _wanted(role, question) else weights.penalties[role]
-    if candidates.named.get(path, 0.0) >= SURELY_NAMED:
+    if candidates.named.get(path, 0.0) >= SURELY_NAMED or path in candidates.rare:
         factor = max(factor, NAMED_FACTOR)
     changed = log1p(candidates.commits.get(path, 0)) / log1p(OFTEN_CHANGED)
     return factor * (1 + weights.commits * min(1.0, changed))

@@ -19,7 +19,7 @@ from ..index.store import Reader
 from ..project.globs import compile_glob
 from ..project.tree import Tree
 from . import structural
-from .candidates import LEXICAL_MAX, Candidates, files_named, named_chunks, search_terms
+from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, files_named, named_chunks, search_terms
 from .classify import Classification, classify
 from .filters import Filter
 from .hits import Hit
@@ -35,9 +35,12 @@ MORE_MAX = 4
 KINDS_OVERFETCH = 4
 """So many times the usual candidates are fetched where only some kinds of definitions are wanted."""
 
+SYMBOL_FILES_MAX = 500
+"""A filter by a definition's name searches the files of at most so many definitions."""
+
 MEANING_FLOOR = 0.3
-"""Where no word of a question is known, a chunk must be at least this near in meaning (cosine): below it the
-nearest chunks of anything to nonsense lie."""
+"""A chunk without a word of the question must be at least this near in meaning (cosine): below it lie the
+chunks that are nearest to nonsense."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,9 @@ def gather(
         chosen, where = _narrowed(chosen, decided, tree, reader)
         evidence = (*evidence, where)
     paths = chosen.files(tree)
+    if chosen.symbol:
+        bearing = {path for path, _ in reader.definitions_named(chosen.symbol, SYMBOL_FILES_MAX)}
+        paths = sorted(bearing if paths is None else bearing.intersection(paths))
     files = None if paths is None else tuple(sorted(reader.chunks.file_ids(paths).values()))
     start = Gathered(question, decided.route, taken, evidence, chosen, Candidates(), {}, files)
     start = replace(start, narrowed=chosen != given)
@@ -155,7 +161,9 @@ def _with_candidates(
         damaged = isinstance(error, LexicalDamaged)
     chunks = reader.chunks.by_ids([number for number, _ in found])
     chunks.update((chunk.id, chunk) for chunk, _ in named)
+    holders = {chunks[number].path for number, _ in found if number in chunks}
     candidates = Candidates(
+        rare=frozenset(holders) if len(holders) <= RARE_FILES else frozenset(),
         lexical=found,
         tree=[(chunk.id, score) for chunk, score in named],
         chunks=chunks,
@@ -170,12 +178,13 @@ def _with_vectors(
     gathered: Gathered, vector_hits: Sequence[tuple[bytes, float]], reader: Reader
 ) -> Candidates:
     """Add the chunks of contents that were found by meaning; a content may stand in several files."""
-    known = bool(gathered.candidates.lexical or gathered.candidates.tree)
-    scores = {digest: score for digest, score in vector_hits if known or score >= MEANING_FLOOR}
+    scores = dict(vector_hits)
+    by_words = {number for number, _ in (*gathered.candidates.lexical, *gathered.candidates.tree)}
     chunks = dict(gathered.candidates.chunks)
     vector = []
     for chunk in reader.chunks.by_digests(scores):
-        if gathered.files is None or chunk.file_id in gathered.files:
+        near = scores[chunk.digest] >= MEANING_FLOOR or chunk.id in by_words
+        if near and (gathered.files is None or chunk.file_id in gathered.files):
             vector.append((chunk.id, scores[chunk.digest]))
             chunks[chunk.id] = chunk
     vector.sort(key=lambda pair: (-pair[1], pair[0]))
