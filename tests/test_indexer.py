@@ -809,7 +809,7 @@ def test_words_are_found_as_soon_as_a_change_is_known(bench: Bench) -> None:
     assert lexical_files(bench, "alpha") == {"a.py", "b.py"}
     bench.deaf = True
     write_files(bench.root, {"a.py": "def beta(): ...\n", "c.py": "def beta(): ...\n"})
-    bench.indexer.refresh(["a.py"])
+    bench.indexer.refresh(["a.py"], words=True)
     assert (lexical_files(bench, "alpha"), lexical_files(bench, "beta")) == ({"b.py"}, {"a.py"})
     (bench.root / "b.py").unlink()
     bench.sync()
