@@ -14,7 +14,7 @@ class Waiting:
     """Contents by digest, each with a chunk that has it. Safe across threads.
 
     First come those that somebody prefers, then the others in the order in which they were put, with `later`
-    ones behind all of these. A million take 250 MB, which is given back as they are embedded.
+    ones behind all of these. A million take 140 MB, which is given back as they are embedded.
     """
 
     def __init__(self) -> None:
