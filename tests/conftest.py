@@ -149,7 +149,9 @@ def running_daemon(
         **(extra or {}),
     }
     if not embedding:
-        write_files(folder, {"config/config.toml": "[embedding]\nenabled = false\n"})
+        config = folder / "config" / "config.toml"
+        own = config.read_text() if config.exists() else ""
+        write_files(folder, {"config/config.toml": f"{own}\n[embedding]\nenabled = false\n"})
     daemon = DaemonProcess(environ, home)
     try:
         yield daemon

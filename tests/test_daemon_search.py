@@ -105,6 +105,13 @@ def embedded(daemon: DaemonProcess, root: Path | str) -> dict[str, Any]:
     return status(daemon, root)
 
 
+def open_paused(daemon: DaemonProcess, root: Path) -> dict[str, Any]:
+    """Open a project while embedding is paused, and wait until it answers with all that it has."""
+    daemon.open_ready(root)
+    until(lambda: status(daemon, root)["embedding"] == "paused", "it waits", lambda: status(daemon, root))
+    return status(daemon, root)
+
+
 def query(daemon: DaemonProcess, root: Path | str, text: str, **params: Any) -> dict[str, Any]:
     reply: dict[str, Any] = daemon.call("Query", cwd=str(root), query=text, **params)
     return reply
@@ -328,7 +335,7 @@ def test_files_of_every_kind(shared: DaemonProcess, tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", ODD)
     shared.call("SetEmbedding", paused=True)
     try:
-        assert shared.open_ready(root)["files"] == len(ODD)
+        assert open_paused(shared, root)["files"] == len(ODD)
         for name, path in (
             ("large", "large.py"), ("line", "line.js"), ("minified", "app.min.js"), ("generated", "api_pb2.py"),
             ("latin", "latin.py"), ("wide", "wide.py"), ("windows", "windows.py"), ("deep", "deep.json"),
@@ -452,7 +459,7 @@ def test_a_branch_switch_of_many_files_and_back(daemon: DaemonProcess, tmp_path:
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "main")
     daemon.call("SetEmbedding", paused=True)
-    daemon.open_ready(root)
+    open_paused(daemon, root)
     assert len(found(daemon, root, "walrus_7 walrus", limit=1_000)) == 250
     git(root, "checkout", "-q", "-b", "other")
     shutil.rmtree(root / "src")
@@ -552,7 +559,7 @@ def test_a_kill_of_the_indexer_while_it_indexes(daemon: DaemonProcess, tmp_path:
     daemon.call("OpenProject", path=str(root))
     until(lambda: 0 < status(daemon, root)["files_pending"] < files, "it is being indexed")
     kill_indexer(daemon)
-    daemon.open_ready(root)
+    open_paused(daemon, root)
     for n in (0, 299, 599):
         assert found(daemon, root, f"job_{n}")[0] == f"m{n}.py"
 
@@ -668,9 +675,7 @@ def test_when_it_is_switched_off_nothing_is_embedded_and_nothing_is_missing(tmp_
 def test_a_pause_holds_and_questions_are_answered(daemon: DaemonProcess, tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", PROJECT)
     assert daemon.call("SetEmbedding", paused=True) == {"paused": True}
-    daemon.open_ready(root)
-    until(lambda: status(daemon, root)["embedding"] == "paused", "it waits", lambda: status(daemon, root))
-    assert status(daemon, root)["embedded"] == 0
+    assert open_paused(daemon, root)["embedded"] == 0
     until(lambda: "vector" in _sources(daemon, root, "invoice total"), "a question embeds what it needs")
     kill_embedder(daemon)
     assert daemon.call("Status")["embedder"]["paused"] is True
