@@ -13,7 +13,6 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import FrameType
 
 from .. import __version__
 from ..ipc import paths
@@ -40,6 +39,9 @@ GC_THRESHOLD = 50_000
 """Young objects before a collection; the default of 700 collects in the middle of many builds."""
 
 IDLE_CHECK_S = 15.0
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+"""What asks a daemon to shut down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,11 @@ def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file:
 def serve(startup: Startup) -> None:
     """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one runs already."""
     os.umask(0o077)  # all that this process and its children make is the user's alone, from birth
-    signal.signal(signal.SIGTERM, _end)  # until the loop runs and has a gentler way
     _set_up_logging(startup)
     state = startup.environment.state_dir
     with contextlib.ExitStack() as stack:
+        # Held back until the loop can take them: one in the middle would leave what it made behind.
+        stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, _hold_signals())
         stack.callback(StateLock.take(paths.lock_file(state)).release)
         listener = _bind(startup.socket, stack)
         http_path = paths.http_socket(startup.socket)
@@ -110,8 +113,15 @@ class Daemon:
     async def run(self) -> None:
         """Serve, then shut down within the configured deadline."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in SIGNALS:
             loop.add_signal_handler(number, self.stop)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        try:
+            await self._serve()
+        finally:
+            _hold_signals()  # the loop gives its handlers back, and what it made is still to be removed
+
+    async def _serve(self) -> None:
         deadline_s = self._startup.config.daemon.shutdown_deadline_ms / 1000
         started = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
@@ -154,9 +164,9 @@ class Daemon:
                 return
 
 
-def _end(number: int, frame: FrameType | None) -> None:
-    """End the process, with what has to be undone."""
-    raise SystemExit(0)
+def _hold_signals() -> set[int]:
+    """Let the signals that end a daemon wait, and return what waited before."""
+    return {int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)}
 
 
 def _bind(path: str, stack: contextlib.ExitStack) -> socket.socket:
