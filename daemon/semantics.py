@@ -22,8 +22,10 @@ from .embedding.messages import (
     ModelLoaded,
     ModelProgress,
     PreferFiles,
+    ScoreTexts,
     SearchVectors,
     SetPaused,
+    TextScores,
     VectorHits,
     VectorProgress,
 )
@@ -77,6 +79,8 @@ class Semantics:
         """The process that runs now has loaded the model."""
         self._problem = ""
         """Why the process can't be used, in words."""
+        self._down = ""
+        """Why there is none, from the end of one that wasn't asked to end until the next is ready."""
         self._used_at = 0.0
 
     @property
@@ -89,12 +93,17 @@ class Semantics:
         if not self.enabled:
             return None
         configured = self._config.model
-        loaded = self._loaded and self.child.pid is not None
+        running = self.child.pid is not None
+        formers = [kept.progress.former for kept in self._projects.values() if kept.progress is not None]
+        loaded = self._loaded and running
+        loading = self.loading if running else None
         return {
             "model": self.model.name if self.model else configured or DEFAULT_MODEL,
             "dim": self.model.dim if self.model else None if configured else DEFAULT_DIMENSIONS,
             "source": "fastembed" if configured else "bundled",
             "loaded": loaded,
+            "loading": loading and {"phase": loading.phase, "fraction": loading.fraction},
+            "former": next(filter(None, formers), ""),
             "paused": self.paused,
             "pid": self.child.pid,
             "degraded": self.model.degraded if self.model else "",
@@ -105,18 +114,26 @@ class Semantics:
         return root in self._projects
 
     def progress(self, root: str) -> VectorProgress | None:
-        """Return how far the embedding of a project is, None as long as that isn't known."""
+        """Return how far the embedding of a project is, None as long as that isn't known.
+
+        What was all embedded isn't known to be while the process hears of changes.
+        """
         kept = self._projects.get(root)
-        return None if kept is None else kept.progress
+        if kept is None or kept.progress is None:
+            return None
+        return None if kept.telling and _is_done(kept.progress) else kept.progress
 
     def problem(self, root: str) -> str:
         """Return why a project can't be searched by meaning, in words, or nothing."""
         if not self.enabled:
             return ""
-        if self._problem:
-            return self._problem
-        progress = self.progress(root)
-        return "" if progress is None else progress.problem
+        if self._down or self._problem:
+            return self._down or self._problem
+        kept = self._projects.get(root)
+        if kept is None or kept.progress is None:
+            return ""
+        problem, former = kept.progress.problem, kept.progress.former
+        return f"{problem}; {former}, the former model, answers meanwhile" if problem and former else problem
 
     async def run(self) -> None:
         """Serve until `stop`."""
@@ -170,11 +187,31 @@ class Semantics:
             await self._ask(SetPaused(paused))  # which starts a process that rests
 
     async def search(self, command: SearchVectors) -> VectorHits:
-        """Find chunks by meaning. Raises `FovealError` with the reason where that can't be done."""
-        if not self.enabled:
-            raise Unsupported("embedding is switched off (embedding.enabled)")
+        """Find chunks by meaning. Raises `FovealError` with the reason where that can't be done.
+
+        A process that is started for the question is waited for, but not one that is started again after it
+        ended by itself.
+        """
+        self._check_can_ask()
         hits: VectorHits = await self._ask(command)
         return hits
+
+    async def score_texts(
+        self, queries: tuple[str, ...], documents: tuple[str, ...], within_s: float
+    ) -> TextScores:
+        """Compare texts by meaning that belong to no project, such as rules. Raises as `search` does.
+
+        What was never embedded is, as far as so many seconds allow.
+        """
+        self._check_can_ask()
+        scores: TextScores = await self._ask(ScoreTexts(queries, documents, within_s))
+        return scores
+
+    def _check_can_ask(self) -> None:
+        if not self.enabled:
+            raise Unsupported("embedding is switched off (embedding.enabled)")
+        if self._down:
+            raise ChildDied(self._down)
 
     async def _ask(self, command: object) -> Any:
         self._used_at = asyncio.get_running_loop().time()
@@ -187,6 +224,9 @@ class Semantics:
                 await self._ask(ChunksChanged(root))
         finally:
             kept.telling = False
+            if kept.progress is not None and _is_done(kept.progress) and self._projects.get(root) is kept:
+                # It was held back until now that all is embedded.
+                self._events.publish("index.progress", progress_map(kept.progress))
 
     def _tell(self, command: object) -> None:
         self._work.start_unheard(self._ask(command), type(command).__name__)
@@ -194,7 +234,7 @@ class Semantics:
     async def _on_started(self) -> None:
         """Configure a new process and tell it of all projects."""
         threads = self._config.threads or max(1, (os.cpu_count() or 2) // 2)
-        self._loaded = False
+        self._loaded, self.loading = False, None
         self._used_at = asyncio.get_running_loop().time()
         self._problem = ""
         for kept in self._projects.values():
@@ -207,6 +247,7 @@ class Semantics:
             kept = self._projects[unknown[0]]
             kept.known = True
             await self._tell_at_start(KeepVectors(unknown[0], kept.folder))
+        self._down = ""
 
     async def _tell_at_start(self, command: object) -> None:
         try:
@@ -219,8 +260,8 @@ class Semantics:
             self._problem = str(error)
 
     def _on_died(self) -> None:
-        if self._projects:
-            self._problem = "the embedder process ended and is being started again"
+        self.loading = None
+        self._down = "the embedder process ended and is being started again"
 
     def _on_event(self, event: EmbedderEvent) -> None:
         match event:
@@ -244,11 +285,18 @@ class Semantics:
         while True:
             await asyncio.sleep(idle_s / 4)
             idle_for = asyncio.get_running_loop().time() - self._used_at
-            busy = self.child.is_asked or any(
-                kept.progress is not None and kept.progress.per_second for kept in self._projects.values()
-            )
+            busy = self.child.is_asked or self.loading is not None or any(map(self._works_at, self._projects))
             if self.child.pid is not None and not busy and idle_for >= idle_s:
                 await self.child.rest(REST_S)
+
+    def _works_at(self, root: str) -> bool:
+        """Whether there is something to do for a project that can be done."""
+        progress = self._projects[root].progress
+        return progress is None or (progress.pending > 0 and not progress.problem and not self.paused)
+
+
+def _is_done(progress: VectorProgress) -> bool:
+    return not progress.pending and not progress.problem
 
 
 def progress_map(progress: VectorProgress) -> dict[str, object]:

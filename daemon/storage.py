@@ -26,9 +26,10 @@ class Opened:
 def open_database(path: str, schema: str, version: int, system: System, *, check: bool = True) -> Opened:
     """Open a database for writing and create it by `schema` where there is none.
 
-    The file is private (0600) and in WAL mode. A file that is damaged, or of another schema version, is
-    renamed aside, never deleted, and an empty one takes its place. Raises `OperationalError` or `OSError`
-    when the file is locked or can't be opened, which a new file would not mend.
+    The file is private (0600) and in WAL mode. A file that is damaged, of another schema version, or without
+    one of its tables, is renamed aside, never deleted, and an empty one takes its place. Raises
+    `OperationalError` or `OSError` when the file is locked or can't be opened, which a new file would not
+    mend.
     """
     try:
         return Opened(_open(path, schema, version, check=check))
@@ -59,6 +60,17 @@ def open_reader(path: str, version: int) -> Database:
         database.close()
         raise
     return database
+
+
+def may_pass(error: DatabaseError) -> bool:
+    """Whether an error may pass by itself: the file is locked, or can't be opened, or the disk is full.
+
+    Otherwise it is damaged, or lacks what its version has: to open it again sets it aside then.
+    """
+    if not isinstance(error, OperationalError):
+        return False
+    # Said of a table that is missing, among others.
+    return getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR
 
 
 @contextmanager
@@ -97,6 +109,8 @@ def _open(path: str, schema: str, version: int, *, check: bool) -> Database:
         found = database.execute("PRAGMA user_version").fetchone()[0]
         if found not in {0, version}:
             raise DatabaseError(f"its schema version is {found}, this program's {version}")
+        if found and (missing := _tables(schema) - _tables_of(database)):
+            raise DatabaseError(f"it has no table {min(missing)}")
         if found and check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise DatabaseError("it fails SQLite's own check")
         # NORMAL may lose the last transactions in a power cut, but not in a crash of the process, and never
@@ -113,3 +127,17 @@ def _open(path: str, schema: str, version: int, *, check: bool) -> Database:
         database.close()
         raise
     return database
+
+
+def _tables(schema: str) -> set[str]:
+    """Return the names of the tables that a schema makes."""
+    database = sqlite3.connect(":memory:")
+    try:
+        database.executescript(schema)
+        return _tables_of(database)
+    finally:
+        database.close()
+
+
+def _tables_of(database: Database) -> set[str]:
+    return {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

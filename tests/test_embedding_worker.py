@@ -27,6 +27,7 @@ from foveal.daemon.embedding.messages import (
     EmbedderEvent,
     KeepVectors,
     ModelLoaded,
+    ModelProgress,
     PreferFiles,
     SearchVectors,
     SetPaused,
@@ -34,13 +35,15 @@ from foveal.daemon.embedding.messages import (
     VectorProgress,
 )
 from foveal.daemon.embedding.model import EmbeddingModel
-from foveal.daemon.embedding.upkeep import STORE_FILE
-from foveal.daemon.embedding.worker import MODELS_FOLDER, Embedder
+from foveal.daemon.embedding.model_cache import LOCK_WAIT_S
+from foveal.daemon.embedding.upkeep import MODELS_FOLDER, STORE_FILE
+from foveal.daemon.embedding.worker import Embedder
 from foveal.daemon.index.store import Store
 from foveal.daemon.pipe import LENGTH, Envelope, Reply, Stop, encode
 from foveal.daemon.storage import DatabaseError
 from foveal.daemon.system import System
 
+from tests.model_cases import held_lock
 from tests.search_cases import chunk, put, remove
 
 GENEROUS_S = 60.0
@@ -88,7 +91,7 @@ class Running:
         return reply.value
 
     def search(self, text: str, limit: int = 10, **more: Any) -> VectorHits:
-        found = self.ask(SearchVectors("/p", (text,), limit, **more))
+        found = self.ask(SearchVectors("/p", (text,), limit, wait_s=GENEROUS_S, **more))
         assert isinstance(found, VectorHits)
         return found
 
@@ -240,6 +243,33 @@ def test_without_a_model_each_question_says_why(running: Running) -> None:
     for _ in range(2):
         with pytest.raises(RuntimeError, match="knows no embedding model named no/such-model"):
             running.search("sign in")
+
+
+def test_nothing_waits_for_a_model_that_is_made_ready(tmp_path: Path, models: Path) -> None:
+    running = Running(tmp_path, tmp_path / "own")
+    put(running.store, "a.py", [LOGIN])
+    with held_lock(tmp_path / "own"):
+        running.keep()
+        with pytest.raises(RuntimeError, match=r"is being made ready \(waiting\)"):
+            running.search("sign in")
+        running.ask(ChunksChanged("/p"))
+        running.ask(SetPaused(True))
+        running.stop()
+        assert running.failure is None
+        assert not [one for one in running.messages if isinstance(one, ModelLoaded)]
+
+
+def test_what_waited_for_the_model_goes_on_when_it_is_there(tmp_path: Path, models: Path) -> None:
+    running = Running(tmp_path, tmp_path / "own")
+    put(running.store, "a.py", [LOGIN])
+    with held_lock(tmp_path / "own"):
+        running.keep()
+        with pytest.raises(RuntimeError, match="is being made ready"):
+            running.search("sign in")
+    running.wait_embedded(1)
+    assert len(running.search("sign in").hits) == 1
+    running.stop()
+    assert running.failure is None
 
 
 def test_an_error_of_a_question_is_its_answer(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,6 +429,27 @@ def test_it_ends_when_it_is_told_and_when_nobody_is_there(tmp_path: Path, models
             started.send_signal(signal.SIGINT)  # the terminal's, which is the daemon's to heed
         pipe.close()
         assert started.wait(GENEROUS_S) == 0
+
+
+def test_an_error_that_nobody_foresaw_is_shown_and_ends_the_process(tmp_path: Path, models: Path) -> None:
+    with process(tmp_path, models) as (started, pipe):
+        pipe.sendall(encode(Envelope(1, Configure(str(tmp_path / "embeddings"), "", 2, 10**9))))
+        pipe.sendall(encode(Envelope(2, KeepVectors("/p", None))))  # type: ignore[arg-type] # that is the error
+        assert started.wait(GENEROUS_S) == 1
+        assert started.stderr is not None
+        assert b"TypeError" in started.stderr.read()
+
+
+def test_it_ends_while_a_model_is_made_ready(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "index"), System())
+    put(store, "a.py", [LOGIN])
+    with held_lock(tmp_path / "own"), process(tmp_path, tmp_path / "own") as (started, pipe):
+        begin(tmp_path, pipe)
+        while not isinstance(receive(pipe), ModelProgress):
+            pass
+        pipe.sendall(encode(Envelope(3, Stop())))
+        assert started.wait(LOCK_WAIT_S / 2) == 0, "it gives up on the lock only later"
+    store.close()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the priority is the process's")

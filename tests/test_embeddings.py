@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from foveal.daemon.embedding.embeddings import USE_DAYS, EmbeddingStore
 from foveal.daemon.embedding.exact import unit
-from foveal.daemon.storage import DatabaseError
+from foveal.daemon.storage import DatabaseError, OperationalError, may_pass
 from foveal.daemon.system import System
 
 DIM = 8
@@ -191,6 +191,22 @@ def test_kept_ones_stay_whatever_the_size(store: EmbeddingStore) -> None:
     assert store.prune(0, keep=set(ids)) == 0
 
 
+def test_many_are_spared_among_many(store: EmbeddingStore) -> None:
+    ids = put_many(store, 12_000)
+    spared = np.asarray(ids[::2], np.uint64)
+    assert store.prune(0, keep=spared) == 6_000
+    assert sorted(store.digests(ids)) == sorted(ids[::2])
+    assert store.used_bytes() == store.statistics().used_bytes
+
+
+def test_models_are_told_with_what_they_know(store: EmbeddingStore) -> None:
+    assert (store.models(), store.count("m", digests(1))) == ([], 0)
+    store.put("m", digests(1, 2), vectors(2))
+    store.put("later", digests(2), vectors(1, dim=8))
+    assert store.models() == ["later", "m"]
+    assert [store.count(model, digests(1, 2, 3)) for model in store.models()] == [1, 2]
+
+
 def test_a_file_that_is_mostly_empty_gets_smaller(store: EmbeddingStore) -> None:
     put_many(store, 5_000)
     ids = put_many(store, 10, "kept")
@@ -269,6 +285,43 @@ def test_a_damaged_file_is_set_aside_when_it_is_checked(tmp_path: Path) -> None:
     assert store.replaced
     assert store.missing("m", digests(1)) == digests(1)
     store.close()
+
+
+@pytest.mark.parametrize("table", ["meta", "models", "embeddings", "digests"])
+def test_a_file_without_one_of_its_tables_is_set_aside(tmp_path: Path, table: str) -> None:
+    store = EmbeddingStore(str(tmp_path / "db"), System())
+    put_many(store, 3)
+    store._db.execute(f"DROP TABLE {table}")
+    with pytest.raises(OperationalError, match="no such table") as raised:
+        put_many(store, 4)
+    assert not may_pass(raised.value)
+    store.close()
+    store = EmbeddingStore(str(tmp_path / "db"), System())
+    assert f"has no table {table}" in store.replaced
+    assert len(put_many(store, 4)) == 4
+    store.close()
+    store = EmbeddingStore(str(tmp_path / "db"), System())
+    assert (store.replaced, store.count("m", digests(0, 1, 2, 3))) == ("", 4)
+    store.close()
+
+
+def test_of_what_was_set_aside_the_last_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    for name in ("db.damaged-9", "db.damaged-10", "db.damaged-10-wal", "other.damaged-8"):
+        (tmp_path / name).touch()
+
+    def aside() -> set[str]:
+        return {one.name for one in tmp_path.glob("*.damaged-*")}
+
+    EmbeddingStore(str(path), System()).close()
+    assert aside() == {"db.damaged-10", "db.damaged-10-wal", "other.damaged-8"}
+    for n in range(3):
+        path.write_bytes(f"damage {n}".encode() * 200)
+        store = EmbeddingStore(str(path), System())
+        assert store.replaced
+        store.close()
+        (kept,) = aside() - {"other.damaged-8"}
+        assert (tmp_path / kept).read_bytes()[:8].decode() == f"damage {n}"
 
 
 def test_a_vector_of_another_size_than_recorded_is_damage(store: EmbeddingStore) -> None:

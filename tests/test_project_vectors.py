@@ -156,7 +156,7 @@ def test_a_file_of_vectors_is_used_and_does_without(bench: Bench, monkeypatch: p
     kept = path.read_bytes()
     bench.embedded.clear()
     for content in (kept, b"", kept[: len(kept) // 2], kept[:100] + b"\xff" + kept[101:], None):
-        path.unlink()
+        path.unlink(missing_ok=True)
         if content is not None:
             path.write_bytes(content)
         bench.vectors.close()
@@ -165,6 +165,24 @@ def test_a_file_of_vectors_is_used_and_does_without(bench: Bench, monkeypatch: p
         bench.ready()
         assert [bench.nearest(one) for one in mine] == [[one.digest] for one in mine]
     assert bench.embedded == []
+
+
+def test_a_damaged_file_of_a_small_project_is_removed(bench: Bench) -> None:
+    mine = chunks("a", 6)
+    put(bench.store, "a.py", mine)
+    bench.ready()
+    path = bench.folder / "index" / FOLDER / file_name(MODEL)
+    assert not path.exists(), "it needs none"
+    path.write_bytes(b"damage" * 1_000)
+    bench.vectors.close()
+    bench.vectors = bench.opened()
+    assert "not a vector file" in bench.vectors.problem
+    bench.ready()
+    assert not path.exists(), "nobody reads it in vain again"
+    assert [bench.nearest(one) for one in mine] == [[one.digest] for one in mine]
+    assert set(bench.vectors.ids().tolist()) == set(
+        bench.embeddings.ids(MODEL, [one.digest for one in mine]).values()
+    )
 
 
 def test_what_another_project_embedded_meanwhile_is_taken(bench: Bench) -> None:

@@ -18,7 +18,8 @@ from foveal.daemon import semantics as semantics_file
 from foveal.daemon.config import EmbeddingConfig
 from foveal.daemon.embedding.defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from foveal.daemon.embedding.messages import SearchVectors, VectorProgress
-from foveal.daemon.errors import FovealError, Unsupported
+from foveal.daemon.embedding.model_cache import LOCK_WAIT_S
+from foveal.daemon.errors import ChildDied, FovealError, Unsupported
 from foveal.daemon.events import EventHub
 from foveal.daemon.index.store import Store
 from foveal.daemon.semantics import FOLDER, Semantics, progress_map
@@ -26,6 +27,7 @@ from foveal.daemon.system import System
 from foveal.daemon.work import Work
 
 from tests.conftest import link_models
+from tests.model_cases import held_lock
 from tests.search_cases import chunk, put
 
 GENEROUS_S = 60.0
@@ -56,7 +58,7 @@ class Running:
         self.semantics.keep(root, self.folder(root))
 
     async def search(self, root: str, text: str = "alpha") -> int:
-        return len((await self.semantics.search(SearchVectors(root, (text,), 9))).hits)
+        return len((await self.semantics.search(SearchVectors(root, (text,), 9, wait_s=GENEROUS_S))).hits)
 
     async def until(self, known: Callable[[], bool]) -> None:
         """Wait until something is so: it is looked at with each event, and often, as not all is told."""
@@ -71,6 +73,11 @@ class Running:
             return progress is not None and (progress.chunks, progress.pending) == (contents, 0)
 
         await self.until(done)
+
+    def is_ready(self, former_pid: int) -> bool:
+        """Whether another process than the former one answers."""
+        child = self.semantics.child
+        return child.is_ready and child.pid != former_pid
 
     def _hear(self, event: dict[str, Any]) -> None:
         self.told.append(event["data"])
@@ -111,7 +118,7 @@ async def test_nothing_is_started_before_it_is_needed_and_then_all_works(base: P
         assert one.semantics.child.pid is None
         assert one.semantics.describe() == {
             "model": DEFAULT_MODEL, "dim": DEFAULT_DIMENSIONS, "source": "bundled", "loaded": False,
-            "paused": False, "pid": None, "degraded": "",
+            "loading": None, "former": "", "paused": False, "pid": None, "degraded": "",
         }  # fmt: skip
         assert (one.semantics.keeps("/p"), one.semantics.progress("/p")) == (False, None)
         one.keep("/p")
@@ -134,6 +141,66 @@ async def test_the_first_request_finds_a_process_that_knows_everything(base: Pat
         assert await one.search("/q") <= 1
         assert len(one.told) >= 2
         assert "Error" not in str(one.told)
+
+
+async def test_it_is_told_what_is_done_to_get_the_model(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def described(one: Running) -> dict[str, Any]:
+        found = one.semantics.describe()
+        assert found is not None
+        return found
+
+    with held_lock(tmp_path / FOLDER / "models"):
+        async with running(tmp_path) as one:
+            one.put("/p", "a.py", "alpha")
+            one.keep("/p")
+            await one.until(lambda: described(one)["loading"] is not None)
+            assert described(one)["loading"] == {"phase": "waiting", "fraction": 0.0}
+            assert described(one)["loaded"] is False
+            with pytest.raises(FovealError, match=r"is being made ready \(waiting\)"):
+                await one.search("/p")
+            await one.semantics.stop(LOCK_WAIT_S / 2)
+            await one.until(lambda: one.semantics.child.pid is None)
+            assert described(one)["loading"] is None
+    assert "was killed" not in caplog.text, "its end doesn't wait for the model"
+
+
+async def test_a_model_that_could_not_be_had_is_not_being_loaded(base: Path) -> None:
+    async with running(base, replace(CONFIG, model="no/such-model")) as one:
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        await one.until(lambda: {"model": {"phase": "failed", "fraction": 1.0}} in one.told)
+        await one.until(lambda: "no/such-model" in one.semantics.problem("/p"))
+        assert one.semantics.loading is None
+
+
+async def test_nothing_is_called_done_while_the_process_hears_of_changes(base: Path) -> None:
+    async with running(base) as one:
+        one.put("/p", "a.py", "alpha")
+        one.keep("/p")
+        await one.embedded("/p", 1)
+        one.told.clear()
+        one.semantics.note_change("/p")
+        assert one.semantics.progress("/p") is None
+        await one.until(lambda: one.semantics.progress("/p") is not None)
+        assert (one.told[-1]["project"], one.told[-1]["pending"]) == ("/p", 0), "who asks then gets the truth"
+
+
+async def test_a_former_model_is_told(base: Path, models: Path) -> None:
+    async with running(base) as one:
+        one.put("/p", "a.py", "alpha", "beta")
+        one.keep("/p")
+        await one.embedded("/p", 2)
+    async with running(base, replace(CONFIG, model="no/such-model")) as one:
+        one.put("/p", "a.py", "alpha", "beta")
+        one.keep("/p")
+        await one.until(lambda: "no/such-model" in one.semantics.problem("/p"))
+        assert one.semantics.problem("/p").endswith("all-minilm-l6-v2, the former model, answers meanwhile")
+        described = one.semantics.describe()
+        assert described is not None
+        assert (described["model"], described["former"]) == ("no/such-model", "all-minilm-l6-v2")
+        assert await one.search("/p") == 2
 
 
 async def test_changes_are_followed_many_at_once_too(base: Path) -> None:
@@ -171,7 +238,7 @@ async def test_two_projects_and_a_killed_process(base: Path, monkeypatch: pytest
         former = process(one)
         one.told.clear()
         former.kill()
-        await one.until(lambda: one.semantics.child.pid not in {None, former.pid})
+        await one.until(lambda: one.is_ready(former.pid))
         assert await one.search("/p") == 2, "the next one was told of both"
         assert await one.search("/q") == 2
         assert process(one).pid != former.pid
@@ -189,7 +256,7 @@ async def test_a_pause_holds_for_the_next_process_too(base: Path, monkeypatch: p
         assert await one.search("/p") == 0
         former = process(one)
         former.kill()
-        await one.until(lambda: one.semantics.child.pid not in {None, former.pid})
+        await one.until(lambda: one.is_ready(former.pid))
         assert await one.search("/p") == 0
         described = one.semantics.describe()
         assert described is not None
@@ -256,16 +323,18 @@ async def test_what_can_not_be_had_is_said_and_ends_nothing(base: Path, obstacle
         assert described["source"] == ("fastembed" if obstacle == "model" else "bundled")
 
 
-async def test_a_process_that_always_dies_is_said(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_question_does_not_wait_for_a_process_that_is_started_again(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (10 * GENEROUS_S,))
     monkeypatch.setattr(semantics_file, "ARGV", (sys.executable, "-c", ""))
     async with running(base) as one:
         one.put("/p", "a.py", "alpha")
         one.keep("/p")
         await one.until(lambda: "being started again" in one.semantics.problem("/p"))
-        search = asyncio.ensure_future(one.search("/p"))
-        await one.until(lambda: one.semantics.child.pid is not None)
-        assert not search.done()
-        search.cancel()
+        with pytest.raises(ChildDied, match="ended and is being started again"):
+            await one.search("/p")
+        assert (one.semantics.child.pid, one.semantics.loading) == (None, None)
 
 
 async def test_when_it_is_switched_off_nothing_runs(base: Path) -> None:

@@ -10,72 +10,19 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
+from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.lazy_model import RETRY_S as MODEL_RETRY_S
-from foveal.daemon.embedding.lazy_model import LazyModel
-from foveal.daemon.embedding.messages import Configure, VectorProgress
-from foveal.daemon.embedding.upkeep import BATCH, RETRY_S, STORE_FILE, Kept, Upkeep
-from foveal.daemon.index.chunks import Chunk
-from foveal.daemon.index.store import FILE_NAME, Store
+from foveal.daemon.embedding.model import model_key
+from foveal.daemon.embedding.upkeep import (
+    BATCH,
+    RETRY_S,
+    STORE_FILE,
+)
+from foveal.daemon.index.store import FILE_NAME
 from foveal.daemon.storage import DatabaseError, OperationalError
 
-from tests.search_cases import Clock, chunk, put, remove
-
-
-class Bench:
-    """An upkeep that is driven by hand. `progress` is what was heard last of each project."""
-
-    def __init__(self, base: Path, models: Path, model: str = "") -> None:
-        self.base = base
-        self.clock = Clock()
-        self.progress: dict[str, VectorProgress] = {}
-        self.order: list[str] = []
-        self.texts = 0
-        self.stores: dict[str, Store] = {}
-        self.model = LazyModel(model or DEFAULT_MODEL, str(models), self.clock, lambda event: None)
-        command = Configure(str(base / "embeddings"), model, 2, 10**9)
-        self.upkeep = Upkeep(command, self.model, self.clock, self._hear, self._count, lambda: None)
-
-    def index(self, root: str) -> Store:
-        if root not in self.stores:
-            self.stores[root] = Store(self.folder(root), self.clock)
-        return self.stores[root]
-
-    def folder(self, root: str) -> str:
-        return str(self.base / root)
-
-    def keep(self, root: str, *chunks: Chunk) -> Kept:
-        put(self.index(root), "a.py", chunks)
-        self.upkeep.keep(root, self.folder(root))
-        return self.kept(root)
-
-    def kept(self, root: str) -> Kept:
-        found = self.upkeep.get(root)
-        assert found is not None
-        return found
-
-    def run(self, steps: int = 1_000) -> None:
-        """Do what is due."""
-        for _ in range(steps):
-            kept = self.upkeep.due()
-            if kept is None:
-                return
-            self.order.append(kept.root)
-            self.upkeep.advance(kept)
-
-    def counts(self, root: str) -> tuple[int, int, str]:
-        heard = self.progress[root]
-        return heard.chunks, heard.pending, heard.problem
-
-    def close(self) -> None:
-        self.upkeep.close()
-        for store in self.stores.values():
-            store.close()
-
-    def _hear(self, progress: VectorProgress) -> None:
-        self.progress[progress.root] = progress
-
-    def _count(self) -> None:
-        self.texts += 1
+from tests.search_cases import put, remove
+from tests.upkeep_cases import GENEROUS_S, Bench, some
 
 
 @pytest.fixture
@@ -83,10 +30,6 @@ def bench(tmp_path: Path, models: Path) -> Iterator[Bench]:
     one = Bench(tmp_path, models)
     yield one
     one.close()
-
-
-def some(name: str, count: int) -> list[Chunk]:
-    return [chunk(f"def {name}{n}(): return {n}", f"{name}{n}") for n in range(count)]
 
 
 def test_what_is_kept_is_embedded_and_told(bench: Bench) -> None:
@@ -149,7 +92,7 @@ def test_a_project_that_is_dropped_is_let_go(bench: Bench) -> None:
     batch = vectors.next_batch(3)
     bench.upkeep.drop("p")
     assert (bench.upkeep.get("p"), bench.upkeep.due(), kept.vectors) == (None, None, None)
-    bench.upkeep.keep_embedded(kept, vectors, batch, bench.model.get().embed(["x"] * 3))
+    bench.upkeep.keep_embedded(kept, vectors, batch, bench.model.get(GENEROUS_S).embed(["x"] * 3))
     bench.upkeep.drop("p")
     bench.keep("p", *some("f", 3))
     assert bench.counts("p") == (3, 3, ""), "what came too late for the one isn't the other's"
@@ -223,6 +166,22 @@ def test_damaged_embeddings_are_set_aside(bench: Bench) -> None:
     assert list(path.parent.glob(f"{STORE_FILE}.damaged-*"))
 
 
+@pytest.mark.parametrize("table", ["digests", "embeddings", "models", "meta"])
+def test_embeddings_without_one_of_their_tables_are_set_aside(bench: Bench, table: str) -> None:
+    bench.keep("other", *some("g", 3))
+    bench.run()
+    path = bench.base / "embeddings" / STORE_FILE
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"DROP TABLE {table}")
+    bench.keep("p", *some("f", 3))
+    bench.run()
+    assert f"no such table: {table}" in bench.counts("p")[2]
+    bench.clock.skipped_s += RETRY_S
+    bench.run()
+    assert (bench.counts("p"), bench.counts("other")) == ((3, 0, ""), (3, 0, ""))
+    assert list(path.parent.glob(f"{STORE_FILE}.damaged-*"))
+
+
 def test_a_failure_that_was_dealt_with_is_passed_over(bench: Bench) -> None:
     kept = bench.keep("p", *some("f", 3))
     former = kept.vectors
@@ -255,12 +214,40 @@ def test_without_a_model_all_waits_until_there_is_one(tmp_path: Path, models: Pa
     bench = Bench(tmp_path, models, "no/such-model")
     try:
         bench.keep("p", *some("f", 3))
-        assert "no/such-model" in bench.counts("p")[2]
-        assert bench.upkeep.due() is None
-        bench.clock.skipped_s += max(RETRY_S, MODEL_RETRY_S)
-        assert bench.upkeep.due() is bench.kept("p")
+        assert "p" not in bench.progress, "how much there is to do isn't known"
+        for _ in range(2):
+            bench.run()
+            bench.upkeep.note_model()
+            assert "no/such-model" in bench.counts("p")[2]
+            patience = bench.upkeep.patience()
+            assert patience is not None
+            assert 0 < patience <= MODEL_RETRY_S
+            bench.clock.skipped_s += MODEL_RETRY_S
+            assert bench.upkeep.patience() is None
+    finally:
+        bench.close()
+
+
+def test_what_grows_too_large_forgets_what_no_project_uses(tmp_path: Path, models: Path) -> None:
+    bench = Bench(tmp_path, models, max_bytes=100_000)
+    try:
+        bench.keep("gone", *some("f", 60))
         bench.run()
-        assert "no/such-model" in bench.counts("p")[2]
+        bench.upkeep.drop("gone")
+        bench.keep("p", *some("g", 60))
+        bench.run()
+        other = bench.keep("other", *some("h", 30))
+        bench.run()
+        store = EmbeddingStore(str(tmp_path / "embeddings" / STORE_FILE), bench.clock)
+        key = model_key(DEFAULT_MODEL)
+        known = [store.count(key, [one.digest for one in some(name, 60)]) for name in "fgh"]
+        assert (known[0] < 60, *known[1:]) == (True, 60, 30)
+        bench.texts = 0
+        assert other.vectors is not None
+        bench.keep("p", *some("g", 60))
+        bench.run()
+        assert (bench.counts("p"), bench.texts) == ((60, 0, ""), 0)
+        store.close()
     finally:
         bench.close()
 

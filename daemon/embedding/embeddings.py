@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+import glob
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..storage import DatabaseError, database_bytes, open_database, transaction
 from ..system import System
-from .exact import Floats, Ids, as_ids, stored_halves
+from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
 
 SCHEMA_VERSION = 1
 """Raised when the tables change; a file of another version is set aside, and all is embedded anew."""
@@ -48,7 +48,8 @@ class EmbeddingStore:
 
     An id stands for one embedding of one content by one model and is never used again, not even by another
     file that takes this one's place (they begin at a random number below 2^62): so a vector file that names
-    ids can be old, but not wrong. `replaced` says why an earlier file had to be set aside, or is empty.
+    ids can be old, but not wrong. `replaced` says why an earlier file had to be set aside, or is empty; of
+    several that were, the last one is kept.
 
     Every method raises `DatabaseError` where the file turns out to be damaged. To open it again, with
     `check`, sets it aside then; reading all of it takes a second or more for a large file, so without
@@ -63,6 +64,7 @@ class EmbeddingStore:
         opened = open_database(path, _SCHEMA, SCHEMA_VERSION, system, check=check)
         self._db = opened.database
         self.replaced = opened.replaced
+        _remove_all_but_last_damaged(path)
         # A batch lost to a power cut would let its ids be given again, while a vector file has them already.
         self._db.execute("PRAGMA synchronous = FULL")
 
@@ -75,6 +77,21 @@ class EmbeddingStore:
         """Return the size of a model's vectors, None while there are none."""
         with self._lock:
             return self._model(model)[1]
+
+    def models(self) -> list[str]:
+        """Return the keys of all models that ever embedded anything here, the latest first."""
+        with self._lock:
+            return [key for (key,) in self._db.execute("SELECT key FROM models ORDER BY id DESC")]
+
+    def count(self, model: str, digests: Iterable[bytes]) -> int:
+        """Return how many of those contents have an embedding, without noting a use."""
+        with self._lock:
+            return len(self._find(self._model(model)[0], digests))
+
+    def used_bytes(self) -> int:
+        """Return how much of the file is in use, which is what `prune` compares. Takes no time."""
+        with self._lock:
+            return self._used_bytes()
 
     def ids(self, model: str, digests: Iterable[bytes]) -> dict[bytes, int]:
         """Return the ids of those contents that have an embedding, and note that they are used."""
@@ -156,7 +173,7 @@ class EmbeddingStore:
             yield stored
             after = rows[-1][0]
 
-    def prune(self, max_bytes: int, keep: Collection[int] = ()) -> int:
+    def prune(self, max_bytes: int, keep: Ids | Iterable[int] = ()) -> int:
         """Forget the embeddings unused for longest until the rest takes at most `max_bytes`; return how many.
 
         Those with an id in `keep` stay. The file gives their room to new ones. It is written anew, smaller,
@@ -168,7 +185,7 @@ class EmbeddingStore:
             if used <= max_bytes or not count:
                 return 0
             surplus = min(count, int(count * (1 - PRUNED_SHARE * max_bytes / used)) + 1)
-            doomed = self._longest_unused(surplus, set(keep))
+            doomed = self._longest_unused(surplus, ordered_ids(as_ids(_listed(keep))))
             self._delete(doomed)
             half_empty = self._pragma("freelist_count") * 2 > self._pragma("page_count")
             if doomed and (half_empty or self._used_bytes() > max_bytes):
@@ -189,12 +206,15 @@ class EmbeddingStore:
         query = "SELECT digest, id, day FROM digests WHERE model = ? AND digest IN (%s)"
         return self._select(query, (number,), set(digests))
 
-    def _longest_unused(self, count: int, kept: set[int]) -> list[tuple[int, int, bytes]]:
-        """Return (id, model, digest) of so many embeddings, or of all that aren't kept."""
+    def _longest_unused(self, count: int, kept: Ids) -> list[tuple[int, int, bytes]]:
+        """Return (id, model, digest) of so many embeddings, at most all that aren't in `kept`, in order."""
+        chosen: list[tuple[int, int, bytes]] = []
         rows = self._db.execute("SELECT id, model, digest FROM digests ORDER BY day, id")
-        chosen = list(itertools.islice((row for row in rows if row[0] not in kept), count))
+        while len(chosen) < count and (some := rows.fetchmany(_BATCH)):
+            spared = are_in(as_ids([row[0] for row in some]), kept)
+            chosen += [row for row, is_kept in zip(some, spared, strict=True) if not is_kept]
         rows.close()
-        return chosen
+        return chosen[:count]
 
     def _delete(self, doomed: Sequence[tuple[int, int, bytes]]) -> None:
         """Delete embeddings, in transactions of a size that keeps the write-ahead log small."""
@@ -288,3 +308,19 @@ def _numbers(ids: Ids | Iterable[int]) -> Iterable[int]:
     """Return ids as Python's numbers; SQLite knows none of numpy's."""
     numbers: Iterable[int] = ids.tolist() if isinstance(ids, np.ndarray) else ids
     return numbers
+
+
+def _listed(ids: Ids | Iterable[int]) -> Ids | list[int]:
+    """Return ids as something that numpy takes for a row of them."""
+    return ids if isinstance(ids, np.ndarray) else list(ids)
+
+
+def _remove_all_but_last_damaged(path: str) -> None:
+    """Remove what was set aside earlier; the last one is there for who wants to know what happened to it."""
+    aside = f"{path}.damaged-"
+    found = glob.glob(f"{glob.escape(aside)}*")
+    moments = {name.removeprefix(aside).partition("-")[0] for name in found}
+    last = max(moments, key=lambda moment: (len(moment), moment), default="")
+    for name in found:
+        if name.removeprefix(aside).partition("-")[0] != last:
+            os.unlink(name)

@@ -12,5 +12,9 @@ class ModelUnavailable(FovealError):
     """
 
 
+class ModelNotReady(FovealError):
+    """The embedding model is being fetched, rebuilt or loaded, which nobody should wait for."""
+
+
 class RebuildFailed(FovealError):
     """The bundled model can't be rebuilt here; it can still be used as it is, several times slower."""

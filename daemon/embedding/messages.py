@@ -63,7 +63,8 @@ class SearchVectors:
     `texts` are embedded each by itself, and a chunk counts by the best of them. `files` are ids of the
     files to search, None for all; `kinds` those of the chunks. `first` are chunk ids that are embedded
     before the answer where they have no vector yet, as many as `first_s` seconds allow. With `min_score`
-    all chunks are returned whose cosine is at least that, at most `limit`.
+    all chunks are returned whose cosine is at least that, at most `limit`. `wait_s` is how long the answer
+    may wait for a model that only has to be loaded.
     """
 
     root: str
@@ -74,15 +75,42 @@ class SearchVectors:
     first: tuple[int, ...] = ()
     first_s: float = 0.0
     min_score: float | None = None
+    wait_s: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class VectorHits:
-    """What was found, best first: (digest of the chunk's content, cosine); and how many chunks have no
-    vector yet, so that they could not be found."""
+    """What was found, best first: (digest of the chunk's content, cosine); how many chunks have no vector
+    yet, so that they could not be found; and in words, if another model answered than the configured one, or
+    could not."""
 
     hits: tuple[tuple[bytes, float], ...]
     pending: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTexts:
+    """Compare texts by meaning that belong to no project's index; replied with `TextScores`.
+
+    Each query is compared with each document, a long one by the best of its windows. Documents are embedded
+    once and kept on the disk by their content; without queries that is all that is done. Embedding ends after
+    `within_s` seconds, of which at most `wait_s` are waited for a model that only has to be loaded.
+    """
+
+    queries: tuple[str, ...]
+    documents: tuple[str, ...]
+    within_s: float
+    wait_s: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class TextScores:
+    """For each query its cosines with all documents, and the positions of those documents that have no vector
+    yet, as the time was up; their cosines are 0 and say nothing."""
+
+    rows: tuple[tuple[float, ...], ...]
+    pending: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +126,15 @@ class VectorProgress:
     pending: int
     per_second: float
     problem: str = ""
+    former: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelProgress:
-    """What is done to get the model ready: a phase in words and how far it is, from 0 to 1."""
+    """What is done to get the model ready: a phase in words and how far it is, from 0 to 1.
+
+    The last one says `ready` or `failed`, and 1.
+    """
 
     phase: str
     fraction: float

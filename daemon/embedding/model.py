@@ -12,7 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,15 @@ def model_key(name: str) -> str:
     """
     revision = f"@{WEIGHTS.sha256[:12]}" if _is_default(name) else ""
     return f"{name.lower()}{revision}/{TOKEN_WINDOW}/{TEXT_VERSION}"
+
+
+def name_in_key(key: str) -> str | None:
+    """Return the name of the model that a key stands for, in lower case.
+
+    None for one that can't be had any more: of another revision, window, or form of the text.
+    """
+    name = key.rsplit("/", 2)[0].partition("@")[0]
+    return name if model_key(name) == key else None
 
 
 class EmbeddingModel:
@@ -143,6 +152,20 @@ def load_model(name: str, cache_dir: str, threads: int, progress: Progress, syst
     return model
 
 
+def load_kept_model(
+    name: str, cache_dir: str, threads: int, progress: Progress, system: System
+) -> EmbeddingModel:
+    """Load a model like `load_model`, but fetch nothing: raises `ModelUnavailable` where its files are gone.
+
+    Those of the default model are in installed packages.
+    """
+    if _is_default(name):
+        return load_model(name, cache_dir, threads, progress, system)
+    model = _load_cached(name, cache_dir, threads, progress)
+    progress("ready", 1.0)
+    return model
+
+
 def _is_default(name: str) -> bool:
     return name.lower() == DEFAULT_MODEL.lower()
 
@@ -183,6 +206,32 @@ def _load_default(cache_dir: str, threads: int, progress: Progress, system: Syst
 
 
 def _load_known(name: str, cache_dir: str, threads: int, progress: Progress) -> EmbeddingModel:
+    # Tried apart from fetching, so that it is known which of both takes the time.
+    with suppress(_NotCached):
+        return _load_cached(name, cache_dir, threads, progress)
+    progress("fetching", 0.1)
+    try:
+        return _open_known(name, cache_dir, threads, local_files_only=False)
+    except _CannotOpen as error:
+        raise ModelUnavailable(
+            f"the embedding model {name} can't be fetched or loaded ({error}); check the connection to "
+            f"huggingface.co and the free space in {cache_dir}, or use the default model, "
+            f"{DEFAULT_MODEL}, which needs no connection"
+        ) from error
+
+
+def _load_cached(name: str, cache_dir: str, threads: int, progress: Progress) -> EmbeddingModel:
+    """Load a model that was fetched. Raises `_NotCached` if it wasn't, or can't be loaded."""
+    progress("loading", 0.0)
+    try:
+        return _open_known(name, cache_dir, threads, local_files_only=True)
+    except _CannotOpen as error:
+        raise _NotCached(
+            f"the embedding model {name} isn't in {cache_dir}, or can't be loaded ({error})"
+        ) from error
+
+
+def _open_known(name: str, cache_dir: str, threads: int, *, local_files_only: bool) -> EmbeddingModel:
     fastembed = _import_fastembed()
     known = {model["model"].lower(): model for model in fastembed.TextEmbedding.list_supported_models()}
     description = known.get(name.lower())
@@ -190,19 +239,27 @@ def _load_known(name: str, cache_dir: str, threads: int, progress: Progress) -> 
         near = [one for one in known if name.lower() in one] or difflib.get_close_matches(name.lower(), known)
         names = ", ".join(known[one]["model"] for one in near[:3]) or DEFAULT_MODEL
         raise ModelUnavailable(f"fastembed knows no embedding model named {name}; is it one of {names}?")
-    progress("fetching", 0.0)
     with _logged_errors() as logged:
         try:
-            runtime = fastembed.TextEmbedding(name, cache_dir=cache_dir, threads=1, providers=_PROVIDERS)
+            runtime = fastembed.TextEmbedding(
+                name,
+                cache_dir=cache_dir,
+                threads=1,
+                providers=_PROVIDERS,
+                local_files_only=local_files_only,
+            )
         # What it raises depends on the model, on huggingface_hub's version, and on onnxruntime.
         except Exception as error:
-            reason = " ".join([str(error), *logged[:1]])
-            raise ModelUnavailable(
-                f"the embedding model {name} can't be fetched or loaded ({reason}); check the connection to "
-                f"huggingface.co and the free space in {cache_dir}, or use the default model, "
-                f"{DEFAULT_MODEL}, which needs no connection"
-            ) from error
+            raise _CannotOpen(" ".join([str(error), *logged[:1]])) from error
     return EmbeddingModel(name, runtime, description["dim"], threads)
+
+
+class _CannotOpen(Exception):
+    """What fastembed says of a model that it can't fetch or load."""
+
+
+class _NotCached(ModelUnavailable):
+    """A model was never fetched, or its files are gone or damaged."""
 
 
 _PROVIDERS = ("CPUExecutionProvider",)
@@ -229,17 +286,22 @@ def _import_fastembed() -> Any:
 
 @contextmanager
 def _logged_errors() -> Iterator[list[str]]:
-    """Collect what fastembed logs as errors: why a fetch failed stands there, not in what it raises."""
+    """Collect what fastembed logs as errors on this thread: why a fetch failed stands there, not in what it
+    raises."""
     from loguru import logger
 
-    # Nobody else here uses loguru, whose standard sink writes to the error stream.
-    logger.remove()
+    # Nobody else here uses loguru, whose standard sink, the first of all, writes to the error stream.
+    with suppress(ValueError):
+        logger.remove(0)
+    thread = threading.get_ident()
     messages: list[str] = []
     sink = logger.add(
         lambda message: messages.append(message.strip()),
         level="ERROR",
         format="{message}",
-        filter="fastembed",
+        filter=lambda record: (
+            (record["name"] or "").startswith("fastembed") and record["thread"].id == thread
+        ),
     )
     try:
         yield messages

@@ -16,7 +16,7 @@ from ..index.chunk_table import ChunkText
 from ..index.store import Reader
 from ..system import System
 from .embeddings import EmbeddingStore
-from .exact import Floats, as_ids
+from .exact import Floats, Ids, as_ids
 from .messages import VectorHits
 from .vector_state import Nearest
 from .vectors import VectorIndex
@@ -93,6 +93,15 @@ class ProjectVectors:
     def contents(self) -> int:
         """How many contents are worth a vector, with those that have none yet."""
         return len(self._index) + len(self._waiting)
+
+    @property
+    def embedded(self) -> int:
+        """How many contents have a vector."""
+        return len(self._index)
+
+    def ids(self) -> Ids:
+        """Return the ids of the embeddings that are in use here, in no order."""
+        return self._index.ids()
 
     def refresh(self) -> None:
         """Look for chunks that came since the last time, and take the vectors that are known already.

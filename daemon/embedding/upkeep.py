@@ -7,22 +7,24 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import FovealError
 from ..index.chunk_table import ChunkText
 from ..index.embedded_text import embedded_text
-from ..storage import DatabaseError, OperationalError
+from ..storage import DatabaseError, may_pass
 from ..system import System
 from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .embeddings import EmbeddingStore
-from .exact import Floats
+from .exact import Floats, as_ids
+from .former import FormerModels
+from .kept import Kept
 from .lazy_model import LazyModel
 from .messages import Configure, VectorProgress
-from .model import model_key
-from .project_vectors import ProjectVectors
+from .model import EmbeddingModel, model_key
+from .project_vectors import FOLDER, ProjectVectors
+from .vector_file import remove_other_vectors
 
 log = logging.getLogger(__name__)
 
@@ -36,21 +38,11 @@ RETRY_S = 30.0
 """What could not be done is tried again after this long: a disk was full, an index was being replaced."""
 
 STORE_FILE = "embeddings.sqlite"
+MODELS_FOLDER = "models"
 
-
-@dataclass(slots=True)
-class Kept:
-    """A project whose vectors are kept; without `vectors` they aren't loaded yet.
-
-    `stale` says that its chunks are to be looked at. Until `again_at` nothing is done, because of `problem`.
-    """
-
-    root: str
-    folder: str
-    vectors: ProjectVectors | None = None
-    stale: bool = True
-    problem: str = ""
-    again_at: float = 0.0
+REGROWTH = 1.05
+"""Where all embeddings above the limit are in use, forgetting is tried again when there are so many more: to
+look for some takes seconds."""
 
 
 class Upkeep:
@@ -74,6 +66,7 @@ class Upkeep:
         self._key = model_key(command.model or DEFAULT_MODEL)
         self._is_default = self._key == model_key(DEFAULT_MODEL)
         self.model = model
+        self._formers = FormerModels(self._key, os.path.join(command.folder, MODELS_FOLDER), system)
         self._system = system
         self._report = report
         self._stand_back = stand_back
@@ -81,6 +74,8 @@ class Upkeep:
         self._rates: deque[tuple[int, float]] = deque(maxlen=RATE_BATCHES)
         self._paused = False
         self._max_bytes = command.max_bytes
+        self._pruned_to = 0
+        """The size of the embeddings after some were forgotten last, in bytes."""
         self._store: EmbeddingStore | None = None
         self._distrusted = False
         """The embeddings turned out to be damaged, so that they are checked when they are opened next."""
@@ -102,7 +97,8 @@ class Upkeep:
         """Keep a project's vectors no more."""
         kept = self._kept.pop(root, None)
         if kept is not None:
-            _let_go(kept)
+            kept.let_go()
+            self._unload_formers()
 
     def note_change(self, root: str) -> None:
         """Look for new chunks of a project, now."""
@@ -119,9 +115,14 @@ class Upkeep:
 
     def hurry(self) -> None:
         """Make what takes long end soon, for good. From any thread."""
+        self.model.close()
         for kept in list(self._kept.values()):
-            if kept.vectors is not None:
-                kept.vectors.close()
+            vectors, former = kept.vectors, kept.former
+            if vectors is not None:
+                vectors.close()
+            if former is not None:
+                former.vectors.close()
+                former.model.close()
 
     def close(self) -> None:
         """Let go of everything; what was embedded is on the disk."""
@@ -133,32 +134,44 @@ class Upkeep:
             self._store.close()
 
     def due(self) -> Kept | None:
-        """Return the project with the least to do, so that a small one doesn't wait for a large one."""
+        """Return the project with the least to do, so that a small one doesn't wait for a large one.
+
+        Has the model loaded where that is what is missing. Raises what nobody foresaw of that.
+        """
         now = self._system.monotonic()
         due = [kept for kept in self._kept.values() if kept.again_at <= now]
         for kept in due:
-            if kept.vectors is None or kept.stale:
+            if kept.stale:
                 return kept
-        if self._paused or not self.model.may_be_had:
+        waiting = [kept for kept in due if self._wants_model(kept)]
+        if not waiting or self.model.get_nowait() is None:
             return None
-        waiting = [kept for kept in due if kept.vectors is not None and kept.vectors.pending]
-        return min(waiting, key=lambda kept: kept.vectors.pending if kept.vectors else 0, default=None)
+        return min(waiting, key=lambda kept: kept.vectors.pending if kept.vectors else 0)
 
     def patience(self) -> float | None:
         """Return in how many seconds something that was put off is due again; None for nothing."""
         now = self._system.monotonic()
-        return min((kept.again_at - now for kept in self._kept.values() if kept.again_at > now), default=None)
+        left = [kept.again_at - now for kept in self._kept.values() if kept.again_at > now]
+        model = self.model.patience()
+        if model is not None and any(map(self._wants_model, self._kept.values())):
+            left.append(model)
+        return min(left, default=None)
+
+    def note_model(self) -> None:
+        """Tell of all projects that the model is there, or why it isn't."""
+        for kept in self._kept.values():
+            self._tell(kept)
 
     def advance(self, kept: Kept) -> None:
         """Take the next step for a project: load its vectors and look for new chunks, or embed some."""
         try:
             kept.problem, kept.again_at = "", 0.0
-            vectors = kept.vectors = kept.vectors or self._load(kept)
-            if kept.stale:
-                self._thread.submit(vectors.refresh).result()
-                kept.stale = False
-            elif not self._paused:
-                self._embed_batch(vectors)
+            if kept.stale or kept.vectors is None:
+                self._look(kept)
+            elif not self._paused and (model := self.model.get_nowait()) is not None:
+                self._embed_batch(kept.vectors, model)
+            self._conclude(kept)
+            self._forget_surplus()
         except (FovealError, DatabaseError, OSError) as error:
             self._put_off(kept, error)
         self._tell(kept)
@@ -170,36 +183,57 @@ class Upkeep:
         if self._kept.get(kept.root) is kept and kept.vectors is vectors:
             try:
                 vectors.keep(chunks, matrix)
+                self._conclude(kept)
             except (DatabaseError, OSError) as error:
                 self._put_off(kept, error)
             self._tell(kept)
 
     def note_failure(self, kept: Kept, vectors: ProjectVectors, error: DatabaseError) -> None:
-        """Put a project off in which a question failed, unless that was dealt with already."""
-        if self._kept.get(kept.root) is kept and kept.vectors is vectors:
+        """Put a project off where a question to some vectors failed, unless that was dealt with already."""
+        if self._kept.get(kept.root) is kept and vectors in kept.all_vectors():
             self._put_off(kept, error)
             self._tell(kept)
 
-    def _load(self, kept: Kept) -> ProjectVectors:
+    def _wants_model(self, kept: Kept) -> bool:
+        """Whether a project can't go on without the model: it has chunks to embed, or isn't even loaded, as
+        nothing was ever embedded with this model and so the size of its vectors isn't known."""
+        return kept.vectors is None or (kept.vectors.pending > 0 and not self._paused)
+
+    def _look(self, kept: Kept) -> None:
+        """Load the vectors of a project, if they aren't, and look for chunks that came and went."""
         store = self._store = self._store or self._open_store()
+        vectors = kept.vectors = kept.vectors or self._load(kept, store)
+        if vectors is not None:
+            self._thread.submit(vectors.refresh).result()
+        if not kept.former_sought and (vectors is None or vectors.pending):
+            embedded = 0 if vectors is None else vectors.embedded
+            kept.former = self._formers.find(kept.root, kept.folder, store, embedded)
+            kept.former_sought = True
+        if kept.former is not None:
+            self._thread.submit(kept.former.vectors.refresh).result()
+        kept.stale = False
+
+    def _load(self, kept: Kept, store: EmbeddingStore) -> ProjectVectors | None:
+        """Open the vectors of a project; None as long as nobody knows their size."""
         dim = DEFAULT_DIMENSIONS if self._is_default else store.dim(self._key)
         if dim is None:
-            dim = self.model.get().dim
+            model = self.model.get_nowait()
+            if model is None:
+                return None
+            dim = model.dim
         vectors = ProjectVectors(kept.root, kept.folder, store, self._key, dim, self._system)
         if vectors.problem:
             log.warning("the vectors of %s are built anew: %s", kept.root, vectors.problem)
         return vectors
 
-    def _embed_batch(self, vectors: ProjectVectors) -> None:
+    def _embed_batch(self, vectors: ProjectVectors, model: EmbeddingModel) -> None:
         started = self._system.monotonic()
         if chunks := vectors.next_batch(BATCH):
-            matrix = self._embed(chunks)
+            matrix = self._embed(chunks, model)
             self._thread.submit(vectors.keep, chunks, matrix).result()
             self._rates.append((len(chunks), self._system.monotonic() - started))
 
-    def _embed(self, chunks: list[ChunkText]) -> Floats:
-        model = self.model.get()
-
+    def _embed(self, chunks: list[ChunkText], model: EmbeddingModel) -> Floats:
         def one(chunk: ChunkText) -> Floats:
             self._stand_back()
             vector: Floats = model.embed([embedded_text(chunk.path, chunk)])[0]
@@ -207,17 +241,43 @@ class Upkeep:
 
         return np.stack(list(self._threads.map(one, chunks)))
 
+    def _conclude(self, kept: Kept) -> None:
+        """Where all chunks of a project have their vectors, let go of the ones that other models made."""
+        if kept.stale or kept.vectors is None or kept.vectors.pending:
+            return
+        if kept.former is not None:
+            kept.former.vectors.close()
+            kept.former = None
+            self._unload_formers()
+        if not kept.is_alone:
+            remove_other_vectors(os.path.join(kept.folder, FOLDER), [self._key])
+            kept.is_alone = True
+
+    def _unload_formers(self) -> None:
+        self._formers.retain(kept.former for kept in self._kept.values() if kept.former is not None)
+
+    def _forget_surplus(self) -> None:
+        """Forget embeddings where there are too many, but none that a project uses which is kept."""
+        store = self._store
+        if store is None or store.used_bytes() <= max(self._max_bytes, REGROWTH * self._pruned_to):
+            return
+        if any(kept.stale and not kept.problem for kept in self._kept.values()):
+            return  # what that one uses isn't known yet
+        used = [vectors.ids() for kept in self._kept.values() for vectors in kept.all_vectors()]
+        ids = np.concatenate(used) if used else as_ids([])
+        self._thread.submit(store.prune, self._max_bytes, ids).result()
+        self._pruned_to = store.used_bytes()
+
     def _put_off(self, kept: Kept, error: Exception) -> None:
         """Try again later what the model, a database or the disk didn't allow."""
         log.warning("the vectors of %s have to wait: %s", kept.root, error)
-        # What the model lacks is said of all projects, as long as it lacks it.
-        kept.problem = "" if str(error) == self.model.problem else f"vectors can't be kept for now ({error})"
+        kept.problem = f"vectors can't be kept for now ({error})"
         kept.again_at = self._system.monotonic() + RETRY_S
         kept.stale = True
-        if isinstance(error, DatabaseError) and not isinstance(error, OperationalError):
+        if isinstance(error, DatabaseError) and not may_pass(error):
             # Either the project's index, which is being replaced then, or the embeddings: these are checked.
             for one in self._kept.values():
-                _let_go(one)
+                one.let_go()
             self._distrusted = True
             if self._store is not None:
                 self._store.close()
@@ -228,20 +288,23 @@ class Upkeep:
         if store.replaced:
             log.warning("%s", store.replaced)
         self._distrusted = False
-        store.prune(self._max_bytes)
         return store
 
     def _tell(self, kept: Kept) -> None:
-        contents, pending = (kept.vectors.contents, kept.vectors.pending) if kept.vectors else (0, 0)
+        vectors, former = kept.vectors, kept.former
         problem = kept.problem or self.model.problem
+        if vectors is not None:
+            contents, pending = vectors.contents, vectors.pending
+        elif former is not None:
+            contents = pending = former.vectors.contents
+        elif problem:
+            contents = pending = 0
+        else:
+            return  # how much there is to do isn't known
         seconds = sum(spent for _, spent in self._rates)
         rate = 0.0
         if pending and seconds and not self._paused and not problem:
             rate = sum(count for count, _ in self._rates) / seconds
-        self._report(VectorProgress(kept.root, contents, pending, round(rate, 1), problem))
-
-
-def _let_go(kept: Kept) -> None:
-    if kept.vectors is not None:
-        kept.vectors.close()
-        kept.vectors, kept.stale = None, True
+        answers = former is not None and not former.model.problem and former.covers_more_than(vectors)
+        name = former.model.name if former is not None and answers else ""
+        self._report(VectorProgress(kept.root, contents, pending, round(rate, 1), problem, name))

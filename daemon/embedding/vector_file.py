@@ -58,9 +58,10 @@ def file_name(model_key: str) -> str:
 def remove_other_vectors(folder: str, model_keys: Iterable[str]) -> None:
     """Remove the files of all models but these from a project's folder."""
     kept = set(map(file_name, model_keys))
-    for name in os.listdir(folder):
-        if name.startswith("vectors-") and name not in kept:
-            remove(os.path.join(folder, name))
+    with suppress(FileNotFoundError):
+        for name in os.listdir(folder):
+            if name.startswith("vectors-") and name not in kept:
+                remove(os.path.join(folder, name))
 
 
 def read_vector_file(path: str, dim: int, model_key: str) -> VectorFile:

@@ -91,6 +91,10 @@ class VectorIndex:
         state = self._state
         return state.count + len(state.tail)
 
+    def ids(self) -> Ids:
+        """Return the ids of all vectors, in no order."""
+        return self._state.live_ids()
+
     def statistics(self) -> VectorStatistics:
         """Count what is there."""
         state = self._state
@@ -161,6 +165,9 @@ class VectorIndex:
             stored = load(missing)
             self.add(stored.ids, stored.matrix)
         self.save()
+        if self.problem and self._state.graph is None:
+            # It would be read in vain each time, and few vectors never write another in its place.
+            remove(self.path)
 
     def save(self) -> bool:
         """Bring the recent vectors into the graph and write its file, if there are enough to be worth it.

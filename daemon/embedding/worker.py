@@ -1,4 +1,4 @@
-"""Owns the embedder process: questions are answered on one thread, chunks embedded on others behind them.
+"""Owns the embedder process: questions are answered on threads of their own, chunks embedded behind them.
 
 One process for all projects of a daemon. It ends when the pipe ends, so it never outlives its daemon.
 """
@@ -13,15 +13,11 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-
 from ..errors import FovealError
-from ..index.embedded_text import embedded_text
 from ..pipe import ChildPipe, Envelope, Reply, Stop
 from ..storage import DatabaseError
 from ..system import System
 from .defaults import DEFAULT_MODEL
-from .exact import Floats, scores, stored_halves, unit
 from .lazy_model import LazyModel
 from .messages import (
     ChunksChanged,
@@ -30,18 +26,18 @@ from .messages import (
     EmbedderEvent,
     KeepVectors,
     PreferFiles,
+    ScoreTexts,
     SearchVectors,
     SetPaused,
+    TextScores,
     VectorHits,
 )
-from .model import EmbeddingModel
-from .project_vectors import ProjectVectors, have_direction, no_vectors
-from .upkeep import Kept, Upkeep
+from .text_scores import TextScorer
+from .upkeep import MODELS_FOLDER, Upkeep
+from .vector_search import VectorSearch
 
 NICE = 10
 """Of the threads that embed in the background; questions are answered at the daemon's own priority."""
-
-MODELS_FOLDER = "models"
 
 
 class Embedder:
@@ -54,22 +50,28 @@ class Embedder:
         self._system = system
         self._send = send
         self._upkeep: Upkeep | None = None
+        self._searches: VectorSearch | None = None
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._questions: queue.SimpleQueue[Envelope | None] = queue.SimpleQueue()
+        self._scorer: TextScorer | None = None
+        self._texts: queue.SimpleQueue[Envelope | None] = queue.SimpleQueue()
         self._answered = threading.Condition()
         self._open_questions = 0
         """Those that wait or are being answered: background work stands back between two texts."""
         self._stopping = False
 
     def submit(self, envelope: Envelope) -> None:
-        """Take a command. From any thread; `run` and `answer_questions` carry them out."""
-        if isinstance(envelope.command, SearchVectors):
+        """Take a command. From any thread; `run`, `answer_questions` and `score_texts` carry them out."""
+        if isinstance(envelope.command, SearchVectors | ScoreTexts):
             with self._answered:
                 self._open_questions += 1
-            self._questions.put(envelope)
+            waiting = self._questions if isinstance(envelope.command, SearchVectors) else self._texts
+            waiting.put(envelope)
             return
         if isinstance(envelope.command, Stop) and self._upkeep is not None:
             self._upkeep.hurry()
+            if self._scorer is not None:
+                self._scorer.hurry()
         self._work.put(lambda: self._reply(envelope, self._execute))
 
     def run(self) -> None:
@@ -86,15 +88,27 @@ class Embedder:
                         upkeep.advance(kept)
         finally:
             self._questions.put(None)
+            self._texts.put(None)
             if self._upkeep is not None:
                 self._upkeep.close()
 
     def answer_questions(self) -> None:
         """Answer searches, one after the other, until `run` ends; an error that ends this ends `run`."""
+        self._answer(self._questions, self._search)
+
+    def score_texts(self) -> None:
+        """Compare texts, as `answer_questions` does: no search waits for a batch that is embedded here."""
+        self._answer(self._texts, self._score)
+        if self._scorer is not None:
+            self._scorer.close()
+
+    def _answer(
+        self, waiting: queue.SimpleQueue[Envelope | None], execute: Callable[[object], object]
+    ) -> None:
         try:
-            while (envelope := self._questions.get()) is not None:
+            while (envelope := waiting.get()) is not None:
                 try:
-                    self._reply(envelope, self._search)
+                    self._reply(envelope, execute)
                 finally:
                     with self._answered:
                         self._open_questions -= 1
@@ -133,12 +147,15 @@ class Embedder:
 
     def _configure(self, command: Configure) -> None:
         folder = os.path.join(command.folder, MODELS_FOLDER)
-        model = LazyModel(command.model or DEFAULT_MODEL, folder, self._system, self._send)
+        name = command.model or DEFAULT_MODEL
+        model = LazyModel(name, folder, self._system, self._send, self._note_model)
         self._upkeep = Upkeep(command, model, self._system, self._send, self._wait_for_questions, _give_way)
+        self._searches = VectorSearch(self._upkeep, self._system, self._work.put)
+        self._scorer = TextScorer(command.folder, model, self._system)
 
     def _configured(self) -> Upkeep:
         if self._upkeep is None:
-            raise FovealError("the embedder isn't configured")
+            raise FovealError(_NOT_CONFIGURED)
         return self._upkeep
 
     def _wait_for_questions(self) -> None:
@@ -147,64 +164,25 @@ class Embedder:
             with self._answered:
                 self._answered.wait_for(lambda: not self._open_questions)
 
+    def _note_model(self) -> None:
+        """Go on with what waited for the model, and tell of it where there is none. From any thread."""
+        upkeep = self._upkeep
+        if upkeep is not None:
+            self._work.put(upkeep.note_model)
+
     # Questions
 
     def _search(self, command: object) -> VectorHits:
         assert isinstance(command, SearchVectors)
-        upkeep = self._configured()
-        kept = upkeep.get(command.root)
-        vectors = None if kept is None else kept.vectors
-        if kept is None or vectors is None:
-            problem = "" if kept is None else kept.problem or upkeep.model.problem
-            raise FovealError(problem or "the vectors of the project are not loaded yet")
-        try:
-            return self._find(kept, vectors, upkeep.model.get(), command)
-        except DatabaseError as error:
-            # Dealt with where nothing else is being done for the project.
-            self._work.put(partial(upkeep.note_failure, kept, vectors, error))
-            raise FovealError(kept.problem or f"the vectors can't be read ({error})") from error
+        if self._searches is None:
+            raise FovealError(_NOT_CONFIGURED)
+        return self._searches.answer(command)
 
-    def _find(
-        self, kept: Kept, vectors: ProjectVectors, model: EmbeddingModel, command: SearchVectors
-    ) -> VectorHits:
-        queries = np.concatenate([no_vectors(model.dim), *map(model.embed_query, command.texts)])
-        queries = queries[have_direction(queries)]
-        if not len(queries):
-            return VectorHits((), vectors.pending)
-        hits = vectors.search(queries, command.limit, command.files, command.kinds, command.min_score)
-        if not hits.hits and not vectors.is_loaded:
-            raise FovealError("the vectors of the project are being loaded")
-        first = self._embed_first(kept, vectors, model, command)
-        if not first:
-            return hits
-        # As they are kept, so that a content has one score, whether it is found the first time or later.
-        found = scores(stored_halves(np.stack(list(first.values())), model.dim), unit(queries, model.dim))
-        scored = dict(hits.hits) | dict(zip(first, found.tolist(), strict=True))
-        ordered = sorted(scored.items(), key=lambda hit: (-hit[1], hit[0]))
-        if command.min_score is not None:
-            ordered = [hit for hit in ordered if hit[1] >= command.min_score]
-        return VectorHits(tuple(ordered[: command.limit]), max(0, hits.pending - len(first)))
-
-    def _embed_first(
-        self, kept: Kept, vectors: ProjectVectors, model: EmbeddingModel, command: SearchVectors
-    ) -> dict[bytes, Floats]:
-        """Embed what a question needs and has no vector yet, as far as its time allows."""
-        deadline = self._system.monotonic() + command.first_s
-        chunks = vectors.lacking(command.first) if command.first_s > 0 else []
-        embedded: dict[bytes, Floats] = {}
-        for chunk in chunks:
-            if self._system.monotonic() > deadline:
-                break
-            vector = model.embed([embedded_text(chunk.path, chunk)])
-            if have_direction(vector).all():
-                embedded[chunk.digest] = vector[0]
-        if embedded:
-            done, matrix = (
-                [one for one in chunks if one.digest in embedded],
-                np.stack(list(embedded.values())),
-            )
-            self._work.put(partial(self._configured().keep_embedded, kept, vectors, done, matrix))
-        return embedded
+    def _score(self, command: object) -> TextScores:
+        assert isinstance(command, ScoreTexts)
+        if self._scorer is None:
+            raise FovealError(_NOT_CONFIGURED)
+        return self._scorer.answer(command)
 
 
 def main() -> None:
@@ -212,12 +190,28 @@ def main() -> None:
     pipe = ChildPipe(int(sys.argv[1]))
     embedder = Embedder(System(), pipe.send)
     pipe.listen(embedder.submit)
-    questions = threading.Thread(target=embedder.answer_questions, name="questions")
-    questions.start()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+    asked = (
+        threading.Thread(target=embedder.answer_questions, name="questions"),
+        threading.Thread(target=embedder.score_texts, name="texts"),
+    )
+    for thread in asked:
+        thread.start()
+    code = 0
+    try:
         embedder.run()
-    questions.join()
-    pipe.close()
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # there is no daemon any more
+    except BaseException:  # noqa: BLE001 - it is shown, and ends the process
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    for thread in asked:
+        thread.join()
+    # At once: who fetches a model has threads for which the interpreter would wait, and nothing is left to
+    # finish. The pipe stays open until then, as its end would have the thread that listens exit first.
+    os._exit(code)
+
+
+_NOT_CONFIGURED = "the embedder isn't configured"
 
 
 def _raise(error: BaseException) -> None:

@@ -1,0 +1,185 @@
+"""Owns the comparison of texts by meaning: short ones that belong to no project's index, such as rules.
+
+Each is embedded once and kept on the disk by its content, in a file of its own, so that neither the upkeep of
+projects nor a damaged file of the one hinders the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ..storage import DatabaseError, may_pass
+from ..system import System
+from .embeddings import EmbeddingStore
+from .exact import Floats, Halves, scores, stored_halves, unit
+from .lazy_model import LazyModel
+from .messages import ScoreTexts, TextScores
+from .model import EmbeddingModel
+from .project_vectors import have_direction
+
+log = logging.getLogger(__name__)
+
+STORE_FILE = "texts.sqlite"
+
+MAX_BYTES = 64_000_000
+"""Of that file: some 70,000 texts. Above it those unused for longest are forgotten."""
+
+MAX_DOCUMENTS = 8_192
+"""Vectors of documents that are kept in memory, 768 bytes each."""
+
+MAX_QUERIES = 256
+"""Queries whose vectors are kept in memory: what was said before comes again with each message."""
+
+MAX_THREADS = 4
+"""At most so many embed a batch, which somebody waits for: 151 texts in .3 s, one thread takes .9 s."""
+
+
+class TextScorer:
+    """Compares texts with the model of the process. `answer` and `close` for one thread, `hurry` for any.
+
+    What can't be kept on the disk, or read, is embedded for the answer all the same.
+    """
+
+    def __init__(self, folder: str, model: LazyModel, system: System) -> None:
+        self._path = os.path.join(folder, STORE_FILE)
+        self._model = model
+        self._system = system
+        self._store: EmbeddingStore | None = None
+        self._distrusted = False
+        """The file turned out to be damaged, so that it is checked when it is opened next."""
+        self._documents: OrderedDict[bytes, Halves] = OrderedDict()
+        self._queries: OrderedDict[str, Floats] = OrderedDict()
+        self._hurried = False
+        self._threads = ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "texts")
+
+    def answer(self, command: ScoreTexts) -> TextScores:
+        """Embed what isn't, as far as the time allows, and compare. Raises `FovealError` without a model."""
+        deadline = self._system.monotonic() + command.within_s
+        model = self._model.get(max(0.0, min(command.wait_s, command.within_s)))
+        digests = [_digest(text) for text in command.documents]
+        # The query first: without it the rest is worth nothing.
+        queries = [self._query(model, text) for text in command.queries]
+        self._learn(model, dict(zip(digests, command.documents, strict=True)), deadline)
+        known = [n for n, digest in enumerate(digests) if digest in self._documents]
+        matrix = np.stack([self._documents[digests[n]] for n in known]) if known else None
+        rows = tuple(_row(matrix, known, len(digests), query) for query in queries)
+        pending = tuple(sorted(set(range(len(digests))).difference(known)))
+        self._forget()
+        return TextScores(rows, pending)
+
+    def hurry(self) -> None:
+        """Make what takes long end soon, for good. From any thread."""
+        self._hurried = True
+
+    def close(self) -> None:
+        """Let go of the file and the threads."""
+        self._threads.shutdown()
+        if self._store is not None:
+            self._store.close()
+
+    def _query(self, model: EmbeddingModel, text: str) -> Floats:
+        """Return the vectors of a query's windows, (windows, dim); none for one without a direction."""
+        vectors = self._queries.get(text)
+        if vectors is None:
+            found = model.embed_query(text)
+            found = found[have_direction(found)]
+            vectors = self._queries[text] = unit(found, model.dim) if len(found) else found
+        self._queries.move_to_end(text)
+        return vectors
+
+    def _learn(self, model: EmbeddingModel, texts: dict[bytes, str], deadline: float) -> None:
+        """Get the vectors of documents into memory: from the file, or by embedding what isn't there."""
+        for digest in texts.keys() & self._documents.keys():
+            self._documents.move_to_end(digest)
+        missing = [digest for digest in texts if digest not in self._documents]
+        if not missing:
+            return
+        self._read(model, missing)
+        missing = [digest for digest in missing if digest not in self._documents]
+        embedded = self._embed(model, [(digest, texts[digest]) for digest in missing], deadline)
+        # What a model gives no direction is like nothing, and isn't worth keeping.
+        nothing: Halves = np.zeros(model.dim, np.float16)
+        self._documents.update((digest, nothing) for digest, vector in embedded if vector is None)
+        found = {digest: vector for digest, vector in embedded if vector is not None}
+        if found:
+            matrix = stored_halves(np.stack(list(found.values())), model.dim)
+            self._documents.update(zip(found, matrix, strict=True))
+            self._keep(model, list(found), matrix)
+
+    def _embed(
+        self, model: EmbeddingModel, texts: Sequence[tuple[bytes, str]], deadline: float
+    ) -> list[tuple[bytes, Floats | None]]:
+        """Return the vectors of those texts for which there was time; None for one without a direction."""
+
+        def one(item: tuple[bytes, str]) -> tuple[bytes, Floats | None] | None:
+            if self._hurried or self._system.monotonic() > deadline:
+                return None
+            vector = model.embed([item[1]])
+            return item[0], vector[0] if have_direction(vector).all() else None
+
+        return [done for done in self._threads.map(one, texts) if done is not None]
+
+    def _read(self, model: EmbeddingModel, digests: Sequence[bytes]) -> None:
+        try:
+            store = self._opened()
+            ids = store.ids(model.key, digests)
+            stored = store.vectors(model.key, ids.values())
+        except (DatabaseError, OSError) as error:
+            self._set_aside(error)
+            return
+        matrix: Halves = stored.matrix.astype(np.float16)  # as it is stored, so nothing is lost
+        self._documents.update(zip(stored.digests, matrix, strict=True))
+
+    def _keep(self, model: EmbeddingModel, digests: Sequence[bytes], matrix: Halves) -> None:
+        try:
+            store = self._opened()
+            store.put(model.key, digests, matrix.astype(np.float32))
+            store.prune(MAX_BYTES)
+        except (DatabaseError, OSError) as error:
+            self._set_aside(error)
+
+    def _opened(self) -> EmbeddingStore:
+        if self._store is None:
+            self._store = EmbeddingStore(self._path, self._system, check=self._distrusted)
+            self._distrusted = False
+            if self._store.replaced:
+                log.warning("%s", self._store.replaced)
+        return self._store
+
+    def _set_aside(self, error: DatabaseError | OSError) -> None:
+        """Go on without the file; one that is damaged is checked, and replaced, when it is opened next."""
+        log.warning("embeddings of texts can't be kept for now: %s", error)
+        if isinstance(error, DatabaseError) and not may_pass(error):
+            self._distrusted = True
+            if self._store is not None:
+                self._store.close()
+                self._store = None
+
+    def _forget(self) -> None:
+        _shrink(self._documents, MAX_DOCUMENTS)
+        _shrink(self._queries, MAX_QUERIES)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _row(matrix: Halves | None, known: Iterable[int], count: int, query: Floats) -> tuple[float, ...]:
+    """Return the best cosine of a query's windows with each document, 0 for those without a vector."""
+    row = [0.0] * count
+    if matrix is not None and len(query):
+        for n, score in zip(known, scores(matrix, query).tolist(), strict=True):
+            row[n] = score
+    return tuple(row)
+
+
+def _shrink(kept: OrderedDict[bytes, Halves] | OrderedDict[str, Floats], most: int) -> None:
+    while len(kept) > most:
+        kept.popitem(last=False)

@@ -1,0 +1,202 @@
+"""Texts are compared by meaning, each embedded once and kept on the disk; nothing about the disk stops that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from foveal.daemon.embedding import text_scores
+from foveal.daemon.embedding.defaults import DEFAULT_MODEL
+from foveal.daemon.embedding.errors import ModelUnavailable
+from foveal.daemon.embedding.lazy_model import LazyModel
+from foveal.daemon.embedding.messages import ScoreTexts, TextScores
+from foveal.daemon.embedding.model import EmbeddingModel, Vectors, load_model
+from foveal.daemon.embedding.model_cache import Progress
+from foveal.daemon.embedding.text_scores import STORE_FILE, TextScorer
+from foveal.daemon.system import System
+
+GENEROUS_S = 60.0
+TEXTS = (
+    "Take a screenshot of the page",
+    "Write a commit message",
+    "Durations are measured with a monotonic clock",
+)
+
+
+class Embedded:
+    """Scorers with the real model; `texts` are the documents that it was given."""
+
+    def __init__(self, models: Path) -> None:
+        self.texts: list[str] = []
+        self.directionless: set[str] = set()
+        self.model = LazyModel(
+            DEFAULT_MODEL, str(models), System(), lambda event: None, lambda: None, self._load
+        )
+        self.model.get(GENEROUS_S)
+        self._open: list[TextScorer] = []
+
+    def scorer(self, folder: Path) -> TextScorer:
+        self._open.append(TextScorer(str(folder), self.model, System()))
+        return self._open[-1]
+
+    def close(self) -> None:
+        for scorer in self._open:
+            scorer.close()
+
+    def _load(
+        self, name: str, folder: str, threads: int, progress: Progress, system: System
+    ) -> EmbeddingModel:
+        model = load_model(name, folder, threads, progress, system)
+        embed = model.embed
+
+        def noted(texts: Sequence[str]) -> Vectors:
+            self.texts += texts
+            found = embed(texts)
+            return found * 0 if self.directionless.intersection(texts) else found
+
+        model.embed = noted  # type: ignore[method-assign] # what it is given is counted
+        return model
+
+
+@pytest.fixture
+def embedded(models: Path) -> Iterator[Embedded]:
+    one = Embedded(models)
+    yield one
+    one.close()
+
+
+def ask(
+    scorer: TextScorer, queries: Sequence[str], documents: Sequence[str] = TEXTS, within_s: float = GENEROUS_S
+) -> TextScores:
+    return scorer.answer(ScoreTexts(tuple(queries), tuple(documents), within_s))
+
+
+def test_each_query_is_compared_with_each_document(embedded: Embedded, tmp_path: Path) -> None:
+    scores = ask(
+        embedded.scorer(tmp_path), ["make a picture of the web page", "what do I write when I commit?"]
+    )
+    assert scores.pending == ()
+    assert [int(np.argmax(row)) for row in scores.rows] == [0, 1]
+    assert all(-1 <= score <= 1 and len(row) == 3 for row in scores.rows for score in row)
+
+
+def test_a_long_query_counts_by_its_best_window(embedded: Embedded, tmp_path: Path) -> None:
+    scorer = embedded.scorer(tmp_path)
+    ((alone, *_),), ((within, *_),) = (
+        ask(scorer, [text]).rows
+        for text in (TEXTS[0], "The sea was calm. " * 100 + TEXTS[0] + ". The sun shone. " * 100)
+    )
+    assert alone == pytest.approx(1, abs=1e-3)
+    assert within > 0.2
+
+
+@pytest.mark.parametrize(
+    ("queries", "documents", "rows"),
+    [([], TEXTS, 0), ([], [], 0), (["a"], [], 1), (["a", "a"], ["b", "b"], 2)],
+)
+def test_any_number_of_texts(
+    embedded: Embedded, tmp_path: Path, queries: list[str], documents: Sequence[str], rows: int
+) -> None:
+    scores = ask(embedded.scorer(tmp_path), queries, documents)
+    assert (len(scores.rows), scores.pending) == (rows, ())
+    assert {len(row) for row in scores.rows} <= {len(documents)}
+
+
+def test_nothing_is_embedded_twice_not_even_by_another_process(embedded: Embedded, tmp_path: Path) -> None:
+    first = embedded.scorer(tmp_path)
+    before = ask(first, ["commit"])
+    assert sorted(embedded.texts) == sorted(TEXTS)
+    assert ask(first, ["commit"]) == before
+    assert ask(embedded.scorer(tmp_path), ["commit"], [*TEXTS, "new"]).rows[0][:3] == before.rows[0]
+    assert sorted(embedded.texts) == sorted([*TEXTS, "new"])
+
+
+def test_when_the_time_is_up_what_is_missing_is_named(embedded: Embedded, tmp_path: Path) -> None:
+    scorer = embedded.scorer(tmp_path)
+    ask(scorer, [], TEXTS[1:2])
+    late = ask(scorer, [TEXTS[1]], within_s=-1)
+    assert late.pending == (0, 2)
+    assert late.rows[0][0] == late.rows[0][2] == 0
+    assert late.rows[0][1] > 0.9
+    assert ask(scorer, [TEXTS[1]]).pending == ()
+
+
+def test_a_process_that_ends_embeds_no_more(embedded: Embedded, tmp_path: Path) -> None:
+    scorer = embedded.scorer(tmp_path)
+    scorer.hurry()
+    assert ask(scorer, ["a"]).pending == (0, 1, 2)
+
+
+@pytest.mark.parametrize("text", ["", "\0", "\ud800 a half", "x" * 2_000_000, "\n" * 5_000, "🙂"])
+def test_any_text_can_be_compared(embedded: Embedded, tmp_path: Path, text: str) -> None:
+    scores = ask(embedded.scorer(tmp_path), [text], [text, *TEXTS])
+    assert scores.pending == ()
+    assert np.isfinite(scores.rows).all()
+
+
+def test_what_has_no_direction_is_like_nothing(embedded: Embedded, tmp_path: Path) -> None:
+    embedded.directionless.add("blank")
+    scorer = embedded.scorer(tmp_path)
+    for _ in range(2):
+        scores = ask(scorer, ["commit"], ["blank", *TEXTS])
+        assert (scores.pending, scores.rows[0][0]) == ((), 0)
+    assert embedded.texts.count("blank") == 1
+
+
+def write_garbage(folder: Path) -> None:
+    (folder / STORE_FILE).write_bytes(b"no database" * 1_000)
+
+
+def damage_pages(folder: Path) -> None:
+    data = bytearray((folder / STORE_FILE).read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    (folder / STORE_FILE).write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [write_garbage, damage_pages])
+def test_a_damaged_file_is_replaced(
+    embedded: Embedded, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    first = embedded.scorer(tmp_path)
+    expected = ask(first, ["commit"])
+    first.close()
+    damage(tmp_path)
+    for _ in range(2):  # the damage is met, and then mended
+        scorer = embedded.scorer(tmp_path)
+        assert ask(scorer, ["commit"]) == expected
+        assert ask(scorer, ["commit"], [*TEXTS, "more"]).pending == ()
+        scorer.close()
+    assert list(tmp_path.glob(f"{STORE_FILE}.damaged-*"))
+    embedded.texts.clear()
+    ask(embedded.scorer(tmp_path), [], ["more"])
+    assert embedded.texts == []
+
+
+def test_without_a_place_on_the_disk_it_answers_all_the_same(embedded: Embedded, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"in the way")
+    scorer = embedded.scorer(tmp_path / "file")
+    assert ask(scorer, ["commit"]).pending == ()
+    assert ask(scorer, ["commit"]).pending == ()
+    assert len(embedded.texts) == 3
+
+
+def test_what_is_kept_in_memory_is_bounded(
+    embedded: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_scores, "MAX_DOCUMENTS", 2)
+    monkeypatch.setattr(text_scores, "MAX_QUERIES", 1)
+    scorer = embedded.scorer(tmp_path)
+    first = ask(scorer, ["commit", "clock"])
+    assert ask(scorer, ["commit", "clock"]) == first
+    assert (len(scorer._documents), len(scorer._queries)) == (2, 1)  # noqa: SLF001 - nothing else shows it
+    assert len(embedded.texts) == 3, "the others are on the disk"
+
+
+def test_without_a_model_it_says_why(tmp_path: Path, models: Path) -> None:
+    model = LazyModel("no/such-model", str(models), System(), lambda event: None, lambda: None)
+    scorer = TextScorer(str(tmp_path), model, System())
+    with pytest.raises(ModelUnavailable, match="no/such-model"):
+        ask(scorer, ["a"])
+    scorer.close()
