@@ -13,6 +13,14 @@ from .command import Command, current_folder, cwd_option, json_option, settings_
 from .connect import CALL_TIMEOUT_S, connect
 from .focus import locate
 
+NEIGHBOURS = {
+    "superclasses": "inherits",
+    "subclasses": "inherited by",
+    "callers": "called by",
+    "callees": "calls",
+}
+"""How the lists of a node's neighbours are called."""
+
 
 @click.command("node", cls=Command, short_help="Show a file or definition and its neighbours.")
 @click.argument("node_id")
@@ -22,7 +30,7 @@ from .focus import locate
 def node_command(context: click.Context, node_id: str, cwd: str | None, as_json: bool) -> None:
     """Show a node: a file (src/auth.py), a definition (src/auth.py#Session.login) or a section.
 
-    Its text is printed, and before it what it imports and who imports it.
+    Its text is printed, and before it what it imports and who imports it, who calls it and what it calls.
     """
     folder = cwd or current_folder()
     folders = [folder] if cwd is None else [folder, current_folder()]
@@ -53,8 +61,19 @@ def describe(node: dict[str, Any]) -> Iterator[str]:
         yield terminal.clean(f"imported by  {one['path']}:{one['line']}")
     for one in node["symbols"]:
         yield terminal.clean(f"defines      {one['node_id']} ({one['kind']}, line {one['start_line']})")
+    for name, label in NEIGHBOURS.items():
+        for one in node.get(name, ()):
+            yield terminal.clean(f"{label:<13}{_neighbour(one)}")
+        if name in node.get("more", ()):
+            yield f"{label:<13}…"
     yield ""
     text = node["definition"]
     yield terminal.clean_lines(text) if terminal.is_terminal(sys.stdout) else text
     if node["truncated"]:
         yield "…"
+
+
+def _neighbour(one: dict[str, Any]) -> str:
+    """Return a neighbour with the place of the reference, and a remark if only the name is known."""
+    by_name = "  (by name)" if one["certainty"] == "name" else ""
+    return f"{one.get('node_id') or one['name']}  at {one['path']}:{one['line']}{by_name}"

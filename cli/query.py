@@ -17,6 +17,7 @@ from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED
 from .focus import locate
 from .progress import spinner, wait_until_known
+from .references import are_references
 from .results import describe_results
 from .standard_input import read_text
 
@@ -29,6 +30,7 @@ for some hundred files. After that the answer comes from what is known."""
 
 EXAMPLES = (
     'foveal query "how do sessions expire?"',
+    'foveal query "what calls Session.login?"',
     'foveal query "who imports src/auth.py?"',
     "foveal query SessionStore --kind class --path src",
     'foveal query "retry with a pause" --language go --since 2w --limit 3',
@@ -49,7 +51,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
 @click.option(
     "--limit",
     metavar="N",
-    type=click.IntRange(0, 1000),
+    type=click.IntRange(1, 1000),
     default=10,
     show_default=True,
     help="At most so many files.",
@@ -145,11 +147,12 @@ def query_command(
 
 def remarks(reply: dict[str, Any]) -> Iterator[str]:
     """Yield what a person should know of an answer beside its results, the hint for an empty one last."""
-    yield f"{reply['route']}: {'; '.join(reply['evidence'])}"
+    yield ": ".join(filter(None, (reply["route"], "; ".join(reply["evidence"]))))
     for reason in reply["degraded"]:
         yield f"degraded: {reason}"
     if reply["results"]:
-        yield f"{terminal.count(len(reply['results']), 'file')} in {reply['elapsed_ms']:.1f} ms"
+        what = "place" if are_references(reply) else "file"
+        yield f"{terminal.count(len(reply['results']), what)} in {reply['elapsed_ms']:.1f} ms"
     else:
         hint = f": {reply['hint']}" if reply.get("hint") else ""
         yield f"nothing found in {reply['elapsed_ms']:.1f} ms{hint}"

@@ -10,6 +10,8 @@ from typing import Any
 
 from . import terminal
 from .highlight import highlight, question_words
+from .places import seen_from
+from .references import are_references, describe_references
 
 LISTS = {"tree": "structure", "lexical": "words", "vector": "meaning"}
 """The lists that a result may stand in, as a person knows them; those of a newer daemon keep their name."""
@@ -19,6 +21,9 @@ INDENT = "   "
 
 def describe_results(reply: dict[str, Any], question: str, folder: str) -> Iterator[str]:
     """Yield the lines about the results of a reply, best first, paths as seen from a folder."""
+    if are_references(reply):
+        yield from describe_references(reply, question, folder)
+        return
     words = question_words(question) if terminal.use_colour(sys.stdout, os.environ) else None
     for rank, result in enumerate(reply["results"], 1):
         if rank > 1:
@@ -32,14 +37,6 @@ def describe_results(reply: dict[str, Any], question: str, folder: str) -> Itera
         if result.get("more"):
             others = ", ".join(_other(one, result) for one in result["more"])
             yield INDENT + terminal.styled(terminal.clean(f"also {others}"), dim=True)
-
-
-def seen_from(folder: str, root: str, path: str) -> str:
-    """Return a project's path as a person in a folder opens it: relative below the root or above it."""
-    full = os.path.join(root, path)
-    above = f"{root.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
-    inside = f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
-    return os.path.relpath(full, folder) if above or inside else full
 
 
 def _headline(rank: int, result: dict[str, Any], place: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import difflib
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -38,11 +38,10 @@ from .events import TOPICS
 from .experience.draft import draft_of
 from .experience.experience import Experience
 from .parameters import MISSING, Parameters
-from .project.globs import compile_glob
 from .project.languages import LANGUAGES
 from .project.roots import relative_path
 from .projects import OVERLAY_CHARACTERS, Project
-from .retrieval.filters import Filter
+from .retrieval.filters import Filter, all_kinds, check_glob, kinds_in
 from .retrieval.routes import Route
 from .scoping import ScopeSelector
 from .searching import Ask
@@ -246,6 +245,7 @@ class Handlers:
             "chunks": size.chunks,
             "embedding": _embedding_state(self._engine.semantics, embedding),
             "files_pending": project.tree.pending,
+            "files_unlinked": 0 if progress is None else progress.unlinked,
             "watch": "off" if progress is None else progress.watch,
             "degraded": [*project.degraded, *([f"no search by meaning: {problem}"] if problem else [])],
             "skipped": skipped,
@@ -317,7 +317,7 @@ class Handlers:
         project, first = await self._asked_project(parameters)
         ask = Ask(
             text=parameters.text("query"),
-            limit=parameters.integer("limit", 10, 0, LIST_LIMIT) or 0,
+            limit=parameters.integer("limit", 10, 1, LIST_LIMIT) or 0,
             filter=_filter(project, parameters),
             route=cast("Route", parameters.choice("route", "", ROUTES)) if parameters.has("route") else None,
             min_score=parameters.number("min_score", 0.0, 0.0, 1.0),
@@ -532,7 +532,7 @@ def _filter(project: Project, parameters: Parameters) -> Filter:
     glob = parameters.optional_text("glob") or ""
     if glob:
         try:
-            compile_glob(glob)
+            check_glob(glob)
         except ValueError as error:
             raise InvalidRequest(f"glob can't be used: {error}", "glob") from error
     languages = parameters.texts("languages") or ()
@@ -540,14 +540,30 @@ def _filter(project: Project, parameters: Parameters) -> Filter:
     if unknown:
         near = ", ".join(difflib.get_close_matches(unknown[0], LANGUAGES, 3)) or ", ".join(sorted(LANGUAGES))
         raise InvalidRequest(f"languages names {unknown[0]!r:.80}, which is none; is it {near}?", "languages")
+    kinds = parameters.texts("kinds") or ()
+    _check_kinds(project, kinds)
     return Filter(
         path_prefix=prefix,
         glob=glob,
         languages=frozenset(languages),
-        kinds=frozenset(parameters.texts("kinds") or ()),
+        kinds=frozenset(kinds),
         symbol=parameters.optional_text("symbol") or "",
         changed_ns=_nanoseconds(parameters.optional_text("changed_since"), "changed_since"),
     )
+
+
+def _check_kinds(project: Project, kinds: Sequence[str]) -> None:
+    """Raise `InvalidRequest` for what is no kind of any language, naming those that the project can have."""
+    known = all_kinds()
+    unknown = [kind for kind in kinds if kind not in known]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], known, 1)
+        meant = f"is it {near[0]}? " if near else ""
+        raise InvalidRequest(
+            f"kinds names {unknown[0]!r:.80}, which is none; {meant}here there can be"
+            f" {', '.join(kinds_in(project.tree))}",
+            "kinds",
+        )
 
 
 def _nanoseconds(written: str | None, field: str) -> int:

@@ -172,5 +172,6 @@ def _progress_map(progress: ProjectProgress) -> dict[str, Any]:
         "watch": progress.watch,
         "files": progress.total,
         "files_pending": progress.pending,
+        "files_unlinked": progress.unlinked,
         "degraded": list(progress.degraded),
     }

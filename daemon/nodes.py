@@ -39,6 +39,8 @@ def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, An
             if name and symbol is None:
                 return None, [path] if stale else []
             node = _describe(reader, path, content.text, symbol, symbols)
+            if not stale and not unsaved:
+                node |= _neighbours(snapshot, reader, path, symbol)
     except DatabaseError:
         return None, [path]
     if unsaved:
@@ -76,6 +78,34 @@ def _describe(
     if symbol:
         node |= {"symbol": symbol.name, "signature": symbol.signature, "doc": symbol.doc}
     return node
+
+
+def _neighbours(
+    snapshot: ProjectSnapshot, reader: Reader, path: str, symbol: Symbol | None
+) -> dict[str, Any]:
+    """Return who calls a node and what it calls, and of a class what it inherits from and what from it.
+
+    What is called and isn't known has a `name` in place of a node id. `more` names the lists that were cut.
+    """
+    # Here and not above: its neighbours take longer to load than the daemon to start.
+    from .retrieval.neighbours import neighbours
+
+    found = neighbours(snapshot.tree, reader, path, symbol)
+    described: dict[str, Any] = {
+        name: [
+            {
+                **({"node_id": one.node_id} if one.node_id else {"name": one.name}),
+                "path": one.path,
+                "line": one.line,
+                "certainty": one.certainty,
+                **({"via": one.via} if one.via else {}),
+            }
+            for one in each.shown
+        ]
+        for name, each in found.items()
+    }
+    more = [name for name, each in found.items() if each.more]
+    return {**described, "more": more} if more else described
 
 
 def _summary(path: str, symbol: Symbol) -> dict[str, Any]:

@@ -54,12 +54,14 @@ def _changed(snapshot: ProjectSnapshot, path: str) -> bool:
 def _describe(hit: Hit, text: str, words: set[str]) -> dict[str, Any]:
     chunk = hit.chunk
     first, snippet, line = _snippet(text, chunk.start_line, words, hit.line)
+    place = hit.node or chunk
+    symbol = hit.node_id.partition("#")[2]
     result: dict[str, Any] = {
         "node_id": hit.node_id,
         "path": chunk.path,
-        "start_line": chunk.start_line,
-        "end_line": chunk.end_line,
-        "kind": chunk.kind,
+        "start_line": place.start_line,
+        "end_line": place.end_line,
+        "kind": "file" if hit.certainty and hit.node is None else place.kind,
         "score": hit.score,
         "sources": dict(hit.sources),
         "line": line,
@@ -68,12 +70,16 @@ def _describe(hit: Hit, text: str, words: set[str]) -> dict[str, Any]:
         "language": chunk.language,
         "why": list(hit.why),
     }
-    if chunk.symbol:
-        result |= {"symbol": chunk.symbol, "enclosing": chunk.symbol}
+    if symbol:
+        result |= {"symbol": symbol, "enclosing": symbol}
     if hit.certainty:
         result["certainty"] = hit.certainty
     if hit.via:
         result["via"] = hit.via
+    if hit.steps:
+        result["steps"] = list(hit.steps)
+    if hit.reference:
+        result["reference"] = {"path": hit.reference[0], "line": hit.reference[1]}
     if hit.more:
         result["more"] = [_place(one) for one in hit.more]
     return result

@@ -16,7 +16,7 @@ from .index.messages import RebuildLexical
 from .index.store import Reader
 from .indexing import Indexing
 from .projects import Project
-from .retrieval.filters import EVERYTHING, Filter
+from .retrieval.filters import EVERYTHING, Filter, kinds_in
 from .retrieval.hits import Hit
 from .retrieval.routes import Route
 from .semantics import Semantics
@@ -114,10 +114,11 @@ class Searching:
             self._reopen(project, error)
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
             return Found((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
+        best = max((hit.score for hit in hits), default=0.0)
         hits = tuple(hit for hit in hits if hit.score >= ask.min_score)
         if ask.first:
             hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
-        hint = "" if hits or not ask.limit else _hint(project, gathered)
+        hint = "" if hits or not ask.limit else _hint(project, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
         return Found(hits[: ask.limit], gathered.intent, gathered.route, gathered.evidence, reasons, hint)
 
@@ -170,6 +171,7 @@ class Searching:
             (),
             first,
             min(FIRST_S, deadline.left(VECTORS_WAIT_S) / 4),
+            wait_s=deadline.left(VECTORS_WAIT_S) * 0.8,
         )
         try:
             async with asyncio.timeout(deadline.left(VECTORS_WAIT_S)):
@@ -178,7 +180,7 @@ class Searching:
             return (), "not searched by meaning: the embedding model didn't answer in time"
         except FovealError as error:
             return (), f"not searched by meaning: {error}"
-        return hits.hits, ""
+        return hits.hits, hits.note
 
     async def _read(self, snapshot: ProjectSnapshot, work: Callable[[Reader], T]) -> T:
         def read() -> T:
@@ -245,11 +247,31 @@ def _most(ask: Ask) -> int:
     return max(ask.limit, SCOPED_MAX) if ask.first else ask.limit
 
 
-def _hint(project: Project, gathered: Gathered) -> str:
+def _hint(project: Project, ask: Ask, gathered: Gathered, best: float) -> str:
+    """Return what to do about nothing; `best` is the best score of what `min_score` left out, 0 for none."""
+    if best:
+        return f"the best score is {best}, below min_score {ask.min_score}"
+    if gathered.answer is not None and gathered.route == "structural":
+        return gathered.evidence[-1]  # says what isn't known, and how to ask for it
+    missing = _missing_kinds(project, ask.filter)
+    if missing:
+        return missing
     if gathered.files is not None and not gathered.files:
         return "no file of the project passes the filter"
     if project.state != "ready":
         return "the project is still being indexed; ask again when it is ready (fresh=tree waits for changes)"
     if not gathered.question.text.strip():
         return "the question is empty: ask in words, or name a file, a definition or an error"
-    return "nothing in the project has these words or this meaning: try other words, or fewer filters"
+    fewer = ", or fewer filters" if ask.filter != EVERYTHING else ""
+    return f"nothing in the project has these words or this meaning: try other words{fewer}"
+
+
+def _missing_kinds(project: Project, chosen: Filter) -> str:
+    """Return what to say where no language of the project has the kinds that are asked for, or nothing."""
+    if not chosen.kinds or project.state != "ready":
+        return ""
+    known = kinds_in(project.tree)
+    if chosen.kinds.intersection(known):
+        return ""
+    asked = " or ".join(sorted(chosen.kinds))
+    return f"no language of the project has the kind {asked}; there can be {', '.join(known)}"

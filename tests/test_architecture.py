@@ -31,6 +31,7 @@ OWNERS = {
     "usearch": {"daemon/embedding/graph.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},
+    "rapidfuzz": {"daemon/retrieval/spelling.py"},
     "rich": {"cli/"},
     "sqlite3": {"daemon/storage.py"},
     "tree_sitter": {"daemon/project/parse.py"},
@@ -42,7 +43,8 @@ OWNERS = {
 
 INSIDE_DAEMON = {
     "project": {"project", "errors", "system"},
-    "index": {"project", "index", "errors", "system", "storage", "pipe"},
+    "structure": {"project", "structure"},
+    "index": {"project", "structure", "index", "errors", "system", "storage", "pipe"},
     "embedding": {"embedding", "index", "errors", "system", "storage", "pipe"},
     "retrieval": {"project", "index", "retrieval", "errors", "system", "storage"},
     "context": {

@@ -84,6 +84,12 @@ def test_chunks_are_found_by_id_content_and_file(store: Store, reader: Reader) -
         "a.py",
         "copy.py",
     ]
+    one_each = reader.chunks.some_by_digests([CHUNKS[0].digest, CHUNKS[1].digest, b"unknown"], 1)
+    assert [(one.path, one.symbol) for one in one_each] == [("a.py", "a"), ("a.py", "b")]
+    inside = reader.chunks.file_ids(["copy.py"]).values()
+    assert [one.path for one in reader.chunks.some_by_digests([CHUNKS[0].digest], 1, set(inside))] == [
+        "copy.py"
+    ]
     assert reader.chunks.alive([CHUNKS[1].digest, b"unknown"]) == {CHUNKS[1].digest}
     ids = reader.chunks.file_ids(["a.py", "copy.py", "nowhere.py"])
     assert set(ids) == {"a.py", "copy.py"}

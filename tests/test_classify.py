@@ -1,4 +1,4 @@
-"""Questions are routed as an expert would: at least 95 % of the labelled ones."""
+"""Questions are routed as an expert would, and asked of what they name: at least 95 % of the labelled ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 import yaml
 from foveal.daemon.retrieval.classify import MAX_SAID, Classification, classify
 from foveal.daemon.retrieval.question import take_apart
+from foveal.daemon.retrieval.relation_cues import Relation
 from foveal.daemon.retrieval.routes import Route
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,9 +19,9 @@ QUERIES = Path(__file__).with_name("test_queries.yaml")
 REQUIRED = 0.95
 """The share of labelled queries that must be routed as labelled."""
 
-REQUIRED_HELD_OUT = 0.89
-"""The same for those that were never tuned on: 105 of 117 were right, 89.7 %, when first measured, all
-others were. Their rows aren't shown when this fails, so that they stay what they are."""
+REQUIRED_HELD_OUT = 0.90
+"""The same for those that were never tuned on: 170 of 187 were right, 90.9 %, when first measured. Their rows
+aren't shown when this fails, so that they stay what they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Labelled:
     route: Route
     note: str
     held_out: bool
+    relation: Relation | None
+    subjects: tuple[str, ...]
 
 
 def labelled() -> list[Labelled]:
@@ -41,6 +44,8 @@ def labelled() -> list[Labelled]:
             row["route"],
             row["note"],
             row.get("held_out", False),
+            row.get("relation"),
+            tuple(row.get("subjects", ())),
         )
         for row in rows
     ]
@@ -71,6 +76,55 @@ def test_labelled_queries_are_routed_as_labelled() -> None:
 
 def test_queries_that_were_never_tuned_on_are_routed_nearly_as_well() -> None:
     check_accuracy([row for row in labelled() if row.held_out], REQUIRED_HELD_OUT)
+
+
+def test_structural_queries_are_asked_for_their_relation_of_their_subjects() -> None:
+    rows = [row for row in labelled() if row.relation and not row.held_out]
+    assert len(rows) >= 180
+    found = [(row, route(row.query)) for row in rows]
+    missed = [
+        f"{row.query[:120]!r}: {one.relation} {one.subjects}, not {row.relation} {row.subjects}"
+        for row, one in found
+        if (one.relation, one.subjects) != (row.relation, row.subjects)
+    ]
+    assert len(rows) - len(missed) >= REQUIRED * len(rows), "\n".join(missed)
+
+
+@pytest.mark.parametrize(
+    ("query", "relation", "subjects"),
+    [
+        ("Is `read_frame` tested? Who calls it?", "tests", ("read_frame",)),
+        ("I have a question about `read_frame`. Who calls it?", "callers", ("read_frame",)),
+        ("`read_frame`: who calls this?", "callers", ("read_frame",)),
+        ("`read_frame` - who still uses it?", "references", ("read_frame",)),
+        ("We want to get rid of `read_frame`; who still calls it?", "callers", ("read_frame",)),
+        ("who calls the function below?\n```go\nfunc (s *Srv) Close() error {\n```", "callers", ("Close",)),
+        ("```c\nstatic int read_frame(struct f *f) {\n```\nWhere is this function used?", "references", ()),
+    ],
+)
+def test_what_was_named_before_is_meant(query: str, relation: str, subjects: tuple[str, ...]) -> None:
+    found = route(query)
+    assert (found.relation, found.subjects) == (relation, subjects or ("read_frame",))
+
+
+@pytest.mark.parametrize(
+    ("query", "relation", "depth"),
+    [
+        ("callers of callers of `f_x`", "impact", 2),
+        ("callers of `f_x` to depth 3", "impact", 3),
+        ("what does `f_x` call, two levels deep", "callees", 2),
+        ("who calls `f_x` directly", "callers", 1),
+        ("who calls `f_x`", "callers", 0),
+    ],
+)
+def test_a_depth_is_told(query: str, relation: str, depth: int) -> None:
+    found = route(query)
+    assert (found.relation, found.depth) == (relation, depth)
+
+
+def test_what_is_asked_about_is_no_place_to_look_in() -> None:
+    assert route("what depends on models/user.py").places == ()
+    assert [place.name for place in route("who imports a/b.py in src/web?").places] == ["src/web"]
 
 
 @pytest.mark.parametrize(

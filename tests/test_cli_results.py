@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from foveal.cli.results import describe_results, seen_from
+from foveal.cli.places import seen_from
+from foveal.cli.results import describe_results
 
 RESULT: dict[str, Any] = {
     "node_id": "src/auth.py#Session.login",
@@ -60,14 +61,6 @@ def test_a_section_goes_by_its_own_heading() -> None:
     found = text({**section, "more": more})
     assert found.startswith(" 1 src/auth.py:9  All of them (section)  0.62\n")
     assert found.endswith("\n   also 3-4 Colours")
-
-
-def test_an_edge_of_the_structure() -> None:
-    edge = {**RESULT, "sources": {"tree": 1}, "why": ["importers"], "via": "src/a.py", "certainty": "name"}
-    del edge["symbol"]
-    head, reasons, *_ = text(edge).splitlines()
-    assert head == " 1 src/auth.py:9  0.62"
-    assert reasons == "   structure #1; importers; through src/a.py; by its name alone"
 
 
 def test_a_list_and_a_field_of_a_newer_daemon() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.index.chunks import chunk_source
+from foveal.daemon.project.languages import LANGUAGES
+from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import FileRecord, Tree
-from foveal.daemon.retrieval.filters import EVERYTHING, Filter
+from foveal.daemon.retrieval.filters import EVERYTHING, Filter, all_kinds, check_glob, kinds_in, kinds_of
 from foveal.daemon.system import Stamp
 
 FILES = {
@@ -85,3 +90,77 @@ def test_who_names_a_file_means_that_one() -> None:
     tree = Tree("/p", 1, {name: FileRecord(name, Stamp(1, 1, 0, 0), b"x", "javascript") for name in names})
     assert Filter(path_prefix="a.js").files(tree) == ["a.js"]
     assert Filter(path_prefix="a.j").files(tree) == list(names)
+
+
+SOURCES = {
+    "python": "A = 1\nb = 2\ntype C = int\n\n\nclass D:\n    def e(self): ...\n\n\ndef f(): ...\n",
+    "typescript": "export const a = 1;\nlet b = 2;\ninterface C { d(): void }\ntype E = C;\nenum F { G }\nclass H { i() {} }\n",
+    "c": "extern int a;\nint b(void);\nstruct c;\n#define D 1\nunion e { int f; };\ntypedef int g;\nint h(void) { return 1; }\n",
+    "cpp": "namespace a { class B { void c(); int d() { return 1; } }; }\n",
+    "go": "package a\n\nconst B = 1\n\nvar c = 2\n\ntype D struct{}\n\nfunc (d D) E() {}\n",
+    "rust": "trait A { fn b(&self); }\nimpl A for C { fn b(&self) {} }\nmacro_rules! d { () => {} }\nmod e { fn f() {} }\n",
+    "java": "record A(int b) { void c() {} }\n@interface D {}\n",
+    "csharp": "namespace A { class B { public int C { get; } public event D E; } }\n",
+    "kotlin": "object A { val b = 1\n fun c() {} }\n",
+    "ruby": "module A\n  B = 1\n  class C\n    def d; end\n  end\nend\n",
+    "swift": "protocol A { func b() }\nextension C: A { func b() {} }\n",
+    "lua": "local a = { b = function() end }\nfunction a.c() end\nfunction a:d() end\n",
+    "bash": "A=1\nb() { :; }\n",
+    "markdown": "# A\n\ntext\n\n## B\n\nmore\n",
+    "restructuredtext": "A\n=\n\ntext\n\nB\n-\n\nmore\n",
+    "json": '{"a": 1}\n',
+    "": "A\n=\n\nwords and more words\n",
+}
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_kinds_are_those_that_places_have(language: str) -> None:
+    data = SOURCES[language].encode()
+    parsed = parse_source(data, language)
+    found = {symbol.kind for symbol in parsed.symbols}
+    found |= {chunk.kind for chunk in chunk_source("a", data, parsed, language)}
+    assert found
+    assert found <= kinds_of(language)
+
+
+def test_kinds_of_a_project_are_those_of_its_languages() -> None:
+    assert kinds_in(TREE) == sorted(kinds_of("python") | kinds_of("typescript") | kinds_of("markdown"))
+    assert kinds_in(Tree("/p", 1, {})) == ["code", "data", "section", "text"]
+    assert "trait" not in kinds_in(TREE)
+    assert all_kinds() == frozenset().union(*map(kinds_of, LANGUAGES))
+    assert kinds_of("go") == {
+        "code", "constant", "data", "function", "interface", "method", "struct", "text", "type", "variable"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("*.py", ""),
+        ("src/**/*.{ts,tsx}", ""),
+        ("[a-z]*.py", ""),
+        ("[]]", ""),
+        ("[!]a]", ""),
+        ("[[]", ""),
+        ("[{]", ""),
+        ("a]b}", ""),
+        ("app/\\[slug", ""),
+        ("\\{a", ""),
+        ("[", "nothing closes the '[' in '['; for the character write \\["),
+        ("src/[ab/c]", "nothing closes the '['"),
+        ("[]", "nothing closes the '['"),
+        ("[^]", "nothing closes the '['"),
+        ("{[a,b]}", "nothing closes the '['"),
+        ("{a,b", "nothing closes the '{' in '{a,b'; for the character write \\{"),
+        ("x{a,{b,c}", "nothing closes the '{'"),
+        ("!a", "the glob '!a' is negated"),
+        ("", "the glob '' has an empty pattern"),
+        ("[" * 4_000, "nothing closes the '['"),
+    ],
+)
+def test_a_glob_that_was_cut_off_is_none(pattern: str, problem: str) -> None:
+    if not problem:
+        check_glob(pattern)
+        return
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        check_glob(pattern)

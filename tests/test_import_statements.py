@@ -86,3 +86,38 @@ import h = require("./h");
     ]  # fmt: skip
     bundle = "({1:[function(require,module,exports){ require('./inside') }]})"
     assert imports(bundle, "javascript") == []
+
+
+def test_rust_imports() -> None:
+    source = """\
+use crate::auth::{session, Session as S};
+use serde::Deserialize;
+mod inner;
+#[cfg(unix)]
+mod unix;
+#[path = "odd/place.rs"]
+mod moved;
+mod tests {
+    use super::*;
+    mod file;
+}
+"""
+    assert imports(source, "rust") == [
+        ("crate::auth", "", 1, True),
+        ("crate::auth", "session", 1, False),
+        ("serde", "", 2, True),
+        ("self", "inner", 3, True),
+        ("self", "unix", 5, False),
+        ("./odd/place.rs", "", 7, True),
+        ("self", "", 9, True),
+        ("self::tests", "file", 10, True),
+    ]
+
+
+def test_imports_of_packages() -> None:
+    java = "import a.b.C;\nimport static a.b.D.*;\nimport a.e.*;\n"
+    assert imports(java, "java") == [("a.b", "C", 1, False), ("a.b.D", "", 2, True), ("a.e", "", 3, True)]
+    assert imports("import a.B\nimport a.*\n", "kotlin") == [("a", "B", 1, False), ("a", "", 2, True)]
+    assert imports("import a.{B, C => D}\n", "scala") == [("a", "B", 1, False), ("a", "C", 1, False)]
+    assert imports("using A.B;\nusing F = A.C;\n", "csharp") == [("A.B", "", 1, True), ("A", "C", 2, False)]
+    assert imports("import Auth\n", "swift") == [("Auth", "", 1, True)]

@@ -15,7 +15,7 @@ from tests.import_cases import Files, check, resolver, tree
 
 def test_other_languages_resolve_nothing() -> None:
     project = resolver(tree("pkg/__init__.py"))
-    for language in ("", "rust", "markdown"):
+    for language in ("", "zig", "markdown"):
         assert project.resolve("x", language, Import("pkg", "", 1)) is None
         assert project.resolve_all("x", language, Import("pkg", "", 1)) == ()
         assert project.retry_keys("x", language, Import("pkg", "", 1)) == ()

@@ -14,6 +14,7 @@ from foveal.daemon.index.lexical_files import (
     LexicalStatistics,
     Segment,
     check_files,
+    check_sizes,
     read_listing,
     statistics,
 )
@@ -77,7 +78,9 @@ def test_whole_files_are_named(tmp_path: Path, body: bytes) -> None:
     write_listing(tmp_path)
     (tmp_path / f"{NAME}.term").write_bytes(with_footer(body))
     (tmp_path / f"{NAME}.12.del").write_bytes(with_footer(body))
-    assert check_files(str(tmp_path), read_listing(str(tmp_path))) == {f"{NAME}.term", f"{NAME}.12.del"}
+    size = len(with_footer(body))
+    sizes = {f"{NAME}.term": size, f"{NAME}.12.del": size}
+    assert check_files(str(tmp_path), read_listing(str(tmp_path))) == sizes
 
 
 @pytest.mark.parametrize(
@@ -108,4 +111,15 @@ def test_only_files_of_segments_that_were_not_checked_before_are_read(tmp_path: 
     (tmp_path / "fedcba9876543210fedcba9876543210.idx").write_bytes(b"of a segment that is no more")
     (tmp_path / f"{NAME}.idx").write_bytes(b"checked before")
     listing = read_listing(str(tmp_path))
-    assert check_files(str(tmp_path), listing, {f"{NAME}.idx"}) == {f"{NAME}.idx"}
+    assert check_files(str(tmp_path), listing, {f"{NAME}.idx": 14}) == {f"{NAME}.idx": 14}
+    assert check_files(str(tmp_path), listing, {f"{NAME}.idx": 14, "gone.idx": 3}) == {f"{NAME}.idx": 14}
+    with pytest.raises(LexicalDamaged, match="was 15 bytes long and is 14"):
+        check_files(str(tmp_path), listing, {f"{NAME}.idx": 15})
+
+
+def test_a_file_that_was_cut_off_is_damage_and_one_that_is_gone_is_not(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"four")
+    check_sizes(str(tmp_path), {"a": 4, "gone": 9})
+    for size in (0, 3, 5):
+        with pytest.raises(LexicalDamaged):
+            check_sizes(str(tmp_path), {"a": size, "gone": 9})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -332,6 +333,24 @@ def test_damage_is_noticed_on_refresh_and_the_state_before_goes_on_answering(tmp
     new.write_bytes(data)
     assert reader.refresh() is True
     assert ask(reader, "alpha") == [10, 20]
+
+
+@pytest.mark.parametrize("suffix", [".idx", ".term", ".fast", ".fieldnorm"])
+def test_a_file_that_is_cut_off_while_it_is_mapped_is_noticed_before_it_is_read(
+    tmp_path: Path, suffix: str
+) -> None:
+    """Nothing is asked afterwards: that would end this process."""
+    writer = index(tmp_path, {1: [document(10, "alpha")]})
+    reader = LexicalReader(str(tmp_path))
+    assert ask(reader, "alpha") == [10]
+    (cut,) = [path for path in tmp_path.iterdir() if path.suffix == suffix]
+    os.truncate(cut, 0)
+    for _ in range(2):
+        with pytest.raises(LexicalDamaged, match="long and is 0"):
+            reader.refresh()
+    with pytest.raises(LexicalDamaged):
+        LexicalReader(str(tmp_path))
+    writer.close()
 
 
 def test_an_index_that_was_made_anew_must_be_opened_anew_or_is_seen(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from foveal.daemon.index import lexing as lexing_file
 from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.lexical_files import FOLDER, LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexing import COMMIT_S, IDLE_S, RETRY_S, Lexing
+from foveal.daemon.index.lexing import APART_S, COMMIT_S, IDLE_S, RETRY_S, Lexing
 from foveal.daemon.index.store import FILE_NAME, Store
 
 from tests.search_cases import Clock, chunk, put, remove, until
@@ -149,6 +149,66 @@ def files_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(bench.store.chunks, "of_file", noted)
     return read
+
+
+def test_saves_that_follow_one_another_are_committed_together(bench: Bench) -> None:
+    def save(text: str) -> None:
+        put(bench.store, "a.py", [chunk(text, "one")])
+        assert not bench.lexing.saved(LONG_S), "nothing is left to do now"
+
+    assert bench.lexing.patience() is None
+    save("alpha")
+    assert (bench.found("alpha"), bench.lexing.patience()) == (["a.py"], None)
+    save("beta")
+    save("gamma")
+    assert (bench.found("alpha"), bench.found("gamma")) == (["a.py"], [])
+    patience = bench.lexing.patience()
+    assert patience is not None
+    assert 0 <= patience <= APART_S
+    bench.clock.skipped_s += APART_S
+    assert bench.lexing.patience() == 0.0
+    save("delta")
+    assert (bench.found("alpha"), bench.found("delta"), bench.lexing.patience()) == ([], ["a.py"], None)
+
+
+def test_what_was_put_off_is_written_by_whoever_can_not_wait(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.lexing.saved(LONG_S)
+    for path in ("b.py", "c.py"):
+        put(bench.store, path, [chunk("beta", "one")])
+        bench.lexing.saved(LONG_S)
+    bench.lexing.write_now(["b.py"])
+    assert bench.found("beta") == ["b.py"]
+    assert bench.lexing.patience() is not None
+    assert not bench.lexing.step(LONG_S)
+    assert (bench.found("beta"), bench.lexing.patience()) == (["b.py", "c.py"], None)
+
+
+def test_an_index_that_is_made_anew_is_filled_at_once(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.fill()
+    bench.lexing.rebuild()
+    assert not bench.lexing.saved(LONG_S)
+    assert (bench.found("alpha"), bench.lexing.patience()) == (["a.py"], None)
+
+
+def test_what_was_put_off_is_not_lost_by_a_crash(bench: Bench) -> None:
+    for text in ("alpha", "beta"):
+        put(bench.store, "a.py", [chunk(text, "one")])
+        bench.lexing.saved(LONG_S)
+    bench.crash()
+    bench.fill()
+    assert (bench.found("alpha"), bench.found("beta")) == ([], ["a.py"])
+
+
+def test_files_that_wait_for_nothing_are_not_written_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    bench.fill()
+    written = files_read(bench, monkeypatch)
+    bench.lexing.write_now(["a.py"])
+    assert written == []
 
 
 def test_a_file_that_changed_often_is_written_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

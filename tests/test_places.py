@@ -30,6 +30,8 @@ from foveal.daemon.retrieval.places import find_places
         ("lines 10-40 of src/main.rs", "file src/main.rs"),
         ("the part of CHANGELOG.md about 2.0", "file CHANGELOG.md"),
         ("what does docs/setup.md say about it", "file docs/setup.md"),
+        ("what does docs/ops.md recommend for backups", "file docs/ops.md"),
+        ("de quelle classe hérite Panier", ""),
         ("search tests/ for sleeps", "folder tests/"),
         ("Suche im Ordner src/benutzer", "folder src/benutzer"),
         ("dans la classe Panier", "class Panier"),

@@ -182,3 +182,18 @@ def test_any_text(text: str) -> None:
     question = take_apart(text)
     check_bounds(question)
     assert take_apart(text) == question
+
+
+@pytest.mark.parametrize(
+    ("code", "defined"),
+    [
+        ("```python\n@cached\nasync def load(a):\n    return a\nclass Box:\n```", ("load", "Box")),
+        ("```go\nfunc (s *Server) Close() error {\n```", ("Close",)),
+        ("```ts\nexport interface Clock {\n```", ("Clock",)),
+        ("```js\nconst total = (cart) => 1;\n```", ("total",)),
+        ("```c\nstatic int read_frame(struct frame *f) {\n  return next(f);\n}\n```", ("read_frame",)),
+        ("who calls load?", ()),
+    ],
+)
+def test_what_pasted_code_defines(code: str, defined: tuple[str, ...]) -> None:
+    assert take_apart(code).defined == defined

@@ -11,6 +11,7 @@ import pytest
 from foveal.daemon.config import ProjectConfig
 from foveal.daemon.context.instructions import RuleSet
 from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.project.tree import Symbol
 from foveal.daemon.retrieval.hits import Hit
 from foveal.daemon.search_results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
 from foveal.daemon.snapshot import ProjectSnapshot
@@ -71,11 +72,11 @@ def test_a_hit_is_a_place_with_its_reasons(project: Indexed) -> None:
     hit = Hit(chunk, 0.5, {"lexical": 2}, (chunk,), certainty="resolved", via="a.py", why=("because",))
     ((result,), _) = described(project, "passwords", hit)
     assert result == {
-        "node_id": "guide.md#Guide",
+        "node_id": "guide.md",
         "path": "guide.md",
         "start_line": 1,
         "end_line": 3,
-        "kind": "section",
+        "kind": "file",
         "score": 0.5,
         "sources": {"lexical": 2},
         "line": 3,
@@ -83,8 +84,6 @@ def test_a_hit_is_a_place_with_its_reasons(project: Indexed) -> None:
         "snippet_line": 1,
         "language": "markdown",
         "why": ["because"],
-        "symbol": "Guide",
-        "enclosing": "Guide",
         "certainty": "resolved",
         "via": "a.py",
         "more": [{"node_id": "guide.md#Guide", "start_line": 1, "end_line": 3, "kind": "section"}],
@@ -153,3 +152,14 @@ def test_a_file_that_changed_in_the_index_is_named_and_one_that_went_is_not(proj
 
 def _unreadable() -> Any:
     raise DatabaseError("malformed")
+
+
+def test_what_the_graph_found_is_the_definition_around_the_reference(project: Indexed) -> None:
+    chunk = chunks(project, "guide.md")[0]
+    node = Symbol("Guide.part", "method", 2, 3, "part()", "", 1)
+    hit = Hit(chunk, 1.0, {"tree": 1}, (), 3, "name", "a → b", (), node, ("x.py#a",), ("y.py", 7))
+    ((result,), _) = described(project, "passwords", hit)
+    assert (result["node_id"], result["enclosing"]) == ("guide.md#Guide.part", "Guide.part")
+    assert (result["start_line"], result["end_line"], result["kind"], result["line"]) == (2, 3, "method", 3)
+    assert (result["certainty"], result["via"], result["steps"]) == ("name", "a → b", ["x.py#a"])
+    assert result["reference"] == {"path": "y.py", "line": 7}

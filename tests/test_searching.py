@@ -91,19 +91,28 @@ async def test_limits_scores_and_the_scopes_own_files(base: Path) -> None:
             assert paths(first) == [last, *paths(everything)[:-1]][:limit]
 
 
-@pytest.mark.parametrize(
-    ("text", "chosen", "hint"),
-    [
-        ("password", Filter(path_prefix="nowhere"), "no file of the project passes the filter"),
-        ("  ", EVERYTHING, "the question is empty"),
-        ("zebra", EVERYTHING, "try other words"),
-    ],
+NOTHING = "nothing in the project has these words or this meaning: try other words"
+NO_TRAIT = (
+    "no language of the project has the kind trait; there can be class, code, constant, data, function, method,"
+    " section, text, type, variable"
 )
-async def test_nothing_has_its_reason(base: Path, text: str, chosen: Filter, hint: str) -> None:
+
+
+async def test_nothing_has_its_reason(base: Path) -> None:
     async with running(base) as (engine, project):
-        found = await search(engine, project, text, filter=chosen)
-        assert (found.hits, found.degraded) == ((), ())
-        assert hint in found.hint
+
+        async def check(text: str, hint: str, chosen: Filter = EVERYTHING, **options: Any) -> None:
+            found = await search(engine, project, text, filter=chosen, **options)
+            assert (found.hits, found.degraded, found.hint) == ((), (), hint)
+
+        await check("password", "no file of the project passes the filter", Filter(path_prefix="nowhere"))
+        await check("  ", "the question is empty: ask in words, or name a file, a definition or an error")
+        await check("zebra", NOTHING)
+        await check("zebra", f"{NOTHING}, or fewer filters", Filter(path_prefix="shop/"))
+        await check("password", NO_TRAIT, Filter(kinds=frozenset({"trait"})))
+        await check("zebra", f"{NOTHING}, or fewer filters", Filter(kinds=frozenset({"trait", "class"})))
+        best = (await search(engine, project, "password")).hits[0].score
+        await check("password", f"the best score is {best}, below min_score 1.0", min_score=1.0)
 
 
 async def test_a_lexical_index_that_is_gone_is_built_anew(base: Path) -> None:

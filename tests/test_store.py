@@ -16,6 +16,7 @@ from foveal.daemon.index.store import (
     StoredImport,
     base_name,
 )
+from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import FileRecord, Import, ResolvedImport, Symbol
 from foveal.daemon.storage import DatabaseError
 from foveal.daemon.system import Stamp, System
@@ -240,6 +241,26 @@ def test_where_an_import_leads_can_be_written_anew(store: Store, reader: Reader)
     assert reader.importers("b.py") == ()
 
 
+# Interfaces
+
+
+def test_what_a_file_shows_is_compared_with_what_it_showed(store: Store) -> None:
+    def showing(path: str, source: str, language: str = "python") -> list[tuple[str, set[str], bool, bool]]:
+        parsed = parse_source(source.encode(), language)
+        record = FileRecord(path, STAMP, b"d" * 16, language)
+        references = parsed.references if language else None
+        with store.transaction():
+            changes = store.put_contents([FileContent(record, parsed.symbols, (), references=references)])
+        return [(one.path, set(one.change.names), one.change.shape, one.other_file) for one in changes]
+
+    assert showing("a.py", "def f(): ...\n") == [("a.py", {"f"}, True, True)]
+    assert showing("a.py", "def f():\n    g()\n") == []
+    assert showing("a.py", "def f(): ...\n\ndef h(): ...\n") == [("a.py", {"h"}, False, False)]
+    assert showing("a.py", "", "") == [("a.py", {"f", "h"}, True, True)]
+    assert showing("a.py", "", "") == []
+    assert showing("b", "x", "") == []
+
+
 # Definitions by name
 
 
@@ -347,9 +368,10 @@ def test_a_damaged_index_is_set_aside_and_a_reader_of_it_fails(tmp_path: Path) -
     store.close()
 
 
-def test_an_index_of_another_version_is_set_aside(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
+def test_an_index_of_another_version_is_set_aside(tmp_path: Path, version: int) -> None:
     store = Store(str(tmp_path), System())
-    store._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    store._db.execute(f"PRAGMA user_version = {version}")
     store.close()
     with pytest.raises(DatabaseError, match="schema version"):
         Reader(str(tmp_path))

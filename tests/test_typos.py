@@ -26,7 +26,8 @@ def test_slips(written: str, meant: str) -> None:
     assert correct(written) == meant
 
 
-RIGHT = "here were form cells users exporter nested report parse login cache größe 登录 a to x_y callback"
+RIGHT = "here were form cells users exporter nested report parse login cache größe 登录 a to x_y callback "
+RIGHT += "ever required located described older implementation preference locale"
 
 
 @pytest.mark.parametrize("word", [*RIGHT.split(), "", "f" * 40])

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 from ..errors import FovealError
@@ -109,6 +110,15 @@ class ChunkTable:
         """Note that the lexical index has committed these files as they are now."""
         self._db.executemany("DELETE FROM unlexed WHERE file_id = ?", [(one,) for one in file_ids])
 
+    def unlexed_among(self, file_ids: Iterable[int]) -> list[int]:
+        """Return those of some files that have changes which the lexical index hasn't committed yet."""
+        found: list[int] = []
+        for batch in _batches(file_ids):
+            marks = ", ".join("?" * len(batch))
+            rows = self._db.execute(f"SELECT DISTINCT file_id FROM unlexed WHERE file_id IN ({marks})", batch)  # noqa: S608 - marks only
+            found.extend(number for (number,) in rows)
+        return sorted(found)
+
     def unlex_all(self) -> None:
         """Have the lexical index, which is empty, filled anew."""
         self._db.execute("DELETE FROM unlexed")
@@ -157,6 +167,18 @@ class ChunkQueries:
     def by_digests(self, digests: Iterable[bytes]) -> list[StoredChunk]:
         """Return all chunks with one of these contents, by id."""
         return sorted(self._stored("c.digest", digests), key=lambda chunk: chunk.id)
+
+    def some_by_digests(
+        self, digests: Iterable[bytes], copies: int, file_ids: Collection[int] | None = None
+    ) -> list[StoredChunk]:
+        """Return chunks with one of these contents, by id: at most so many copies of each, the first ones, in
+        these files only (None for all)."""
+        chosen: list[int] = []
+        for digest in dict.fromkeys(digests):
+            rows = self._db.execute("SELECT id, file_id FROM chunks WHERE digest = ? ORDER BY id", (digest,))
+            kept = (number for number, file_id in rows if file_ids is None or file_id in file_ids)
+            chosen.extend(islice(kept, copies))
+        return sorted(self.by_ids(chosen).values(), key=lambda chunk: chunk.id)
 
     def of_paths(self, paths: Iterable[str]) -> list[StoredChunk]:
         """Return the chunks of files, by id."""

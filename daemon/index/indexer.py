@@ -17,7 +17,7 @@ from ..project import git
 from ..project.binary import classify_content
 from ..project.import_keys import keys_of_path
 from ..project.imports import ImportResolver
-from ..project.languages import language_of
+from ..project.languages import LANGUAGES, language_of
 from ..project.parse import PARSER_VERSION, parse_source
 from ..project.scan import Scanner
 from ..project.scan_results import Changes, RootGone
@@ -27,6 +27,7 @@ from ..project.watcher import Batch, Watcher
 from ..system import RACY_NS, System, stamp_of
 from .chunks import CHUNKER_VERSION, chunk_source
 from .lexing import Lexing
+from .linking import Linking
 from .messages import EDITS_MAX, ActivityTaken, Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
 from .store import FileContent, ImportRow, Store, StoredImport
 
@@ -46,6 +47,13 @@ SYNC_FILES = 512
 SYNC_LEXING_S = 1.0
 """How long `sync` may write what changed into the lexical index: some thousands of chunks."""
 
+SYNC_LINKING_S = 1.0
+"""The same for linking what changed, and what was linked through it: some hundred files."""
+
+LINK_NOW = 8
+"""So many files are linked in the transaction that has their contents, 3 to 30 ms each: an edit is seen in
+answers at once. More are linked when all of them are read."""
+
 SYNC_SWEEPS = 4
 """A tree that still changed in the last of so many sweeps in a row is said to keep changing."""
 
@@ -61,7 +69,8 @@ RETRY_MAX = 2_000
 HISTORY_COMMITS = 500
 
 CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}"
-"""Names how contents are read; an index that was read in another way is read again."""
+"""Names how contents are read; an index that was read in another way is read again. The linker's version is
+kept by linking.py, since links are made anew without reading."""
 
 
 class ProjectIndexer:
@@ -84,6 +93,7 @@ class ProjectIndexer:
         self._scanner = Scanner(command.root, system, _settings(command))
         self._known: dict[str, FileRecord] = self._store.load_files()
         self._resolver = ImportResolver(self._known.keys(), self._read_config)
+        self._linking = Linking(self._store, self._resolver, self._known, system)
         self._pending: dict[str, FileRecord | None] = {}
         """Paths to read, in order, each with what was known of its content before, if anything."""
         self._watcher: Watcher | None = None
@@ -116,12 +126,16 @@ class ProjectIndexer:
         """Return in how many seconds `step` has something to do; 0 while there is bulk work."""
         if self._bulk is not None:
             return 0.0
-        return max(0.0, self._next_sweep - self._system.monotonic())
+        sweep = max(0.0, self._next_sweep - self._system.monotonic())
+        words = self._lexing.patience()
+        return sweep if words is None else min(sweep, words)
 
     def step(self) -> None:
         """Do one step of bulk work, or the periodic sweep when its time has come."""
         if self._bulk is None:
-            if self._system.monotonic() >= self._next_sweep:
+            if self._lexing.patience() == 0.0:
+                self._read_later()  # the words of what was saved shortly before
+            elif self._system.monotonic() >= self._next_sweep:
                 self._bulk = self._periodic_sweep()
             return
         try:
@@ -138,7 +152,8 @@ class ProjectIndexer:
         read = [path for path in dict.fromkeys(paths) if path in self._pending]
         self._read(read)
         if words:
-            self._lexing.write_now(read)
+            self._lexing.write_now(paths)  # words of what was read before may have been put off
+        self._begin_bulk()  # who refers to them is linked behind this
         return Refreshed(self.generation, complete=True)
 
     def sync(self) -> Refreshed:
@@ -156,8 +171,11 @@ class ProjectIndexer:
             changed = list(self._pending)  # with what the watcher saw before
         self._read([path for path in changed if path in self._pending][:SYNC_FILES])
         lexing = self._lexing.step(SYNC_LEXING_S)
+        linking = self._link(SYNC_LINKING_S)
         self._read_later()
-        return Refreshed(self.generation, complete=settled and not self._pending and not lexing)
+        return Refreshed(
+            self.generation, complete=settled and not self._pending and not lexing and not linking
+        )
 
     def rebuild_lexical(self) -> None:
         """Fill the lexical index anew from the store: somebody found it damaged."""
@@ -204,11 +222,12 @@ class ProjectIndexer:
         self._schedule_sweep()
 
     def _read_pending(self) -> Iterator[None]:
-        lexing = True
-        while self._pending or lexing:
+        lexing = linking = True
+        while self._pending or lexing or linking:
             if self._pending:
                 self._read(list(islice(self._pending, STEP_FILES)), STEP_S)
             lexing = self._lexing.step(STEP_S, more=bool(self._pending))
+            linking = self._link(STEP_S)
             self._report()
             yield
         self._set_state("ready")
@@ -287,13 +306,31 @@ class ProjectIndexer:
 
     def _read_later(self) -> None:
         """Leave what is still unread to bulk work, and say how far the index is."""
-        if self._bulk is None and (self._pending or self._lexing.step(STEP_S)):
+        self._link(STEP_S)
+        self._begin_bulk()
+        if self._bulk is None and self._lexing.saved(STEP_S):
             self._state = "indexing"
             self._bulk = self._read_pending()
         polled = self._system.monotonic() + self._command.poll_interval_ms / 1000
         if self._watcher is not None and self._watcher.mode != "native":
             self._next_sweep = min(self._next_sweep, polled)  # events have just ended
         self._report()
+
+    def _begin_bulk(self) -> None:
+        """Leave what is still to be read or linked to bulk work."""
+        if self._bulk is None and (self._pending or self._linking.waiting()):
+            self._state = "indexing"
+            self._bulk = self._read_pending()
+
+    def _link(self, seconds: float) -> bool:
+        """Link files that wait, for so long; whether some still do. While contents are unread nothing is
+        linked, as it would be linked again."""
+        if self._pending:
+            return True
+        changed, more = self._linking.step(seconds)
+        if changed:
+            self._announce(TreeDelta(self._root, self.generation))
+        return more
 
     # Changes
 
@@ -343,6 +380,8 @@ class ProjectIndexer:
             for path in added:
                 self._resolver.added(path)
             with self._store.transaction() as generation:
+                self._linking.names_changed(added, removed)
+                self._linking.contents_lost([one.path for one in changes.upserted if one.skipped])
                 self._store.remove_files(removed)
                 self._store.put_records(changes.upserted)
                 relinked = self._relink(added, removed, [record.path for record in changes.upserted])
@@ -378,11 +417,14 @@ class ProjectIndexer:
             keys = {key for path in (*added, *removed) for key in keys_of_path(path)}
             candidates = self._store.imports_to_retry(sorted(keys), removed)
         updates = []
+        importers: dict[str, None] = {}
         for one in candidates:
             target, missing = self._resolve(one.importer, one.language, one.imported)
             if (target, missing) != (one.target, one.missing):
                 updates.append((one.row, target, missing))
+                importers[one.importer] = None
         self._store.update_imports(updates)
+        self._linking.imports_changed(importers.keys())
         return bool(updates)
 
     # Contents
@@ -403,11 +445,16 @@ class ProjectIndexer:
                 break
         if not contents and not records:
             return
-        with self._store.transaction() as generation:
-            self._store.put_records(records)
-            self._store.put_contents(contents)
         upserted = (*records, *(content.record for content in contents))
         self._known.update((record.path, record) for record in upserted)
+        with self._store.transaction() as generation:
+            self._linking.contents_lost([record.path for record in records if record.skipped])
+            self._store.put_records(records)
+            changes = self._store.put_contents(contents)
+            read = [content.record.path for content in contents]
+            self._linking.contents_changed(changes, read)
+            if not self._pending and len(read) <= LINK_NOW:
+                self._linking.link_now(read)
         self._announce(TreeDelta(self._root, generation, upserted))
 
     def _read_file(self, record: FileRecord, former: FileRecord | None) -> FileContent | FileRecord:
@@ -441,7 +488,9 @@ class ProjectIndexer:
             record, digest=digest, language=language, lines=parsed.lines, symbols=len(parsed.symbols)
         )
         imports = [self._import_row(record, imported) for imported in parsed.imports]
-        return FileContent(record, parsed.symbols, imports, chunks)
+        row = LANGUAGES.get(language)
+        referring = row is not None and bool(row.references or row.facts)
+        return FileContent(record, parsed.symbols, imports, chunks, parsed.references if referring else None)
 
     def _import_row(self, record: FileRecord, imported: Import) -> ImportRow:
         target, missing = self._resolve(record.path, record.language, imported)
@@ -502,8 +551,7 @@ class ProjectIndexer:
         statistics = self._scanner.statistics()
         watcher = self._watcher
         reasons = list(self._reasons.values())
-        if self._lexing.problem:
-            reasons.append(self._lexing.problem)
+        reasons.extend(filter(None, (self._lexing.problem, self._linking.problem)))
         if watcher is not None and watcher.mode != "native" and watcher.reason:
             reasons.append(watcher.reason)
         reasons.extend(f"{path}: {problem}" for path, problem in sorted(statistics.problems.items()))
@@ -514,6 +562,7 @@ class ProjectIndexer:
             degraded=tuple(reasons),
             total=len(self._known),
             pending=len(self._pending),
+            unlinked=self._linking.waiting(),
             skipped=tuple(sorted(statistics.skipped_folders.items())),
         )
         if progress != self._reported:

@@ -9,7 +9,7 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,23 +74,52 @@ def read_listing(folder: str) -> Listing:
         raise LexicalDamaged(f"the lexical index's {LISTING} can't be read") from error
 
 
-def check_files(folder: str, listing: Listing, checked: Collection[str] = frozenset()) -> set[str]:
-    """Compare the files of the listed segments with the checksums that they end in; returns their names.
+NOTHING_CHECKED: Mapping[str, int] = {}
 
-    Files in `checked` are taken as they are, for a segment's files never change. About 1 GB a second.
-    Raises `LexicalDamaged`, or `OSError` if a file can't be read.
+
+def check_files(
+    folder: str, listing: Listing, checked: Mapping[str, int] = NOTHING_CHECKED
+) -> dict[str, int]:
+    """Compare the files of the listed segments with the checksums that they end in; returns their sizes in
+    bytes by name.
+
+    Of those in `checked` only the sizes are compared, for a segment's files never change. About 1 GB a
+    second. Raises `LexicalDamaged`, or `OSError` if a file can't be read.
     """
     live = {segment.name for segment in listing.segments}
     names = {name for name in os.listdir(folder) if name.partition(".")[0] in live}
+    sizes = {name: size for name, size in checked.items() if name in names}
+    check_sizes(folder, sizes)
     for name in sorted(names.difference(checked)):
+        path = os.path.join(folder, name)
         try:
-            whole = _is_whole(os.path.join(folder, name))
+            size = os.stat(path).st_size
+            whole = _is_whole(path)
         except FileNotFoundError:
             # A commit swept it away meanwhile. Were it needed, the engine would miss it and say so.
             continue
         if not whole:
             raise LexicalDamaged(f"a file of the lexical index is damaged: {name}")
-    return names
+        sizes[name] = size
+    return sizes
+
+
+def check_sizes(folder: str, sizes: Mapping[str, int]) -> None:
+    """Raise `LexicalDamaged` where a file was cut off: the engine has it mapped, and reading on would end the
+    process.
+
+    Nothing can be done about one that is cut off while it is being searched. A file that is gone stays mapped
+    and whole. Raises `OSError` for one that can't be looked at.
+    """
+    for name, size in sizes.items():
+        try:
+            found = os.stat(os.path.join(folder, name)).st_size
+        except FileNotFoundError:
+            continue
+        if found != size:
+            raise LexicalDamaged(
+                f"a file of the lexical index was {size:,} bytes long and is {found:,}: {name}"
+            )
 
 
 def statistics(folder: str) -> LexicalStatistics:

@@ -11,7 +11,7 @@ from threading import Lock
 
 import tantivy
 
-from .lexical_files import LexicalDamaged, check_files, read_listing
+from .lexical_files import LexicalDamaged, check_files, check_sizes, read_listing
 from .lexical_format import TEXT_FIELDS, check_format, raising
 
 
@@ -51,7 +51,7 @@ class LexicalReader:
         self._folder = folder
         self._lock = Lock()
         self._raw = b""
-        self._checked: set[str] = set()
+        self._checked: dict[str, int] = {}
         listing = read_listing(folder)
         check_format(listing.format)
         check_files(folder, listing)
@@ -63,13 +63,15 @@ class LexicalReader:
         self.refresh()
 
     def refresh(self) -> bool:
-        """See the latest commit; says whether it is another. Reads one small file when it isn't.
+        """See the latest commit; says whether it is another. When it isn't, one small file is read, and the
+        sizes of the others are looked at.
 
         Raises `LexicalDamaged`, or `OSError`; searches then go on in the state before.
         """
         with self._lock:
             listing = read_listing(self._folder)
             if listing.raw == self._raw:
+                check_sizes(self._folder, self._checked)
                 return False
             check_format(listing.format)
             checked = check_files(self._folder, listing, self._checked)

@@ -25,6 +25,10 @@ COMMIT_S = 2.0
 to write, it comes so often. The first ones come sooner, each after twice the time of the one before, so that
 a small project is found at once."""
 
+APART_S = 0.3
+"""Saves that follow one another are committed so far apart: a commit takes 10 to 20 ms of the time in which
+the indexer reads what else was saved. The first save after a while is committed at once."""
+
 IDLE_S = 20.0
 """A writer holds seven threads and up to 30 MB: it goes when nothing was written for so long."""
 
@@ -61,6 +65,8 @@ class Lexing:
         """The last change that the writer was given, committed or not."""
         self._pause_s = COMMIT_FIRST_S
         self._commit_at = 0.0
+        self._committed_at = -APART_S
+        self._due_at: float | None = None
         self._used_at = 0.0
         self._again_at = 0.0
         self._created_at = -CREATED_LATELY_S
@@ -88,15 +94,30 @@ class Lexing:
 
         With `more` to come soon, commits are put off for up to `COMMIT_S`.
         """
+        self._due_at = None
         if self._system.monotonic() < self._again_at:
             return False
         with self._attempt():
             return self._step(self._system.monotonic() + seconds, more=more)
         return False
 
+    def saved(self, seconds: float) -> bool:
+        """Write what a save changed, as `step` does; sooner than `APART_S` after a commit it is put off
+        instead, until `patience` is over and this is called again. False when nothing is left to do now."""
+        due_at = self._committed_at + APART_S
+        if self._system.monotonic() >= due_at:
+            return self.step(seconds)
+        self._due_at = due_at
+        return False
+
+    def patience(self) -> float | None:
+        """Return in how many seconds what was put off is due, None where nothing was."""
+        return None if self._due_at is None else max(0.0, self._due_at - self._system.monotonic())
+
     def write_now(self, paths: Iterable[str]) -> None:
-        """Write these files and commit, ahead of what else waits."""
-        file_ids = [one for one in map(self._store.chunks.id_of, paths) if one is not None]
+        """Write those of these files that wait for it and commit, ahead of what else waits."""
+        known = [one for one in map(self._store.chunks.id_of, paths) if one is not None]
+        file_ids = self._store.chunks.unlexed_among(known)
         if not file_ids or self._system.monotonic() < self._again_at:
             return
         with self._attempt():
@@ -105,6 +126,7 @@ class Lexing:
                 self._replace(writer, file_id)
             # What else the writer was given is committed along, and noted by the next step.
             writer.commit()
+            self._committed_at = self._system.monotonic()
             with self._store.side_notes():
                 self._store.chunks.set_files_lexed(file_ids)
 
@@ -166,7 +188,8 @@ class Lexing:
         with self._store.side_notes():
             self._store.chunks.set_lexed(self._written)
         self._pause_s = min(2 * self._pause_s, COMMIT_S)
-        self._commit_at = self._system.monotonic() + self._pause_s
+        self._committed_at = self._system.monotonic()
+        self._commit_at = self._committed_at + self._pause_s
 
     def _replace(self, writer: LexicalWriter, file_id: int) -> None:
         self._used_at = self._system.monotonic()
@@ -202,6 +225,7 @@ class Lexing:
         self._writer = LexicalWriter.create(self._folder)
         self._store.set_meta(FILLED_FROM, "1")
         self._created_at = self._system.monotonic()
+        self._committed_at = -APART_S  # what was found before is to be found again soon
         self._pause_s = COMMIT_FIRST_S
         self._begin()
         return self._writer

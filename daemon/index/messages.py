@@ -85,7 +85,8 @@ class TreeDelta:
 
     `touched` are the paths that the watcher named, ignored ones included, relative to the root; `resync`
     says that events were lost and that everything may have changed. `links_changed` says that imports of
-    files other than the upserted ones lead elsewhere now.
+    files other than the upserted ones lead elsewhere now. One that says no more than its generation tells
+    that references mean something else now.
     """
 
     root: str
@@ -99,7 +100,8 @@ class TreeDelta:
 
 @dataclass(frozen=True, slots=True)
 class ProjectProgress:
-    """How far the indexing of a project is. `skipped` counts folders that were left out, by reason."""
+    """How far the indexing of a project is. `skipped` counts folders that were left out, by reason;
+    `unlinked` are the files of which it isn't known yet, or not any more, what their references mean."""
 
     root: str
     state: ProjectState
@@ -108,6 +110,7 @@ class ProjectProgress:
     total: int
     pending: int
     skipped: tuple[tuple[str, int], ...]
+    unlinked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

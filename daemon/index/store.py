@@ -5,17 +5,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from ..project.references import References
 from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
 from ..storage import Database, open_database, open_reader, transaction
+from ..structure.interface import FileInterface, InterfaceChange, change_between, interface_of
 from ..system import Stamp, System
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
 from .chunk_table import ChunkQueries, ChunkTable
 from .chunks import Chunk
+from .fact_table import SCHEMA as FACT_SCHEMA
+from .fact_table import FactsDamaged, FactTable
+from .graph_queries import GraphQueries
+from .link_table import SCHEMA as LINK_SCHEMA
+from .link_table import LinkQueries, LinkTable
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised when the tables change; an index of another version is set aside and built anew, since all of it
 can be derived from the project's files."""
 
@@ -24,12 +31,24 @@ FILE_NAME = "index.sqlite"
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What is written for a file whose content was read: its record, definitions, imports and chunks."""
+    """What is written for a file whose content was read: its record, definitions, imports and chunks, and
+    what it refers to (None where its language says nothing of that)."""
 
     record: FileRecord
     symbols: Sequence[Symbol]
     imports: Sequence[ImportRow]
     chunks: Sequence[Chunk] = ()
+    references: References | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceChanged:
+    """A file shows something else now. `other_file` says that it came, went, or is of another language, so
+    that its neighbours have other files beside them."""
+
+    path: str
+    change: InterfaceChange
+    other_file: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +94,13 @@ class Store:
     def __init__(self, folder: str, system: System) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, FILE_NAME)
-        opened = open_database(self.path, _SCHEMA + CHUNK_SCHEMA, SCHEMA_VERSION, system)
+        opened = open_database(
+            self.path, _SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA, SCHEMA_VERSION, system
+        )
         self._db = opened.database
         self.chunks = ChunkTable(self._db)
+        self.facts = FactTable(self._db)
+        self.links = LinkTable(self._db)
         self.replaced = opened.replaced
         if self.replaced:
             # Counted on from the clock: no generation of the former index may come to mean something else.
@@ -93,9 +116,13 @@ class Store:
     def transaction(self) -> Iterator[int]:
         """Run the writes inside as one; yields the new generation, which is stored with them."""
         with transaction(self._db):
-            generation = self.generation + 1
-            self._db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
-            yield generation
+            yield self.advance()
+
+    def advance(self) -> int:
+        """Begin the next generation, in a transaction, and return it."""
+        generation = self.generation + 1
+        self._db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
+        return generation
 
     @contextmanager
     def side_notes(self) -> Iterator[None]:
@@ -132,20 +159,17 @@ class Store:
             if record.skipped:
                 self._clear_content(self._file_id(record.path))
 
-    def put_contents(self, contents: Iterable[FileContent]) -> None:
-        """Write files that were read, in place of what was known of them."""
+    def put_contents(self, contents: Iterable[FileContent]) -> list[InterfaceChanged]:
+        """Write files that were read, in place of what was known of them; they are queued to be linked.
+
+        Returns which of them show something else to others now.
+        """
+        changed: list[InterfaceChanged] = []
         for content in contents:
             self._db.execute(_PUT_FILE, _file_row(content.record))
             file_id = self._file_id(content.record.path)
-            self._clear_structure(file_id)
-            self._db.executemany(
-                "INSERT INTO definitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (file_id, ordinal, s.name, base_name(s.name, s.kind), s.kind, s.start_line, s.end_line,
-                     s.signature, s.doc, s.depth)
-                    for ordinal, s in enumerate(content.symbols)
-                ],
-            )  # fmt: skip
+            self._clear_imports(file_id)
+            self._put_definitions(file_id, content.symbols)
             for row in content.imports:
                 cursor = self._db.execute(
                     "INSERT INTO imports (file_id, module, name, line, required, target, missing)"
@@ -155,6 +179,10 @@ class Store:
                 )  # fmt: skip
                 self._db.executemany(_PUT_KEY, [(key, cursor.lastrowid) for key in row.keys])
             self.chunks.put(file_id, content.chunks)
+            change = self._put_facts(file_id, content)
+            if change.change or change.other_file:
+                changed.append(change)
+        return changed
 
     def remove_files(self, paths: Iterable[str]) -> None:
         """Forget files with their definitions, imports and chunks."""
@@ -215,17 +243,50 @@ class Store:
     def _file_id(self, path: str) -> int:
         return int(self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()[0])
 
+    def _put_definitions(self, file_id: int, symbols: Sequence[Symbol]) -> None:
+        """Write a file's definitions in place of those that it had; those of the same name keep their id, so
+        that links from elsewhere stay true."""
+        former = self.links.definition_ids(file_id)
+        self._db.execute("DELETE FROM definitions WHERE file_id = ?", (file_id,))
+        self._db.executemany(
+            "INSERT INTO definitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (former.pop(s.name, None), file_id, ordinal, s.name, base_name(s.name, s.kind), s.kind,
+                 s.start_line, s.end_line, s.signature, s.doc, s.depth)
+                for ordinal, s in enumerate(symbols)
+            ],
+        )  # fmt: skip
+        self.links.forget_definitions(file_id, former.values())
+
+    def _put_facts(self, file_id: int, content: FileContent) -> InterfaceChanged:
+        path, references = content.record.path, content.references
+        former: FileInterface | None = None
+        with suppress(FactsDamaged):  # it takes the place of what can't be read
+            former, _ = self.facts.interface(path)
+        current = None
+        if references is None:
+            self.facts.clear(file_id)
+            self.links.clear(file_id)
+        else:
+            current = interface_of(content.record.language, content.symbols, references)
+            self.facts.put(file_id, current, references)
+            self.links.queue([file_id])
+        languages = [None if each is None else each.language for each in (former, current)]
+        return InterfaceChanged(path, change_between(former, current), languages[0] != languages[1])
+
     def _clear_content(self, file_id: int) -> None:
-        self._clear_structure(file_id)
+        self._clear_imports(file_id)
+        self._put_definitions(file_id, ())
+        self.facts.clear(file_id)
+        self.links.clear(file_id)
         self.chunks.clear(file_id)
 
-    def _clear_structure(self, file_id: int) -> None:
+    def _clear_imports(self, file_id: int) -> None:
         self._db.execute(
             "DELETE FROM import_keys WHERE import_id IN (SELECT id FROM imports WHERE file_id = ?)",
             (file_id,),
         )
         self._db.execute("DELETE FROM imports WHERE file_id = ?", (file_id,))
-        self._db.execute("DELETE FROM definitions WHERE file_id = ?", (file_id,))
 
 
 class Reader:
@@ -235,6 +296,8 @@ class Reader:
         self.path = os.path.join(folder, FILE_NAME)
         self._db = open_reader(self.path, SCHEMA_VERSION)
         self.chunks = ChunkQueries(self._db)
+        self.links = LinkQueries(self._db)
+        self.graph = GraphQueries(self._db)
 
     def close(self) -> None:
         """Close the connection."""
@@ -366,15 +429,17 @@ CREATE TABLE files (
     language TEXT NOT NULL,
     skipped TEXT NOT NULL, lines INTEGER NOT NULL, symbols INTEGER NOT NULL, racy INTEGER NOT NULL);
 CREATE TABLE definitions (
-    file_id INTEGER NOT NULL, ordinal INTEGER NOT NULL, name TEXT NOT NULL, base TEXT NOT NULL,
-    kind TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, signature TEXT NOT NULL,
-    doc TEXT NOT NULL, depth INTEGER NOT NULL, PRIMARY KEY (file_id, ordinal)) WITHOUT ROWID;
+    id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+    name TEXT NOT NULL, base TEXT NOT NULL, kind TEXT NOT NULL, start_line INTEGER NOT NULL,
+    end_line INTEGER NOT NULL, signature TEXT NOT NULL, doc TEXT NOT NULL, depth INTEGER NOT NULL);
+CREATE UNIQUE INDEX definitions_by_file ON definitions (file_id, ordinal);
 CREATE INDEX definitions_by_base ON definitions (base);
 CREATE TABLE imports (
     id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL, module TEXT NOT NULL, name TEXT NOT NULL,
     line INTEGER NOT NULL, required INTEGER NOT NULL, target TEXT NOT NULL, missing INTEGER NOT NULL);
 CREATE INDEX imports_by_file ON imports (file_id);
 CREATE INDEX imports_by_target ON imports (target) WHERE target != '';
+CREATE INDEX imports_by_module ON imports (module) WHERE target = '';
 CREATE TABLE import_keys (
     key TEXT NOT NULL, import_id INTEGER NOT NULL, PRIMARY KEY (key, import_id)) WITHOUT ROWID;
 CREATE INDEX import_keys_by_import ON import_keys (import_id);

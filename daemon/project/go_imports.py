@@ -10,6 +10,15 @@ from .import_folders import ImportFolders
 from .relative_paths import join_path, nearness, within
 
 
+def package_name(path: str) -> str:
+    """Return the name that an import path binds unless its package says another: `yaml` of `x/go-yaml/v2`."""
+    parts = path.rstrip("/").split("/")
+    if len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]):
+        parts.pop()
+    name = re.sub(r"\.v\d+\Z", "", parts[-1])
+    return re.sub(r"\W", "_", name.removeprefix("go-").removesuffix("-go").removesuffix(".go"))
+
+
 class GoImports:
     """Go: an import path below a module's path is a folder of that module."""
 
@@ -29,9 +38,7 @@ class GoImports:
         if not files:
             return None
         folder = files[0].rpartition("/")[0]
-        parts = path.split("/")
-        name = parts[-2] if len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]) else parts[-1]
-        named = within(folder, f"{name}.go")
+        named = within(folder, f"{package_name(path)}.go")
         return named if named in files else files[0]
 
     def resolve_all(self, importer: str, path: str) -> tuple[str, ...]:

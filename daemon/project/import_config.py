@@ -12,7 +12,9 @@ from collections.abc import Callable
 ALIAS_NAMES = ("tsconfig.json", "jsconfig.json")
 """The names of configuration files with aliases, the first of a folder's counts."""
 
-CONFIG_NAMES = frozenset({*ALIAS_NAMES, "package.json", "go.mod"})
+CONFIG_NAMES = frozenset(
+    {*ALIAS_NAMES, "package.json", "go.mod", "composer.json", "Cargo.toml", "Package.swift"}
+)
 """The names of the files that always count as configuration."""
 
 MAX_CONFIG_BYTES = 1 << 20
@@ -25,7 +27,7 @@ MAX_STARS = 1_000
 """Patterns with a star taken of one configuration file; they are tried one by one."""
 
 MAX_PACKAGES = 5_000
-"""package.json and go.mod files read in one project."""
+"""Manifests of one kind that are read in one project."""
 
 
 class ImportConfig:

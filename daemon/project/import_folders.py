@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from .import_config import CONFIG_NAMES
-from .relative_paths import ancestors, within
+from .relative_paths import ancestors, nearness, within
+from .source_folders import SourceFolders
+
+MAX_NAMESAKES = 1_000
+"""Files of one name that are compared for one import."""
+
+SEARCHED = (
+    ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".tcc", ".def", ".c", ".cc", ".cpp", ".cxx",
+    ".rb", ".php", ".lua", ".sh", ".bash", ".zsh",
+)  # fmt: skip
+"""Endings of the files that are found by the end of their path, since where it begins is set elsewhere."""
 
 
 class ImportFolders:
@@ -21,6 +31,14 @@ class ImportFolders:
         self._go: dict[str, set[str]] = {}
         self._holders: dict[str, set[str]] = {}
         self._packages: dict[str, set[str]] = {}
+        self._named: dict[str, set[str]] = {}
+        self._sources = SourceFolders()
+
+    @property
+    def sources(self) -> SourceFolders:
+        """The folders of languages whose packages are folders."""
+        self._refresh()
+        return self._sources
 
     def exists(self, folder: str) -> bool:
         """Return whether any file lies in a folder or below it."""
@@ -42,6 +60,27 @@ class ImportFolders:
         self._refresh()
         return self._packages.get(name, ())
 
+    def ending_with(self, tail: str) -> list[str]:
+        """Return the files whose path ends with another (`a/b.h`), as far as `SEARCHED` has their ending.
+
+        A name that more than `MAX_NAMESAKES` files have says nothing about which of them is meant: then
+        there are none.
+        """
+        self._refresh()
+        namesakes = self._named.get(tail.rpartition("/")[2], ())
+        if len(namesakes) > MAX_NAMESAKES:
+            return []
+        behind = f"/{tail}"
+        return [path for path in namesakes if f"/{path}".endswith(behind) and path in self._names]
+
+    def nearest(self, tail: str, importer: str) -> str | None:
+        """Return the file whose path ends with another that is nearest to the importer.
+
+        What tests and examples hold is for themselves.
+        """
+        found = [path for path in self.ending_with(tail) if not _is_aside(path[: -len(tail)], importer)]
+        return min(found, key=lambda path: nearness(path, importer), default=None)
+
     def change(self, path: str, difference: int) -> None:
         """Count a path in (1) or out (-1), if the folders were built at all."""
         if self._count >= 0:
@@ -51,8 +90,9 @@ class ImportFolders:
     def _refresh(self) -> None:
         if self._count == len(self._names):
             return
-        for index in (self._entries, self._go, self._holders, self._packages):
+        for index in (self._entries, self._go, self._holders, self._packages, self._named):
             index.clear()
+        self._sources.clear()
         for path in self._names:
             self._note(path, 1)
         self._count = len(self._names)
@@ -66,12 +106,29 @@ class ImportFolders:
             twin = within(folder, "__init__.py" if name.endswith("i") else "__init__.pyi")
             if name.startswith("__init__") and (difference > 0 or twin not in self._names):
                 _toggle(self._packages, folder.rpartition("/")[2], folder, difference)
+        self._sources.change(path, difference)
+        if name.endswith(SEARCHED):
+            _toggle(self._named, name, path, difference)
         for ancestor in ancestors(folder):
             count = self._entries.get(ancestor, 0) + difference
             if count > 0:
                 self._entries[ancestor] = count
             else:
                 self._entries.pop(ancestor, None)
+
+
+_ASIDE = frozenset(
+    ("test", "tests", "testing", "fixtures", "testdata", "spec", "example", "examples", "docs", "contrib")
+)
+
+
+def _is_aside(folder: str, importer: str) -> bool:
+    """Return whether a folder, which ends with a slash, belongs to tests or examples elsewhere."""
+    parts = folder.split("/")
+    return any(
+        part in _ASIDE and not importer.startswith("/".join(parts[: place + 1]) + "/")
+        for place, part in enumerate(parts)
+    )
 
 
 _INDEXED_NAMES = CONFIG_NAMES | {"__init__.py", "__init__.pyi"}

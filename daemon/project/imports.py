@@ -8,16 +8,59 @@ untrusted: whatever they hold, resolving ends and raises nothing. A candidate is
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Protocol
 
+from .bash_imports import BashImports
+from .c_imports import CImports
+from .csharp_imports import CsharpImports
 from .go_imports import GoImports
 from .import_config import CONFIG_NAMES, ImportConfig
 from .import_folders import ImportFolders
 from .import_keys import key_of
+from .java_imports import JavaImports
+from .lua_imports import LuaImports
 from .package_json import Packages
+from .php_imports import PhpImports
 from .python_imports import PythonImports
+from .ruby_imports import RubyImports
+from .rust_imports import RustImports
 from .script_imports import SCRIPT_LANGUAGES, ScriptImports
+from .source_folders import PROJECT
+from .swift_imports import SwiftImports
 from .tree import Import
 from .tsconfig import AliasFiles
+
+
+class PathImports(Protocol):
+    """The imports of a language whose specifiers mean at most one file each."""
+
+    def resolve(self, importer: str, module: str) -> str | None:
+        """Return the path of the file that a specifier means, or None."""
+
+    def is_internal(self, importer: str, module: str) -> bool:
+        """Return whether a specifier that didn't resolve certainly meant a file of this project."""
+
+    def keys(self, importer: str, module: str) -> list[str]:
+        """Return the keys under which a specifier waits, which may repeat."""
+
+
+class NameImports(Protocol):
+    """The imports of a language in which a name that is taken may decide which file is meant."""
+
+    def resolve(self, importer: str, imported: Import) -> str | None:
+        """Return the path of the file that an import means, or None."""
+
+    def resolve_all(self, importer: str, imported: Import) -> tuple[str, ...]:
+        """Return all files that an import may mean, sorted."""
+
+    def is_internal(self, importer: str, imported: Import) -> bool:
+        """Return whether an import that didn't resolve certainly meant a file of this project."""
+
+    def keys(self, importer: str, imported: Import) -> list[str]:
+        """Return the keys under which an import waits, which may repeat."""
+
+    def clear(self) -> None:
+        """Forget everything that was read from configuration files."""
 
 
 class ImportResolver:
@@ -37,6 +80,24 @@ class ImportResolver:
         self._python = PythonImports(names, self._folders)
         self._script = ScriptImports(names, self._packages, self._aliases)
         self._go = GoImports(names, self._folders, self._config)
+        self._php = PhpImports(names, self._folders, self._config)
+        c = CImports(names, self._folders)
+        self._by_path: dict[str, PathImports] = {
+            "bash": BashImports(names, self._folders),
+            "c": c,
+            "cpp": c,
+            "lua": LuaImports(names, self._folders),
+            "php": self._php,
+            "ruby": RubyImports(names, self._folders),
+        }
+        self._by_name: dict[str, NameImports] = {
+            "csharp": CsharpImports(names, self._folders, self._config),
+            "java": JavaImports(names, self._folders, "java"),
+            "kotlin": JavaImports(names, self._folders, "kotlin"),
+            "rust": RustImports(names, self._folders, self._config),
+            "scala": JavaImports(names, self._folders, "scala"),
+            "swift": SwiftImports(names, self._folders, self._config),
+        }
 
     def resolve(self, importer: str, language: str, imported: Import) -> str | None:
         """Return the path of the file that an import means, or None.
@@ -50,12 +111,18 @@ class ImportResolver:
             return self._script.resolve(importer, language, imported.module)
         if language == "go":
             return self._go.resolve(importer, imported.module)
+        if language in self._by_path:
+            return self._by_path[language].resolve(importer, imported.module)
+        if language in self._by_name:
+            return self._by_name[language].resolve(importer, imported)
         return None
 
     def resolve_all(self, importer: str, language: str, imported: Import) -> tuple[str, ...]:
         """Return all files that an import means, sorted: a Go package's without tests, else at most one."""
         if language == "go":
             return self._go.resolve_all(importer, imported.module)
+        if language in self._by_name:
+            return self._by_name[language].resolve_all(importer, imported)
         path = self.resolve(importer, language, imported)
         return () if path is None else (path,)
 
@@ -67,6 +134,10 @@ class ImportResolver:
             return self._python.is_internal(importer, imported)
         if language in SCRIPT_LANGUAGES:
             return self._script.is_internal(importer, imported.module)
+        if language in self._by_path:
+            return self._by_path[language].is_internal(importer, imported.module)
+        if language in self._by_name:
+            return self._by_name[language].is_internal(importer, imported)
         return language == "go" and self._go.is_internal(importer, imported.module)
 
     def retry_keys(self, importer: str, language: str, imported: Import) -> tuple[str, ...]:
@@ -80,13 +151,17 @@ class ImportResolver:
             keys = [key_of(base) for base in self._script.candidates(importer, language, imported.module)]
         elif language == "go":
             keys = [key_of(folder) for folder in self._go.folders(importer, imported.module)]
+        elif language in self._by_path:
+            keys = self._by_path[language].keys(importer, imported.module)
+        elif language in self._by_name:
+            keys = self._by_name[language].keys(importer, imported)
         else:
             keys = []
         return tuple(dict.fromkeys(keys))
 
     def is_config(self, path: str) -> bool:
         """Return whether a file's content decides what imports mean."""
-        if path.rpartition("/")[2] in CONFIG_NAMES:
+        if path.rpartition("/")[2] in CONFIG_NAMES or path.endswith(PROJECT):
             return True
         # A tsconfig may extend a file of any name, so that all of them have to be known first.
         return path.endswith(".json") and self._is_asked(path)
@@ -97,6 +172,9 @@ class ImportResolver:
         self._packages.clear()
         self._aliases.clear()
         self._go.clear()
+        self._php.clear()
+        for each in self._by_name.values():
+            each.clear()
 
     def added(self, path: str) -> None:
         """Take note of a path that was added to the names."""

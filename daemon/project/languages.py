@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .queries.bash import BASH
-from .queries.c import CPP, C
-from .queries.csharp import CSHARP
-from .queries.go import GO
-from .queries.java import JAVA
-from .queries.kotlin import KOTLIN
-from .queries.lua import LUA
+from .queries.bash import BASH, BASH_CALLS, BASH_FACTS
+from .queries.c import C_FACTS, C_REFERENCES, CPP, CPP_FACTS, CPP_REFERENCES, C
+from .queries.csharp import CSHARP, CSHARP_FACTS, CSHARP_REFERENCES
+from .queries.go import GO, GO_FACTS, GO_REFERENCES
+from .queries.java import JAVA, JAVA_FACTS, JAVA_REFERENCES
+from .queries.kotlin import KOTLIN, KOTLIN_FACTS, KOTLIN_REFERENCES
+from .queries.lua import LUA, LUA_CALLS, LUA_FACTS, LUA_REFERENCES
 from .queries.markdown import MARKDOWN
-from .queries.php import PHP
-from .queries.python import PYTHON, PYTHON_CALLS
-from .queries.ruby import RUBY
-from .queries.rust import RUST
-from .queries.scala import SCALA
-from .queries.script import JAVASCRIPT, SCRIPT_CALLS, TYPESCRIPT
-from .queries.swift import SWIFT
+from .queries.php import PHP, PHP_FACTS, PHP_REFERENCES
+from .queries.python import PYTHON, PYTHON_CALLS, PYTHON_FACTS, PYTHON_REFERENCES
+from .queries.ruby import RUBY, RUBY_CALLS, RUBY_FACTS, RUBY_REFERENCES
+from .queries.rust import RUST, RUST_FACTS, RUST_REFERENCES
+from .queries.scala import SCALA, SCALA_FACTS, SCALA_REFERENCES
+from .queries.script import (
+    JAVASCRIPT,
+    JAVASCRIPT_FACTS,
+    JAVASCRIPT_REFERENCES,
+    SCRIPT_CALLS,
+    TSX_REFERENCES,
+    TYPESCRIPT,
+    TYPESCRIPT_FACTS,
+    TYPESCRIPT_REFERENCES,
+)
+from .queries.swift import SWIFT, SWIFT_FACTS, SWIFT_REFERENCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +40,8 @@ class Language:
     shebang line may call, without version digits. `grammar` is `module:function` of a tree-sitter grammar,
     empty as long as none is wired. `definitions` and `calls` are its queries (folder queries). `calls` are
     imports written as calls; they run only on a source that has one of `call_words`, since they would
-    visit every call of a file. `comment` begins a comment of one line; `//` brings `/* */` along.
+    visit every call of a file. `references` captures what a file refers to, by kind, `facts` what is evident
+    of names (see reference_reader.py). `comment` begins a comment of one line; `//` brings `/* */` along.
     """
 
     name: str
@@ -43,6 +53,8 @@ class Language:
     definitions: str = ""
     calls: str = ""
     call_words: tuple[bytes, ...] = ()
+    references: str = ""
+    facts: str = ""
     comment: str = "//"
 
 
@@ -93,6 +105,8 @@ _ROWS = (
         definitions=PYTHON,
         calls=PYTHON_CALLS,
         call_words=(b"import_module(",),
+        references=PYTHON_REFERENCES,
+        facts=PYTHON_FACTS,
         comment="#",
     ),
     Language(
@@ -105,6 +119,8 @@ _ROWS = (
         definitions=JAVASCRIPT,
         calls=SCRIPT_CALLS,
         call_words=_SCRIPT_CALL_WORDS,
+        references=JAVASCRIPT_REFERENCES,
+        facts=JAVASCRIPT_FACTS,
     ),
     Language(
         "typescript",
@@ -116,6 +132,8 @@ _ROWS = (
         definitions=TYPESCRIPT,
         calls=SCRIPT_CALLS,
         call_words=_SCRIPT_CALL_WORDS,
+        references=TYPESCRIPT_REFERENCES,
+        facts=TYPESCRIPT_FACTS,
     ),
     Language(
         "tsx",
@@ -125,8 +143,18 @@ _ROWS = (
         definitions=TYPESCRIPT,
         calls=SCRIPT_CALLS,
         call_words=_SCRIPT_CALL_WORDS,
+        references=TSX_REFERENCES,
+        facts=TYPESCRIPT_FACTS,
     ),
-    Language("go", "go", (".go",), grammar="tree_sitter_go:language", definitions=GO),
+    Language(
+        "go",
+        "go",
+        (".go",),
+        grammar="tree_sitter_go:language",
+        definitions=GO,
+        references=GO_REFERENCES,
+        facts=GO_FACTS,
+    ),
     Language(
         "markdown",
         "markdown",
@@ -145,10 +173,21 @@ _ROWS = (
         ("sh", "bash", "zsh", "dash", "ksh", "ash"),
         grammar="tree_sitter_bash:language",
         definitions=BASH,
+        calls=BASH_CALLS,
+        call_words=(b"source ", b". ", b"load "),
+        facts=BASH_FACTS,
         comment="#",
     ),
     Language("bazel", "starlark", (".bzl", ".bazel", ".star"), ("BUILD", "WORKSPACE")),
-    Language("c", "c", (".c", ".h"), grammar="tree_sitter_c:language", definitions=C),
+    Language(
+        "c",
+        "c",
+        (".c", ".h"),
+        grammar="tree_sitter_c:language",
+        definitions=C,
+        references=C_REFERENCES,
+        facts=C_FACTS,
+    ),
     Language("clojure", "clojure", (".clj", ".cljs", ".cljc", ".edn"), (), ("bb",)),
     Language("cmake", "cmake", (".cmake",), ("CMakeLists.txt",)),
     Language(
@@ -157,9 +196,19 @@ _ROWS = (
         (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".ipp", ".inl", ".ino"),
         grammar="tree_sitter_cpp:language",
         definitions=CPP,
+        references=CPP_REFERENCES,
+        facts=CPP_FACTS,
     ),
     Language("crystal", "crystal", (".cr",), (), ("crystal",)),
-    Language("csharp", "csharp", (".cs", ".csx"), grammar="tree_sitter_c_sharp:language", definitions=CSHARP),
+    Language(
+        "csharp",
+        "csharp",
+        (".cs", ".csx"),
+        grammar="tree_sitter_c_sharp:language",
+        definitions=CSHARP,
+        references=CSHARP_REFERENCES,
+        facts=CSHARP_FACTS,
+    ),
     Language("css", "css", (".css",)),
     Language("cuda", "cuda", (".cu", ".cuh")),
     Language("cython", "cython", (".pyx", ".pxd", ".pxi")),
@@ -188,7 +237,15 @@ _ROWS = (
         (".ini", ".cfg", ".conf", ".properties", ".desktop", ".service"),
         (".editorconfig", ".npmrc", ".flake8", ".pylintrc", ".coveragerc"),
     ),
-    Language("java", "java", (".java",), grammar="tree_sitter_java:language", definitions=JAVA),
+    Language(
+        "java",
+        "java",
+        (".java",),
+        grammar="tree_sitter_java:language",
+        definitions=JAVA,
+        references=JAVA_REFERENCES,
+        facts=JAVA_FACTS,
+    ),
     Language("jinja", "jinja", (".jinja", ".jinja2", ".j2")),
     Language("json", "json", (".json", ".geojson", ".webmanifest", ".ipynb"), (".eslintrc", ".babelrc")),
     Language("json5", "json5", (".json5",)),
@@ -204,6 +261,8 @@ _ROWS = (
         ("kotlin",),
         grammar="tree_sitter_kotlin:language",
         definitions=KOTLIN,
+        references=KOTLIN_REFERENCES,
+        facts=KOTLIN_FACTS,
     ),
     Language("latex", "latex", (".tex", ".sty", ".cls", ".bib")),
     Language("less", "less", (".less",)),
@@ -216,6 +275,10 @@ _ROWS = (
         ("lua", "luajit"),
         grammar="tree_sitter_lua:language",
         definitions=LUA,
+        calls=LUA_CALLS,
+        call_words=(b"require",),
+        references=LUA_REFERENCES,
+        facts=LUA_FACTS,
         comment="--",
     ),
     Language("makefile", "makefile", (".mk", ".mak"), ("Makefile", "makefile", "GNUmakefile"), ("make",)),
@@ -236,6 +299,8 @@ _ROWS = (
         ("php",),
         grammar="tree_sitter_php:language_php",
         definitions=PHP,
+        references=PHP_REFERENCES,
+        facts=PHP_FACTS,
     ),
     Language("powershell", "powershell", (".ps1", ".psm1", ".psd1"), (), ("pwsh",)),
     Language("prisma", "prisma", (".prisma",)),
@@ -250,9 +315,21 @@ _ROWS = (
         ("ruby", "jruby"),
         grammar="tree_sitter_ruby:language",
         definitions=RUBY,
+        calls=RUBY_CALLS,
+        call_words=(b"require", b"autoload", b"load "),
+        references=RUBY_REFERENCES,
+        facts=RUBY_FACTS,
         comment="#",
     ),
-    Language("rust", "rust", (".rs",), grammar="tree_sitter_rust:language", definitions=RUST),
+    Language(
+        "rust",
+        "rust",
+        (".rs",),
+        grammar="tree_sitter_rust:language",
+        definitions=RUST,
+        references=RUST_REFERENCES,
+        facts=RUST_FACTS,
+    ),
     Language("sass", "sass", (".sass",)),
     Language(
         "scala",
@@ -262,6 +339,8 @@ _ROWS = (
         ("scala", "amm"),
         grammar="tree_sitter_scala:language",
         definitions=SCALA,
+        references=SCALA_REFERENCES,
+        facts=SCALA_FACTS,
     ),
     Language("scheme", "scheme", (".scm", ".ss", ".rkt"), (), ("racket", "guile")),
     Language("scss", "scss", (".scss",)),
@@ -269,7 +348,15 @@ _ROWS = (
     Language("sql", "sql", (".sql", ".ddl", ".dml", ".psql")),
     Language("svelte", "svelte", (".svelte",)),
     Language(
-        "swift", "swift", (".swift",), (), ("swift",), grammar="tree_sitter_swift:language", definitions=SWIFT
+        "swift",
+        "swift",
+        (".swift",),
+        (),
+        ("swift",),
+        grammar="tree_sitter_swift:language",
+        definitions=SWIFT,
+        references=SWIFT_REFERENCES,
+        facts=SWIFT_FACTS,
     ),
     Language("tcl", "tcl", (".tcl",), (), ("tclsh", "wish")),
     Language("text", "text", (".txt", ".text"), ("LICENSE", "AUTHORS", "NOTICE", "COPYING", "README")),

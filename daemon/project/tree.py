@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from ..system import Stamp
+from .references import NOTHING, References
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class ParsedFile:
     """The syntax tree had errors; what parsed is here all the same."""
     split_points: tuple[SplitPoint, ...] = ()
     """Where code may be cut, see split_points.py; empty for documents and where there is no syntax tree."""
+    references: References = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,8 @@ class ResolvedImport:
 
 
 ProjectState = Literal["scanning", "indexing", "ready", "degraded"]
-"""`scanning` until all names are known, `indexing` until all contents are read, then `ready`; `degraded`
-when the root is gone or can't be read."""
+"""`scanning` until all names are known, `indexing` until all contents are read and linked, then `ready`;
+`degraded` when the root is gone or can't be read."""
 
 WatchMode = Literal["native", "polling", "off"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..project.vocabulary import words
 from .patterns import any_of
-from .vocabulary import words
 
 WHY_HOW = words(
     "why how warum wieso weshalb wie pourquoi comment por-qué cómo como porque perché come почему зачем как",
@@ -38,7 +38,7 @@ LOOKING = words(
     find locate show list search look grep get give display print explain describe summarize summarise
     enumerate identify
     check go jump open point see read name collect navigate fetch tell count trace visualize draw overview
-    seek track hunt
+    seek track hunt take
     see view browse walk highlight lookup
     finde suche such zeige zeig liste nenne erkläre erklär beschreibe gib schau öffne sag
     trouve trouver cherche chercher montre montrer liste lister affiche explique expliquer décris donne dis
@@ -174,7 +174,12 @@ GREETING = (
 """What may stand before what is asked, and counts for nothing."""
 
 WISHING = (
-    r"\b(?:i|we) (?:(?:would|'d) (?:like|love)|want|need|wish|have) to"
+    r"^(?:(?:i|we|still|just|not|no|am|are|is|it|really|quite|have|can|could|do|trying|to|struggling|unclear"
+    r"|hard|me|out|for|having|trouble) ){1,9}"
+    r"(?:understand(?:ing)?|figure(?: it)? out|figuring out|find(?:ing)? out|see|tell|work out|remember|grasp"
+    r"|sure|unclear|clear|clue|idea|following|me)(?: about| exactly| of| yet)?"
+    r" (?=(?:why|how|who|what|where|which|when|whether)\b)"
+    r"|\b(?:i|we) (?:(?:would|'d) (?:like|love)|want|need|wish|have) to"
     r" (?=(?:know|see|learn|find|understand)\b)"
 )
 """What may stand behind background in one sentence, `before I approve it I would like to know …`."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ..project.vocabulary import words
 from .asking_words import ASKING, LOOKING, TELLING
 from .clauses import Clause, split_clauses
+from .code_words import KINDS
 from .moods import Mood, asks_in_words, mood_of, told, without_greeting
 from .places import Place, find_places
 from .question import Question
 from .relation_cues import Relation
-from .relation_phrases import RelationAsked, find_planned_impact, planned_change
+from .relation_depth import depth_of
+from .relation_impact import find_planned_impact, planned_change
+from .relation_phrases import RelationAsked
+from .relation_subjects import PRONOUNS, bare_name, sure_names
 from .relations import find_relation
 from .routes import Route
 from .stop_words import STOP_WORDS
-from .vocabulary import words
 
 MAX_STATEMENTS = 4
 """A text of more sentences, none of which asks, is a report; what it says in passing is no question."""
@@ -28,9 +32,11 @@ MAX_SAID = 200
 class Classification:
     """The route of a question, and in `evidence` why, for a person to read, at least one reason.
 
-    For a structural question `relation` and `subjects`, as written; two for a connection. `places` are the
-    definite places of a positional one, and those that only restrict a structural one. `thing` is what is
-    looked for there, in words.
+    For a structural question `relation` and `subjects`, as written; two for a connection, in the order in
+    which it is walked. For `it` and `the function below` stands what was named before, or what pasted code
+    defines. `depth` is the number of edges that is asked for, 1 for direct ones, 0 if none is given.
+    `places` are the definite places of a positional question, and those that only restrict a structural one.
+    `thing` is what is looked for there, in words.
     """
 
     route: Route
@@ -39,6 +45,7 @@ class Classification:
     subjects: tuple[str, ...] = ()
     thing: str = ""
     places: tuple[Place, ...] = ()
+    depth: int = 0
 
 
 def classify(question: Question) -> Classification:
@@ -56,14 +63,19 @@ def classify(question: Question) -> Classification:
         return Classification("hybrid", (f"holds a pasted {pasted[0]}",))
     readings: list[_Reading] = []
     planned = ""
+    named: tuple[str, ...] = ()
     clauses = split_clauses(question.asked)
     for at, clause in enumerate(clauses):
         asks_next = at + 1 < len(clauses) and _opens_question(clauses[at + 1])
         if asks_next and (plan := planned_change(clause)):
             planned = plan  # `I want to delete X. What breaks?` commands nothing
+            named = sure_names(clause.tokens) or named
             continue
         named_before = bool(readings or planned) or "code" in question.pasted
         reading = _read(clause, named_before=named_before, planned=planned)
+        topic = sure_names(clause.tokens[:1])  # `X: who calls it`
+        reading = replace(reading, meant=topic or named or question.defined)
+        named = sure_names(clause.tokens) or named
         if reading.mood == "change":
             return Classification("hybrid", (f"commands a change: {reading.said}",))
         readings.append(reading)
@@ -96,6 +108,9 @@ class _Reading:
     relation: RelationAsked | None = None
     places: tuple[Place, ...] = ()
     in_words: bool = False
+    depth: int = 0
+    meant: tuple[str, ...] = ()
+    """What `it` stands for, empty if nothing was named."""
 
     @property
     def route(self) -> Route | None:
@@ -116,11 +131,21 @@ class _Reading:
     def classification(self) -> Classification:
         """Return what this clause alone decides."""
         if self.relation:
-            relation, subjects = self.relation.relation, self.relation.subjects
-            return Classification("structural", (self.evidence,), relation, subjects, "", self.places)
+            relation = self.relation.relation
+            subjects = tuple(map(self._named, self.relation.subjects))
+            # `what depends on a.py` looks in no place; dead code in one has no other subject.
+            asked = () if relation in _OF_ALL else subjects
+            places = tuple(place for place in self.places if place.name not in asked)
+            return Classification(
+                "structural", (self.evidence,), relation, subjects, places=places, depth=self.depth
+            )
         if self.places:
             return Classification("positional", (self.evidence,), thing=self.thing, places=self.places)
         return Classification("semantic", (self.evidence,))
+
+    def _named(self, subject: str) -> str:
+        back = subject.lower() in PRONOUNS | KINDS
+        return self.meant[0] if back and self.meant else bare_name(subject)
 
 
 def _opens_question(clause: Clause) -> bool:
@@ -142,7 +167,8 @@ def _read(clause: Clause, *, named_before: bool, planned: str) -> _Reading:
     if not relation and mood == "statement" and _reports(clause):
         places = ()
     in_words = asks_in_words(asked, mood, complement=asked is not clause)
-    return _Reading(mood, said, _thing(clause, places), relation, places, in_words)
+    depth = depth_of(asked) if relation else 0
+    return _Reading(mood, said, _thing(clause, places), relation, places, in_words, depth)
 
 
 def _reports(clause: Clause) -> bool:
@@ -169,6 +195,7 @@ def _thing(clause: Clause, places: Sequence[Place]) -> str:
     )[:MAX_SAID]
 
 
+_OF_ALL = frozenset({"unused", "cycles"})
 _FAILS_SURELY = words("fails fail failing failed crashes crash crashed crashing hangs hang broken panics")
 _SOUGHT = words("something somewhere anything")
 _FAILS = words(

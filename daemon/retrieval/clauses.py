@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from ..project.vocabulary import words
 from .path_mentions import read_path
 from .patterns import compiled
 from .stop_words import STOP_WORDS
 from .symbol_mentions import TITLE_CASE, certainty_of
 from .typos import correct, is_known
-from .vocabulary import words
 
 MAX_CHARACTERS = 16_000
 """Of longer prose the beginning and the end are read, half of this each: there stands what is asked."""
@@ -92,7 +92,10 @@ def clause_of(tokens: Sequence[Token], asks: bool) -> Clause:
 
 
 def _runs(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], bool]]:
-    """Cut at the ends of sentences, and where a second question follows: `…, and why does it …`."""
+    """Cut at the ends of sentences, and where a second question follows: `…, and why does it …`.
+
+    A dash between words is no part of a clause.
+    """
     run: list[Token] = []
     for at, token in enumerate(tokens):
         if token.kind == "mark" and token.form in _ENDS:
@@ -100,13 +103,13 @@ def _runs(tokens: Sequence[Token]) -> Iterator[tuple[list[Token], bool]]:
                 yield run, token.form == "?"
             run = []
         elif (
-            (token.form in _AND or (token.form == "," and run and run[0].form in _FIRST_PERSON))
+            (token.form in _AND_OR_DASH or (token.form == "," and run and run[0].form in _FIRST_PERSON))
             and len(run) > 1
             and _opens_question(tokens[at + 1 : at + 3], run[0])
         ):
-            yield run, token.form != ","
+            yield run, token.form != "," and run[0].form not in _FIRST_PERSON
             run = []
-        else:
+        elif token.form != DASH:
             run.append(token)
     if run:
         yield run, False
@@ -149,6 +152,8 @@ def _tokens(text: str) -> list[Token]:
             tokens.append(Token("mark", "\n", "."))
         elif kind == "generic":
             tokens.append(Token("name", match["generic"], FORMS["name"]))
+        elif kind == "dash":
+            tokens.append(Token("mark", match[0], DASH))
         elif kind == "chunk":
             tokens.extend(_words(match["chunk"], first=_is_first(tokens), german=german))
         else:
@@ -207,6 +212,9 @@ def _bare(word: str, *, first: bool, german: bool) -> Iterator[Token]:
         if elided[1].lower() == "qu'":  # an elided article says nothing
             yield Token("word", elided[1], "qu'")
         yield from _bare(elided[2], first=False, german=german)
+    elif inverted := compiled(_INVERTED).fullmatch(lower):
+        for form in inverted.groups():
+            yield Token("word", form, form)
     elif lower in _SHORT_FORMS:
         for form in _SHORT_FORMS[lower].split():
             yield Token("word", form, form)
@@ -244,6 +252,7 @@ _SCAN = (
     r"|(?<![\w])'([^'\n]{2,200})'(?!\w)|(?P<filter>(?<![\w/])(?:path|file|dir|folder|glob"
     r"|in):(?!//)[^\s,;]{1,400})|(?P<line>\n[ \t]*+\n|\n(?=\s{0,8}[-*\d]))"
     r"|(?P<generic>(?<!\w)[A-Z]\w{0,60}<(?:[\w:,&+*?'\[\] ]|<[\w:,&+* ]{1,60}>){1,120}>)"
+    r"|(?P<dash>(?<=\s)[-\u2013\u2014]{1,2}(?=\s))"
     r"|(?P<chunk>[^\s`\"“”«»„「」『』《》]++)"
 )
 _CJK = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
@@ -258,6 +267,12 @@ _NAME_SHAPES = (
     r"|~\w+|\w+[!?](?=$)(?<=_[!?])"
 )
 _ELIDED = r"(?i)((?:[ldjmtsnc]|qu|un|dell|all|nell|dall|sull)')([^']+)"
+_INVERTED = (
+    r"(est|sont|a|ont|passe|peut|doit|fait|sert|était|utilise|appelle|trouve|dépend|vient|existe|va|reste)"
+    r"-(?:t-)?(ils?|elles?|on|ce)"
+)
+"""A French verb before its pronoun: `où est-il utilisé`, `y a-t-il`."""
+
 _LINES = r"L?\d+(?:[-\u2013.]L?\d+)*"
 _GERMAN = (
     r"(?i)\b(?:wer|wie|warum|wieso|welche[rsn]?|der|das|den|dem|ist|sind|wird|werden|und|von|finde|zeige"
@@ -269,6 +284,8 @@ _MARK_FORMS = dict(zip("\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…", ".?!,;:,
 
 _ENDS = frozenset((".", "?", "!", ";"))
 _AND = words("and but und aber et mais y pero e mas ma и а but")  # noqa: RUF001 - Cyrillic is meant
+DASH = "-"
+_AND_OR_DASH = _AND | {DASH}
 _EXPLAIN = words("explain describe")
 _SHOW = words("list show find give enumerate")
 _FIRST_PERSON = words("i we ich wir je nous")

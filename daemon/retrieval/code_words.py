@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .vocabulary import words
+from ..project.vocabulary import words
 
 KINDS = words(
     """
@@ -33,6 +33,16 @@ KINDS = words(
 )
 """Words for kinds of definitions, which make the plain word next to them a name: `the login function`."""
 
+MODULES = words(
+    """
+    module modules package packages library libraries file files header headers crate crates dependency
+    dependencies namespace namespaces
+    datei dateien modul fichier fichiers archivo archivos módulo módulos arquivo arquivos moduli modulo файл
+    файлы модуль модули
+    """
+)
+"""Those of them that are imported: what depends on one imports it."""
+
 PLURAL_KINDS = words(
     """
     functions methods classes interfaces structs enums types traits constants variables fields properties
@@ -51,8 +61,9 @@ PARTS = words(
     name names type types body order number count behaviour behavior output outputs visibility instance
     instances object objects copy copies option options key keys entry entries content contents first second
     third last optional required declaration definition implementation error errors message shape schema
-    meaning semantics contract rest format
-    parametern rückgabewert wert paramètre paramètres valeur retour parámetro parámetros valor retorno
+    meaning semantics contract rest format analysis report overview
+    firma signatur assinatura сигнатуру parametern rückgabewert wert paramètre paramètres valeur retour
+    parámetro parámetros valor retorno
     parâmetro parâmetros parametro parametri valore ritorno параметр параметры значение
     """
 )
@@ -64,8 +75,10 @@ ADVERBS = words(
     internally exactly only often
     otherwise eventually explicitly again just both now ends end up ending get gets got being been anywhere
     everywhere somewhere
-    or public private exported static transitive indirect direct recursive whole entire full other every
-    single possible there here upstream downstream remaining existing known various external internal
+    or incoming outgoing public private exported static transitive indirect direct recursive whole entire
+    full other every
+    single possible exist exists available there here upstream downstream remaining existing known various
+    external internal
     alle alles überall noch direkt indirekt tous toutes todos todas todo tutti tutte все всё везде где-либо
     """
 )
@@ -76,7 +89,7 @@ _CHANGING = words(
     delete deletes deleted deleting modify modifies modified modifying refactor refactors refactored
     refactoring touch touches touched touching move moves moved moving edit edits edited editing drop
     drops dropped dropping replace replaces replaced replacing update updates updated updating alter
-    alters altered altering break breaks breaking rewrite rewrites rewriting rewritten geändert changer
+    alters altered altering rid break breaks breaking rewrite rewrites rewriting rewritten geändert changer
     changé changée changeons
     """
 )
@@ -88,7 +101,8 @@ _CHANGING_STEMS = (
 
 WEAK_CHANGES = words(
     """
-    become becomes became make made making turn turned turns switch switched convert converted converting
+    become becomes became take takes took gain gains lose loses lost get gets got accept accepts make made
+    making turn turned turns switch switched convert converted converting
     extract extracted inline inlined split merge merged add added adding
     """
 )
@@ -98,14 +112,16 @@ _BREAKING = words(
     """
     break breaks broken affect affects affected impact impacts impacted fail fails happen happens stop
     stops safe safely depend depends update adapt rerun re-run run suffer suffers hit touched
-    invalidated kaputt bricht betroffen passiert casse cassera rompo succede сломается ломается затронет
+    invalidated kaputt bricht betroffen passiert passe pasa acontece casse cassera rompo succede сломается
+    ломается затронет
     """
 )
 _BREAKING_STEMS = ("affecté", "impacté", "rompe", "afecta", "quebra", "afeta", "затронут")
 
 _CONNECTING = words(
     """
-    path paths route chain connection reach reaches reached reachable relate relates related relation
+    path paths route chain connection reach reaches reached reachable gelangt gelange llega llegar chega
+    chegar arriva parvient попадает relate relates related relation
     relationship link linked links interact lead leads arrive arrives pfad weg verbindung verbunden zusammen
     zusammenhängen chemin lien lié liés relié reliés camino relación relacionado relacionada relacionados
     relacionadas relacionan caminho relação percorso collegato collegati collegano путь связан связана связаны

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from ..index.chunk_table import StoredChunk
-from ..project.globs import compile_glob
+from ..index.text_kind import PROSE_LANGUAGES
+from ..project.globs import anchored_globs, compile_glob
+from ..project.languages import LANGUAGES
 from ..project.tree import FileRecord, Tree
 
 
@@ -73,3 +77,58 @@ class Filter:
 
 
 EVERYTHING = Filter()
+
+
+@cache
+def kinds_of(language: str) -> frozenset[str]:
+    """Return the kinds that places in files of a language may have; "" is a file of no known language."""
+    row = LANGUAGES.get(language)
+    written = set(_KIND.findall(row.definitions)) if row is not None else set()
+    # Of what a query says some is refined by what stands around it, and some never shown.
+    shown = {kind for one in written for kind in _REFINED.get(one, (one,))}
+    headings = ("section",) if not language or language in PROSE_LANGUAGES else ()
+    return frozenset({*shown, *headings, *_PLAIN})
+
+
+def kinds_in(tree: Tree) -> list[str]:
+    """Return the kinds that places of a project may have, by name. 100,000 files take 10 ms."""
+    languages = {record.language for record in tree.files.values()}
+    return sorted(frozenset().union(*map(kinds_of, languages or {""})))
+
+
+def all_kinds() -> frozenset[str]:
+    """Return the kinds that any place in any file may have."""
+    return frozenset().union(*map(kinds_of, ("", *LANGUAGES)))
+
+
+def check_glob(pattern: str) -> None:
+    """Raise `ValueError`, fit for a person to read, for a glob that can't be used or was hardly meant so.
+
+    Where rules and focus paths name files, a bracket or brace that nothing closes is that character, as in
+    `app/[slug`; in a filter it is a pattern that was cut off, and would leave nothing without a word.
+    """
+    compile_glob(pattern)
+    for alternative in anchored_globs(pattern):
+        for name in alternative.split("/"):
+            opened = _OPENED.search(_CLOSED.sub("", name))
+            if opened:
+                raise ValueError(
+                    f"nothing closes the {opened[0]!r} in {pattern!r}; for the character write \\{opened[0]}"
+                )
+
+
+_KIND = re.compile(r'#set! kind "(\w+)"')
+_REFINED = {
+    "function": ("function", "method"),
+    "constant": ("constant", "variable"),
+    "variable": ("constant", "variable"),
+    "field": ("prototype",),
+    "forward": ("type",),
+    "scope": (),
+}
+_PLAIN = ("code", "text", "data")
+
+_CLOSED = re.compile(r"\\.|\[[!^]?+.[^\]]*\]")
+"""A character without its meaning, or a class, in which a bracket in first place is a member."""
+
+_OPENED = re.compile(r"[\[{]")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..index.chunk_table import StoredChunk
+from ..project.tree import Symbol
 
 Certainty = Literal["", "resolved", "name"]
 
@@ -20,6 +21,10 @@ class Hit:
     has it (`tree`, `vector`, `lexical`), from 1. `line` is the line of a reference that answers a structural
     question, 0 for none, and `certainty` how sure that is: through imports, or by the name alone; `via` is
     the file or name that it leads through. `why` says in words what speaks for the file.
+
+    Where the graph gave the answer, `node` is the definition that stands there, or around the line of the
+    reference, None for the file itself; `steps` are the node ids that lead from there to what was asked
+    about, and `reference` is the path and line of the reference where that stands elsewhere.
     """
 
     chunk: StoredChunk
@@ -30,6 +35,9 @@ class Hit:
     certainty: Certainty = ""
     via: str = ""
     why: Sequence[str] = ()
+    node: Symbol | None = None
+    steps: Sequence[str] = ()
+    reference: tuple[str, int] | None = None
 
     @property
     def path(self) -> str:
@@ -38,6 +46,6 @@ class Hit:
 
     @property
     def node_id(self) -> str:
-        """The node id of the place: the definition or section that it is, or the file."""
-        symbol = self.chunk.symbol
+        """The node id of the place: the definition or section that it is or stands in, or the file."""
+        symbol = self.node.name if self.node is not None else "" if self.certainty else self.chunk.symbol
         return f"{self.path}#{symbol}" if symbol else self.path

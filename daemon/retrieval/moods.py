@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
+from ..project.vocabulary import words
 from .asking_words import (
     ASKING,
     AUXILIARY,
@@ -28,7 +29,6 @@ from .clauses import Clause, Token
 from .code_words import KINDS
 from .patterns import compiled
 from .stop_words import STOP_WORDS
-from .vocabulary import words
 
 Mood = Literal["question", "look", "change", "statement", "nothing"]
 """`nothing` is small talk, and what tries to steer the reader."""
@@ -134,7 +134,7 @@ def _asks_later(tokens: Sequence[Token]) -> bool:
     if tokens[0].form in STOP_WORDS and len(tokens) > 1 and tokens[1].form in ASKING:
         return True
     return any(
-        before.form == "," and (token.form in ASKING or token.form in LOOKING)
+        before.form in {",", ":"} and (token.form in ASKING or token.form in LOOKING)
         for before, token in pairwise(tokens[:13])
     )
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..project.languages import language_of
+from ..project.vocabulary import words
 from .patterns import compiled
-from .vocabulary import words
 
 MAX_PATHS = 40
 """So many paths are kept; a pasted listing has thousands."""

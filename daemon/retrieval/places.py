@@ -107,7 +107,9 @@ _FUNCTION_WORD = any_of(
     "an, this, these, those, each, every, any, our, my, its, von, de, du, des, del, da, do, di, le, la",
     "les, el, los, las, lo, il, der, die, das, den, dem, diese[rmns]?",
 )
-_NO_HEADING = rf"(?!{_FUNCTION_WORD}\b)"
+_NO_HEADING = (
+    rf"(?!{_FUNCTION_WORD}\b|(?:which|what|quel(?:le)?s?|qu[eéê]|welche[mnrs]?|qua(?:l|le|is|li)|как\w+)\b)"
+)
 """What next to `section` or `class` is not its name."""
 
 _PATTERNS: tuple[tuple[PlaceKind, str], ...] = (
@@ -149,7 +151,13 @@ _PATTERNS: tuple[tuple[PlaceKind, str], ...] = (
         "file",
         rf"\b(?:restrict|limit|confine|narrow)\w*(?: \S+){{0,5}}? (?:to|down to) {_ARTICLE}(?P<name>P)\b",
     ),
-    ("file", r"(?P<name>P) (?:says?|states?|mentions?|dice|dit|sagt|говорит)\b"),
+    (
+        "file",
+        (
+            r"(?P<name>P) (?:says?|states?|mentions?|recommends?|advises?|suggests?|promises?|dice|dit|sagt"
+            r"|говорит)\b"
+        ),
+    ),
     ("file", r"\blines? \d[\w\u2013-]*(?: (?:to|and|through|until) \d+)? (?:of|in|from) (?P<name>P)\b"),
     # the section "Upgrading", chapter 3, the Installation section, section on proxies
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from .blocks import Block, BlockKind, readable, split_blocks
 from .error_messages import ErrorMention, find_errors
@@ -20,6 +21,11 @@ SHORT_WORDS = 25
 """In a question of so few words `tests` alone says what it is after; in an issue it doesn't."""
 
 
+MAX_DEFINED = 16
+MAX_CODE = 20_000
+"""So many definitions are read from pasted code, in so many characters of a block: the first is meant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question taken apart. All parts are bounded, and empty where the question has nothing of the kind.
@@ -28,10 +34,10 @@ class Question:
     and environment; `prose` the same in plain words, without marks and addresses: for the embedding model,
     in `windows` that it can take. A question without prose has its errors as its windows. `words` are the
     content words of the prose in order. `paths` are those of the prose, then of frames outside of libraries,
-    then the
-    rest. `frames` are the most relevant first. `symbols` are the surest first. `pasted` are the kinds of
-    blocks that aren't prose. `wants_…` say that the question is after tests, documentation, configuration or
-    examples, so that these aren't to be ranked down.
+    then the rest. `frames` are the most relevant first. `symbols` are the surest first. `pasted` are the
+    kinds of blocks that aren't prose, `defined` what code among them defines, in order. `wants_…` say that
+    the question is after tests, documentation, configuration or examples, so that these aren't to be ranked
+    down.
     """
 
     text: str
@@ -44,6 +50,7 @@ class Question:
     symbols: tuple[SymbolMention, ...]
     errors: tuple[ErrorMention, ...]
     pasted: tuple[BlockKind, ...]
+    defined: tuple[str, ...]
     wants_tests: bool
     wants_docs: bool
     wants_config: bool
@@ -80,6 +87,7 @@ def take_apart(text: str) -> Question:
         symbols=find_symbols(asked, code),
         errors=errors,
         pasted=tuple(dict.fromkeys(block.kind for block in blocks if block.kind != "prose")),
+        defined=_defined(code),
         wants_tests=_wants("tests", prose),
         wants_docs=_wants("docs", prose),
         wants_config=_wants("config", prose),
@@ -117,6 +125,13 @@ def _paths(asked: str, frames: Sequence[Frame], blocks: Iterable[Block]) -> tupl
     return tuple(PathMention(path, line) for path, line in list(found.items())[:MAX_PATHS])
 
 
+def _defined(code: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that pasted code defines at the beginnings of its lines, at most `MAX_DEFINED`."""
+    found = (match for text in code for match in compiled(_DEFINITION).finditer(text[:MAX_CODE]))
+    names = dict.fromkeys(match["name"] or match["typed"] for match in islice(found, 4 * MAX_DEFINED))
+    return tuple(islice(names, MAX_DEFINED))
+
+
 def _sentence(error: ErrorMention) -> str:
     return f"{error.type}: {error.message}" if error.type and error.message else error.type or error.message
 
@@ -130,6 +145,13 @@ def _wants(thing: str, prose: str) -> bool:
 
 
 _OUTPUTS = frozenset(("", "text", "txt", "plain", "console", "sh", "bash", "shell", "log", "output"))
+_DEFINITION = (
+    r"(?m)^[ \t]{0,40}(?:[@\w]{1,40}(?:\([^()\n]{0,80}\))? ){0,4}"
+    r"(?:(?:def|fn|func|fun|function\*?|class|struct|enum|interface|trait|type|protocol|object|record|module"
+    r"|const|let|var|val) (?:\([^()\n]{0,80}\) ?)?(?P<name>[A-Za-z_$][\w$]{0,200})"
+    r"|(?!return|throw|else|new|await)[\w:<>,*&\[\]]{1,80}[ *&]{1,3}(?P<typed>[A-Za-z_]\w{0,200})"
+    r"\([^()\n;]{0,300}\)[^\n;]{0,80}\{)"
+)
 _DIFF_SIDE = r"(^(?:---|\+\+\+|diff --git) | )[ab]/(?=\S)"
 
 _ASKED = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..project.vocabulary import words
 from .patterns import any_of
 
 Relation = Literal[
@@ -62,7 +63,7 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
         """,
     ),
     (
-        Cue("noun", "callers", None),
+        Cue("noun", "callers", "callees"),
         """
         caller callers callsite callsites call-site call-sites invocation invocations aufrufer aufrufe
         aufrufstellen appelants appels llamadores llamadas chamadores chamadas chiamanti chiamate вызовы
@@ -84,7 +85,7 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
         """,
     ),
     (
-        Cue("noun", "callees", None),
+        Cue("noun", "callees", "callers"),
         """
         callee callees
         """,
@@ -102,14 +103,16 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
         """
         access accesses accessing reads reading write writes writing set sets modify modifies mutate
         mutates assign assigns instantiate instantiates construct constructs consume consumes mention
-        throw throws raise raises create creates touch touches pass passes emit emits liest schreibt lit
+        throw throws raise raises catch catches catching create creates touch touches pass passes emit
+        emits liest schreibt lit
         écrit lee lê legge читает пишет
         """,
     ),
     (
         Cue("passive", "references", None, surely=True),
         """
-        show-up shows-up turn-up turns-up appear appears occur occurs come-up comes-up accessed read
+        in-use created caught show-up shows-up turn-up turns-up appear appears occur occurs come-up
+        comes-up accessed read
         written modified mutated assigned instantiated constructed consumed mentioned thrown raised
         emitted
         """,
@@ -125,7 +128,8 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("noun", "references", None),
         """
-        usage usages assignment assignments instantiation instantiations occurrence occurrences mentions
+        cross-reference cross-references usage usages assignment assignments instantiation instantiations
+        occurrence occurrences mentions
         refs xrefs verwendungen verwendung referenzen utilisations références usos referencias
         referências usi utilizzi riferimenti использования использование использований ссылки
         """,
@@ -135,7 +139,7 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
         """
         pull-in pulls-in pulling-in bring-in brings-in build-on builds-on build-upon builds-upon import
         imports importing include includes including require requires requiring depend depends depending
-        rely relies importiert importieren hängt hängen abhängt abhängen importent importa importan
+        rely relies importiert importieren importe hängt hängen abhängt abhängen importent importa importan
         importam importano dépend dépendent depende dependen dependem dipende dipendono импортирует
         импортируют зависит зависят подключает подключают
         """,
@@ -143,7 +147,8 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("passive", "importers", "imports", surely=True),
         """
-        imported included required importé importée importés importado importada importados importato
+        pulled-in brought-in imported included required importé importée importés importado importada
+        importados importato
         importata импортируется импортируются
         """,
     ),
@@ -157,7 +162,8 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("noun", "imports", None),
         """
-        dependencies dependency deps abhängigkeiten importe importations dépendances importaciones
+        import-statements import-statement import-list dependencies dependency deps abhängigkeiten
+        importations dépendances importaciones
         dependencias importações dependências importazioni dipendenze импорты импортов зависимости
         """,
     ),
@@ -171,13 +177,19 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
         """,
     ),
     (
+        Cue("active", "subclasses", "superclasses", surely=True),
+        """
+        based-on specialize specializes specializing specialise specialises
+        """,
+    ),
+    (
         Cue("passive", "subclasses", "superclasses", surely=True),
         """
         extended inherited subclassed
         """,
     ),
     (
-        Cue("noun", "subclasses", None),
+        Cue("noun", "subclasses", "superclasses"),
         """
         child child-class child-classes derived-class derived-classes sub-class sub-classes subclass
         subclasses subtype subtypes children descendants heirs unterklassen unterklasse sous-classes
@@ -185,7 +197,7 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
         """,
     ),
     (
-        Cue("noun", "superclasses", None, surely=True),
+        Cue("noun", "superclasses", "subclasses", surely=True),
         """
         inheritance lineage super-class super-classes superclass superclasses supertype supertypes
         parent parents base bases ancestor ancestors ancestry hierarchy mro oberklasse oberklassen
@@ -197,9 +209,17 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("active", "implementations", "superclasses"),
         """
-        implement implements implementing conform conforms conforming satisfy satisfies implementiert
+        implement implements implementing conform conforms conforming satisfy satisfies satisfying
+        implementiert
         implementieren implémente implémentent implementa implementan implementam implementano реализует
         реализуют
+        """,
+    ),
+    (
+        Cue("active", "implementations", "superclasses", surely=True),
+        """
+        fulfil fulfill fulfils fulfills fulfilling realize realizes realizing realise realises adhere-to
+        adheres-to adhering-to
         """,
     ),
     (
@@ -209,16 +229,18 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
         """,
     ),
     (
-        Cue("noun", "implementations", None),
+        Cue("noun", "implementations", "superclasses"),
         """
-        implementation implementations implementer implementers implementors implementierungen
+        realization realizations realisation realisations implementation implementations implementer
+        implementers implementor implementors implementierungen
         implémentations implementaciones implementações implementazioni реализации реализаций
         """,
     ),
     (
         Cue("active", "overrides", "overrides"),
         """
-        override overrides overriding redefine redefines überschreibt überschreiben redéfinit
+        override overrides overriding redefine redefines redefining reimplement reimplements
+        reimplementing re-implement re-implements re-implementing überschreibt überschreiben redéfinit
         redéfinissent surcharge surchargent sobrescribe sobrescriben sobreescribe sobreescriben
         redefinen sobrescreve sobrescrevem sovrascrive sovrascrivono переопределяет переопределяют
         """,
@@ -226,7 +248,8 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("passive", "overrides", None),
         """
-        overridden overriden redefined überschrieben redéfini redéfinie surchargée surchargé sobrescrito
+        overridden overriden redefined reimplemented re-implemented überschrieben redéfini redéfinie
+        surchargée surchargé sobrescrito
         sobrescrita sovrascritto переопределяется переопределён переопределен
         """,
     ),
@@ -270,7 +293,8 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("noun", "tests", None),
         """
-        test tests spec specs testfälle testfall pruebas testes тест тесты тестов testcases
+        test-case test-cases test-function test-functions test-suite test tests spec specs testfälle
+        testfall pruebas testes тест тесты тестов testcases
         """,
     ),
     (
@@ -290,7 +314,8 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
     (
         Cue("noun", "impact", None),
         """
-        impact impacts consequences radius ripple auswirkungen auswirkung impacto impatto последствия
+        downstream-of impact impacts consequences radius ripple auswirkungen auswirkung impacto impatto
+        последствия
         влияние
         """,
     ),
@@ -300,7 +325,22 @@ _ROWS: tuple[tuple[Cue, str], ...] = (
         outline members skeleton
         """,
     ),
+    (
+        Cue("noun", "outline", None, surely=True),
+        """
+        structure api
+        """,
+    ),
 )
+
+DEPENDING = words(
+    """
+    depend depends depending rely relies build-on builds-on build-upon builds-upon hängt hängen abhängt
+    abhängen dépend dépendent depende dependen dependem dipende dipendono зависит зависят consumer consumers
+    dependent dependents dependant dependants
+    """
+)
+"""Of the words for importers those that are said of a symbol as well as of a module."""
 
 CUES: dict[str, Cue] = {word: cue for cue, line in _ROWS for word in line.split()}
 """Each word with its relation; in one row only."""
@@ -339,10 +379,10 @@ CJK_CUES: tuple[tuple[Relation, str], ...] = (
         "callees",
         (
             r"[NP] ?(?:里|中|内部)?(?:调用|呼叫)(?:了)?(?:哪|什么|谁)"
-            r"|[NP] ?(?:が|は|の中で).{0,8}呼"
+            r"|[NP] ?(?:が|は|の中で).{0,8}呼(?!ば)"
         ),
     ),
-    ("callers", (r"调用|呼叫|呼び出|呼ん|コール|호출")),
+    ("callers", (r"调用|呼叫|呼び出|呼ん|呼ば|コール|호출")),
     (
         "impact",
         (
@@ -359,6 +399,7 @@ CJK_CUES: tuple[tuple[Relation, str], ...] = (
         "outline",
         (
             r"(?:有|包含|导出)(?:了)?(?:哪些|什么)(?:函数|方法|类|接口|属性)"
+            r"|列出.{0,4}[NP].{0,6}(?:函数|方法|类|接口)$"
             r"|(?:の|にある|内の)(?:関数|メソッド|クラス)(?:一覧|を)|大纲|アウトライン"
         ),
     ),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..project.vocabulary import words
 from .asking_words import ASKING, AUXILIARY, LOOKING
 from .clauses import Token
 from .code_words import ADVERBS, KINDS, PARTS, is_change
+from .patterns import compiled
 from .relation_cues import CUES
 from .stop_words import STOP_WORDS
-from .vocabulary import words
 
 REACH = 8
 """So many words may lie between a cue and its subject: `depends, directly or indirectly, on X`."""
@@ -54,7 +55,8 @@ def subject_behind(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subje
         elif not is_filler(token) and not _is_part(tokens, index) and not _says_kind(tokens, index):
             kinded = kind or following in KINDS
             alone = not determined and (not following or following in _BOUNDARY)
-            named = may_be_name(token) and (kinded or alone)
+            surely = (determined and following in KINDS) or (index == at + 1 == len(tokens) - 1)
+            named = may_be_name(token, surely=surely) and (kinded or alone)
             return Subject(index, token.text, sure=False, kinded=kinded) if named else None
     return None
 
@@ -68,8 +70,9 @@ def subject_before(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subje
         if is_named(token):
             # In `does anything under web import X` the name before is a place.
             placed = before in PLACING and index > 1 and tokens[0].form not in PLACING
+            placed = placed and not (before == "of" and form_at(tokens, index - 2) in PARTS)
             return None if placed else Subject(index, token.text, sure=True)
-        if pronouns and (token.form in _PRONOUNS or (token.form in KINDS and before in DETERMINERS)):
+        if pronouns and (token.form in PRONOUNS or (token.form in KINDS and before in DETERMINERS)):
             return Subject(index, token.text, sure=True)
         if token.form in KINDS:
             kind = True
@@ -98,14 +101,26 @@ def sure_names(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(token.text for token in tokens if is_named(token))
 
 
+def bare_name(written: str) -> str:
+    """Return the name in a subject as written: `f` of `def f`, `Avatar` of `<Avatar>`, `T` of `struct T`."""
+    inner = compiled(_DECLARED).fullmatch(written) or compiled(_ELEMENT).fullmatch(written)
+    return inner["name"] if inner else written
+
+
 def is_filler(token: Token) -> bool:
     """Whether a token says nothing of what is asked for: function words, adverbs, marks, `renaming`."""
     return token.kind == "mark" or token.form in _FILLERS or bool(is_change(token.form))
 
 
-def may_be_name(token: Token) -> bool:
-    """Whether a plain word could be a name by its place."""
-    known = token.form in CUES or token.form in LOOKING or token.form in STOP_WORDS or token.form in _NO_NAMES
+def may_be_name(token: Token, *, surely: bool = False) -> bool:
+    """Whether a plain word could be a name by its place.
+
+    `surely` says that it hardly is anything else, `the draw method`, `who calls render`: there it may be a
+    word that usually says what is asked for, unless that is a plural.
+    """
+    known = token.form in STOP_WORDS or token.form in _NO_NAMES
+    tells = token.form in CUES or token.form in LOOKING
+    known = known or (tells and not (surely and not token.form.endswith("s")))
     return token.kind in {"word", "quote"} and not known and not token.form[0].isdigit()
 
 
@@ -121,7 +136,7 @@ def _says_kind(tokens: Sequence[Token], at: int) -> bool:
 
 def _refers_back(token: Token, determined: bool, following: str) -> bool:
     """Whether a token stands for what was named before: `it`, `the function below`, `that class`."""
-    if token.form in _PRONOUNS:
+    if token.form in PRONOUNS:
         return not following or following in _BOUNDARY
     return token.form in KINDS and determined and (not following or following in _NEARBY)
 
@@ -135,7 +150,7 @@ DETERMINERS = words(
     """
 )
 PLACING = words(
-    "in inside within under below im unter dans sous en dentro na no nel nella в внутри of across",
+    "in inside within under below outside im unter dans sous en dentro na no nel nella в внутри of across",
 )
 """Prepositions before a place."""
 
@@ -163,10 +178,17 @@ _FILLERS = (
         """
     )
 ) - words("if when because while")
-_PRONOUNS = words("it them this that these those they ihn sie es ça le la lo los las él ella его её их")  # noqa: RUF001 - Cyrillic is meant
+PRONOUNS = words("it them this that these those they ihn sie es ça le la lo los las él ella его её их")  # noqa: RUF001 - Cyrillic is meant
 _NO_NAMES = words(
     """
     anything everything something someone nobody nothing code stuff things thing way ways time times
     difference purpose reason idea problem issue bug error errors rest kind kinds sort each other twice once
     """
 )
+_DECLARED = (
+    r"(?:(?:export|default|async|public|private|protected|static|abstract|final|pub|def|fn|func|fun|function"
+    r"|class|struct|enum|interface|trait|type|union|record|const|let|var|val|object|module|namespace"
+    r"|package|import|from) ){1,4}(?P<name>[^\s(){};:=]{1,200})(?:[(){};:=].{0,400})?"
+)
+_ELEMENT = r"</?(?P<name>[\w.:-]{1,200}) ?/?>"
+"""As declarations and elements of a page are written between backticks."""

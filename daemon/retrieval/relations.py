@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
-from .asking_words import AUXILIARY, CJK_WHY_HOW, WHY_HOW
+from ..project.vocabulary import words
+from .asking_words import ASKING, AUXILIARY, CJK_WHY_HOW, WHY_HOW
 from .clauses import Clause, Token, clause_of
-from .code_words import KINDS
+from .code_words import MODULES
 from .patterns import compiled
-from .relation_cues import CJK_CUES, CUES, NO_SUBJECT, Cue, Relation
-from .relation_directions import BY, NOUN_TOO, direction_of
+from .relation_connection import find_connection
+from .relation_cues import CJK_CUES, CUES, DEPENDING, NO_SUBJECT, Cue, Relation
+from .relation_depth import depth_of
+from .relation_directions import direction_of
+from .relation_impact import find_impact
 from .relation_phrases import (
     RelationAsked,
     asks_for_tests,
     find_callees_of_run,
-    find_connection,
-    find_impact,
     find_location,
     find_outline,
+    find_own,
     find_signature,
     find_tests,
+    find_variants,
 )
 from .relation_subjects import (
     Subject,
     form_at,
-    is_filler,
+    is_named,
     subject_before,
     subject_behind,
     sure_names,
 )
-from .vocabulary import words
+from .relation_usage import asks_by_cue, is_loose, is_verb, may_be_verb, says_something
 
 
 def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> RelationAsked | None:
@@ -43,10 +46,13 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
     """
     clause = _with_phrases(clause)
     tokens = clause.tokens
-    how = tokens[0].form in WHY_HOW and form_at(tokens, 1) not in {"many", "often"}
+    # In `X: who calls this` the name in front is what it is asked of.
+    pronouns = pronouns or (is_named(tokens[0]) and form_at(tokens, 1) in ASKING | {",", ":"})
+    how = tokens[0].form in WHY_HOW and form_at(tokens, 1) not in _MEASURES
     if not how:
         for relation, pattern in NO_SUBJECT:
-            if match := compiled(pattern).search(clause.form):
+            match = compiled(pattern).search(clause.form)
+            if match and not says_something(clause.within(0, match.start())):
                 return RelationAsked(relation, sure_names(tokens), clause.said(match.start(), match.end()))
     if any(_is_cjk(token) for token in tokens):
         return _in_cjk(clause)
@@ -54,23 +60,17 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
     if how or connection:
         return connection
     if clause.form.startswith(_WHAT_HAPPENS):
-        return find_impact(clause, pronouns=pronouns)
+        return find_impact(clause, asks=asks, pronouns=pronouns)
     return (
-        find_impact(clause, pronouns=pronouns)
+        find_impact(clause, asks=asks, pronouns=pronouns)
         or find_signature(clause)
         or find_callees_of_run(clause)
-        or find_tests(clause)
-        or _by_cue(tokens, asks=asks, pronouns=pronouns)
+        or find_tests(clause, asks=asks)
+        or find_own(clause)
+        or find_variants(clause)
+        or _by_cue(clause, asks=asks, pronouns=pronouns)
         or (find_location(clause) if asks else None)
         or find_outline(clause)
-    )
-
-
-def _asks_advice(tokens: Sequence[Token]) -> bool:
-    """Whether a question is what one may do: `should I use X or Y`."""
-    return any(
-        first.form in _MODALS and following.form in {"i", "we", "you", "one"}
-        for first, following in pairwise(tokens)
     )
 
 
@@ -86,26 +86,34 @@ def _with_phrases(clause: Clause) -> Clause:
     return clause_of(tokens, clause.asks) if len(tokens) < len(clause.tokens) else clause
 
 
-def _by_cue(tokens: Sequence[Token], *, asks: bool, pronouns: bool) -> RelationAsked | None:
+def _by_cue(clause: Clause, *, asks: bool, pronouns: bool) -> RelationAsked | None:
     """Find a word for a relation with a subject on one of its sides."""
+    tokens = clause.tokens
     for at, token in enumerate(tokens):
         cue = CUES.get(token.form)
-        if cue is None or not (asks or _is_fragment(cue, tokens, at)) or _is_subject(tokens, at):
-            continue
-        if cue.voice == "active" and _asks_advice(tokens[:at]):
+        if cue is None or not asks_by_cue(cue, tokens, at, asks=asks):
             continue
         before = subject_before(tokens, at, pronouns=pronouns)
         behind = subject_behind(tokens, at, pronouns=pronouns)
-        if cue.surely or (token.form.endswith("ing") and tokens[0].form not in KINDS | _ALL_THAT):
+        if is_verb(cue, token) and before and compiled(_TELLS).search(before.text):
+            continue  # `does README.md mention X` looks for words in it
+        if cue.surely or is_loose(tokens, at):
             before = before if before and before.sure else None
             behind = behind if behind and behind.sure else None
+        elif cue.voice == "active" and not may_be_verb(tokens, at):
+            behind = behind if behind and (behind.sure or behind.kinded) else None
         known = any(subject and (subject.sure or subject.kinded) for subject in (before, behind))
         if tokens[0].form in AUXILIARY and not known and not _is_of_code(cue):
             continue  # `is caching used here` asks for a behaviour
         relation = direction_of(cue, tokens, at, before, behind)
-        if relation:
-            return _asked(_refined(relation, tokens), cue, tokens, at, before, behind)
+        if relation and not (relation == "outline" and cue.voice != "noun" and _holds_data(tokens)):
+            return _asked(_refined(relation, clause), cue, tokens, at, before, behind)
     return None
+
+
+def _holds_data(tokens: Sequence[Token]) -> bool:
+    """Whether the file that is named has no definitions: `what ports are exposed in compose.yml`."""
+    return any(token.kind == "path" and compiled(_DATA).search(token.text) for token in tokens)
 
 
 def _is_of_code(cue: Cue) -> bool:
@@ -113,12 +121,16 @@ def _is_of_code(cue: Cue) -> bool:
     return cue.incoming == "tests" or (cue.voice == "noun" and cue.incoming in _OF_CODE)
 
 
-def _refined(relation: Relation, tokens: Sequence[Token]) -> Relation:
-    """Return the relation that is meant where others words of the clause narrow it."""
+def _refined(relation: Relation, clause: Clause) -> Relation:
+    """Return the relation that is meant where other words of the clause narrow it."""
+    tokens = clause.tokens
     if asks_for_tests(tokens) and relation in {"callers", "references", "importers", "definition"}:
         return "tests"
-    if relation in {"importers", "callers"} and any(token.form in _TRANSITIVE for token in tokens):
+    far = any(token.form in _TRANSITIVE for token in tokens) or depth_of(clause) > 1
+    if relation in {"importers", "callers", "references"} and far:
         return "impact"
+    if relation == "imports" and any(token.form in _CALLABLE for token in tokens):
+        return "callees"  # `which other methods does f depend on`
     return relation
 
 
@@ -130,7 +142,7 @@ def _asked(
     before: Subject | None,
     behind: Subject | None,
 ) -> RelationAsked:
-    both = relation == "connection" or (tokens[0].form in AUXILIARY and cue.voice == "active")
+    both = relation == "connection" or (tokens[0].form in AUXILIARY and cue.voice != "passive")
     if both and before and behind and before.sure and behind.sure:
         chosen = [before, behind]
     elif cue.voice == "passive":
@@ -139,44 +151,23 @@ def _asked(
         chosen = [subject for subject in (behind or before,) if subject]
     places = [at, *(subject.at for subject in chosen)]
     said = " ".join(token.text for token in tokens[min(places) : max(places) + 1])
+    relation = _by_subject(relation, cue, tokens, at, chosen)
     return RelationAsked(relation, tuple(subject.text for subject in chosen), said)
 
 
-def _is_fragment(cue: Cue, tokens: Sequence[Token], at: int) -> bool:
-    """Whether a word is what a fragment is about: `transitive callers of f`, `code that calls f`."""
-    form, last = tokens[at].form, at == len(tokens) - 1
-    if form in NOUN_TOO and at and tokens[at - 1].kind == "name" and not last:
-        return False  # `f calls g twice` states something
-    if form.endswith("ing") and not at and form_at(tokens, 1) in KINDS:
-        return True  # `overriding methods of f`
-    participle = form.endswith("ing") or (cue.voice == "passive" and form_at(tokens, at + 1) in BY)
-    if participle and 0 < at < 4 and tokens[0].form in KINDS:
-        return True  # `functions calling f`
-    if _has_relative(tokens[:at]):
-        return True
-    if form in NOUN_TOO:  # `the report uses f` states something as well
-        return last or all(map(is_filler, tokens[:at]))
-    return cue.voice == "noun" and (at <= 4 or last)
-
-
-def _has_relative(tokens: Sequence[Token]) -> bool:
-    """Whether a fragment begins like `everything that`, `all spots which`."""
-    if not tokens:
-        return False
-    head = next((token.form for token in tokens if not is_filler(token) and token.form not in _LISTS), "")
-    relative = any(token.form in _RELATIVE for token in tokens[-MAX_RELATIVE:])
-    return tokens[0].form in _ALL_THAT or (
-        relative and (head in KINDS or (tokens[-1].form in _RELATIVE and len(tokens) < 6))
-    )
-
-
-MAX_RELATIVE = 5
-"""So far before a verb its relative pronoun may stand: `places where X is still called`."""
-
-
-def _is_subject(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a word that may be a verb is a noun of its own: `what imports are allowed`."""
-    return tokens[at].form in NOUN_TOO and form_at(tokens, at + 1) in AUXILIARY
+def _by_subject(
+    relation: Relation, cue: Cue, tokens: Sequence[Token], at: int, chosen: Sequence[Subject]
+) -> Relation:
+    """Return the relation that fits what it is asked of: a file is imported, a symbol is referred to."""
+    if len(chosen) != 1 or relation not in {"importers", "references"}:
+        return relation
+    subject = chosen[0]
+    path = tokens[subject.at].kind == "path"
+    if relation == "references":
+        return "importers" if path and not cue.surely else relation
+    near = {form_at(tokens, subject.at - 1), form_at(tokens, subject.at + 1)}
+    module = path or near & MODULES or not compiled(_SYMBOL).search(subject.text)
+    return relation if module or tokens[at].form not in DEPENDING else "references"
 
 
 def _in_cjk(clause: Clause) -> RelationAsked | None:
@@ -192,6 +183,15 @@ def _in_cjk(clause: Clause) -> RelationAsked | None:
 def _is_cjk(token: Token) -> bool:
     return token.kind == "word" and "\u3040" <= token.form[0] <= "\ud7af"
 
+
+_MEASURES = words("many often much widely heavily commonly frequently risky safe dangerous far")
+"""What follows `how` in a question for a number or an extent, which the graph answers."""
+
+_TELLS = r"(?i)\.(?:md|rst|adoc|txt|ya?ml|json5?|toml|ini|cfg|conf|env|properties|csv|log)$"
+_CALLABLE = words("function functions method methods helper helpers routine routines")
+_DATA = r"(?i)\.(?:ya?ml|json5?|toml|ini|cfg|conf|env|properties|csv|tsv|txt|lock|log)$"
+_SYMBOL = r"[A-Z(_#]|::"
+"""What the name of a module seldom has."""
 
 _OF_CODE = words("callers callees importers subclasses definition")
 _WHAT_HAPPENS = (
@@ -210,8 +210,4 @@ _WHAT_HAPPENS = (
     "что будет",
 )
 
-_MODALS = words("should can could may must shall")
-_RELATIVE = words("that which who where")
-_LISTS = words("list lists overview set number count need want")
-_ALL_THAT = words("everything anything all whatever whoever code")
 _TRANSITIVE = words("transitive transitively indirect indirectly recursive recursively downstream")

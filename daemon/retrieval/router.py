@@ -6,23 +6,22 @@ the two by somebody who can wait. Both block; neither raises for what a project 
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..index.chunk_table import StoredChunk
 from ..index.lexical_files import LexicalDamaged
 from ..index.lexical_handle import LexicalHandle
-from ..index.lexical_reader import LexicalReader
+from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
-from ..project.globs import compile_glob
 from ..project.tree import Tree
 from . import structural
-from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, files_named, named_chunks, search_terms
-from .classify import Classification, classify
-from .filters import Filter
+from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
+from .classify import Classification
+from .filters import EVERYTHING, Filter
 from .hits import Hit
+from .narrowing import classified, narrow
 from .question import Question, take_apart
 from .ranking import DEFAULT, RankedFile, Weights, list_ranks, rank, topic_terms
 from .routes import Route
@@ -37,6 +36,14 @@ KINDS_OVERFETCH = 4
 
 SYMBOL_FILES_MAX = 500
 """A filter by a definition's name searches the files of at most so many definitions."""
+
+COPIES_MAX = 50
+"""So many copies of one content are looked at: what is vendored a thousand times isn't meant so often, and to
+read all its copies would take a second."""
+
+BEHIND_MAX = 20
+"""So many files are looked at whose words are older than their chunks; while a branch is switched there are
+hundreds, and soon none."""
 
 MEANING_FLOOR = 0.3
 """A chunk without a word of the question must be at least this near in meaning (cosine): below it lie the
@@ -81,14 +88,15 @@ def gather(
     Raises `ValueError` for a glob that can't be used.
     """
     question = take_apart(text)
-    decided = classify(question)
+    decided = classified(question, tree)
     taken, evidence = decided.route, decided.evidence
     if route is not None and route != taken:
         evidence = (*evidence, f"the caller chose {route} over {taken}")
     taken = route or taken
     given = chosen
-    if taken == "positional":
-        chosen, where = _narrowed(chosen, decided, tree, reader)
+    places = tuple(place for place in decided.places if place.name not in decided.subjects)
+    if taken == "positional" or (taken == "structural" and places):
+        chosen, where = narrow(chosen, replace(decided, places=places), tree, reader)
         evidence = (*evidence, where)
     paths = chosen.files(tree)
     if chosen.symbol:
@@ -99,12 +107,14 @@ def gather(
     start = replace(start, narrowed=chosen != given)
     if files is not None and not files:
         return replace(start, answer=())
+    if taken == "positional" and given == EVERYTHING:
+        held = structural.held_by(decided, tree, reader, limit)
+        if held:
+            return replace(start, answer=held)
     if taken == "structural":
-        hits, more = _structural(decided, tree, reader, chosen, paths, limit)
-        if hits:
-            narrowed = decided.relation == "definition"
-            return replace(start, answer=tuple(hits), evidence=(*evidence, *more), narrowed=narrowed)
-        start = replace(start, evidence=(*evidence, *more))
+        start = _structural(start, decided, tree, reader, paths, limit, forced=route == "structural")
+        if start.answer is not None:
+            return start
     return _with_candidates(start, tree, reader, handle, paths)
 
 
@@ -118,17 +128,10 @@ def conclude(
 ) -> list[Hit]:
     """Rank everything that was found, one hit a file, best first, at most `limit`."""
     candidates = _with_vectors(gathered, vector_hits, reader)
-    languages = {
-        chunk.path: chunk.language for chunk in candidates.chunks.values() if chunk.path in tree.files
-    }
-    kinds = gathered.filter.kinds
-    lines = reader.lines_of_kinds(languages, kinds) if kinds else {}
-    kept = {
-        number: chunk
-        for number, chunk in candidates.chunks.items()
-        if chunk.path in languages and gathered.filter.holds_chunk(chunk, lines.get(chunk.path, ()))
-    }
-    candidates = replace(candidates, chunks=kept, commits=reader.commits(languages))
+    kept = _held(gathered.filter, candidates.chunks.values(), tree, reader)
+    candidates = _with_named_files(gathered, replace(candidates, chunks=kept), tree, reader)
+    languages = {chunk.path: chunk.language for chunk in candidates.chunks.values()}
+    candidates = replace(candidates, commits=reader.commits(languages))
     ranked = rank(
         gathered.question, candidates, languages, lambda term: gathered.rarity.get(term, 0.0), weights
     )
@@ -144,7 +147,7 @@ def _with_candidates(
     if paths is not None:
         allowed = set(paths)
         named = [pair for pair in named if pair[0].path in allowed]
-    found: list[tuple[int, float]] = []
+    hits: list[LexicalHit] = []
     rarity: dict[str, float] = {}
     degraded: tuple[str, ...] = ()
     damaged = False
@@ -154,12 +157,12 @@ def _with_candidates(
         # A chunk of several small definitions has one kind of its own, so kinds are looked at afterwards.
         most = LEXICAL_MAX * (KINDS_OVERFETCH if start.filter.kinds else 1)
         hits = lexical.search(terms, most, files=start.files)
-        found = [(hit.chunk_id, hit.score) for hit in hits]
         rarity = _rarities(start.question, lexical)
     except (LexicalDamaged, OSError) as error:
         degraded = (f"not searched by words, the lexical index is being rebuilt: {error}",)
         damaged = isinstance(error, LexicalDamaged)
-    chunks = reader.chunks.by_ids([number for number, _ in found])
+    chunks = reader.chunks.by_ids([hit.chunk_id for hit in hits])
+    found = _as_they_are_now(hits, chunks, reader)
     chunks.update((chunk.id, chunk) for chunk, _ in named)
     holders = {chunks[number].path for number, _ in found if number in chunks}
     candidates = Candidates(
@@ -171,7 +174,32 @@ def _with_candidates(
         defined=by_definition,
         why=why,
     )
+    degraded = (*start.degraded, *degraded)
     return replace(start, candidates=candidates, rarity=rarity, degraded=degraded, lexical_damaged=damaged)
+
+
+def _as_they_are_now(
+    hits: Sequence[LexicalHit], chunks: dict[int, StoredChunk], reader: Reader
+) -> list[tuple[int, float]]:
+    """Return the chunks that were found by words with their scores, best first.
+
+    A file that was saved a moment ago has other chunks than those that the words lead to: its first one takes
+    their place, and is added to `chunks`, so that the file isn't missing until its words are committed.
+    """
+    behind: dict[int, float] = {}
+    for hit in hits:
+        if hit.chunk_id not in chunks:
+            behind.setdefault(hit.file_id, hit.score)
+    found = [(hit.chunk_id, hit.score) for hit in hits if hit.chunk_id in chunks]
+    if not behind:
+        return found
+    paths = reader.chunks.paths(list(behind)[:BEHIND_MAX])
+    first: dict[int, StoredChunk] = {}
+    for chunk in reader.chunks.of_paths(paths.values()):
+        first.setdefault(chunk.file_id, chunk)
+    chunks.update((chunk.id, chunk) for chunk in first.values())
+    found += [(chunk.id, behind[file_id]) for file_id, chunk in first.items()]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
 
 def _with_vectors(
@@ -181,14 +209,40 @@ def _with_vectors(
     scores = dict(vector_hits)
     by_words = {number for number, _ in (*gathered.candidates.lexical, *gathered.candidates.tree)}
     chunks = dict(gathered.candidates.chunks)
+    files = None if gathered.files is None else frozenset(gathered.files)
     vector = []
-    for chunk in reader.chunks.by_digests(scores):
-        near = scores[chunk.digest] >= MEANING_FLOOR or chunk.id in by_words
-        if near and (gathered.files is None or chunk.file_id in gathered.files):
+    for chunk in reader.chunks.some_by_digests(scores, COPIES_MAX, files):
+        if scores[chunk.digest] >= MEANING_FLOOR or chunk.id in by_words:
             vector.append((chunk.id, scores[chunk.digest]))
             chunks[chunk.id] = chunk
     vector.sort(key=lambda pair: (-pair[1], pair[0]))
     return replace(gathered.candidates, vector=vector, chunks=chunks)
+
+
+def _held(
+    chosen: Filter, chunks: Iterable[StoredChunk], tree: Tree, reader: Reader
+) -> dict[int, StoredChunk]:
+    """Return by id the chunks that a filter leaves, in files that still are there."""
+    present = [chunk for chunk in chunks if chunk.path in tree.files]
+    lines = reader.lines_of_kinds({chunk.path for chunk in present}, chosen.kinds) if chosen.kinds else {}
+    return {chunk.id: chunk for chunk in present if chosen.holds_chunk(chunk, lines.get(chunk.path, ()))}
+
+
+def _with_named_files(gathered: Gathered, candidates: Candidates, tree: Tree, reader: Reader) -> Candidates:
+    """Add the beginnings of the files that the question names and nothing else led into."""
+    found = {chunk.path for chunk in candidates.chunks.values()}
+    missing = [path for path in candidates.named if path not in found]
+    if not missing:
+        return candidates
+    files = None if gathered.files is None else frozenset(gathered.files)
+    chunks = [one for one in reader.chunks.of_paths(missing) if files is None or one.file_id in files]
+    first: dict[str, StoredChunk] = {}
+    for chunk in _held(gathered.filter, chunks, tree, reader).values():  # by id, which is their order
+        first.setdefault(chunk.path, chunk)
+    beginnings = [(chunk.id, candidates.named[path]) for path, chunk in first.items()]
+    named = sorted([*candidates.tree, *beginnings], key=lambda pair: (-pair[1], pair[0]))
+    added = {chunk.id: chunk for chunk in first.values()}
+    return replace(candidates, tree=named, chunks={**candidates.chunks, **added})
 
 
 def _rarities(question: Question, lexical: LexicalReader) -> dict[str, float]:
@@ -203,66 +257,29 @@ def _rarities(question: Question, lexical: LexicalReader) -> dict[str, float]:
 
 
 def _structural(
+    start: Gathered,
     decided: Classification,
     tree: Tree,
     reader: Reader,
-    chosen: Filter,
     paths: Sequence[str] | None,
     limit: int,
-) -> tuple[list[Hit], tuple[str, ...]]:
-    """Return the answer of the structure, and what is to be said about it."""
-    if decided.relation not in structural.ANSWERED:
-        return [], (f"{decided.relation or 'the relation'} isn't indexed; searched by words and meaning",)
-    allowed = None if paths is None else set(paths)
-
-    def holds(chunk: StoredChunk) -> bool:
-        return (allowed is None or chunk.path in allowed) and chosen.holds_chunk(chunk)
-
-    hits = structural.answer(decided.relation, decided.subjects, tree, reader, limit, holds)
-    if hits:
-        return hits, ()
-    named = ", ".join(decided.subjects) or "what is asked for"
-    return [], (f"no {decided.relation} of {named} is known; searched by words and meaning",)
-
-
-def _narrowed(chosen: Filter, decided: Classification, tree: Tree, reader: Reader) -> tuple[Filter, str]:
-    """Keep to the place that a question gives, if there is such a place and the caller gave none."""
-    if not decided.places:
-        return chosen, "no place is named that could be searched"
-    if chosen.path_prefix or chosen.symbol:
-        return chosen, "the caller's own place is kept to"
-    for place in decided.places:
-        for narrowed in _meanings(place.name, place.kind, tree, reader):
-            both = replace(
-                chosen,
-                path_prefix=narrowed.path_prefix,
-                glob=chosen.glob or narrowed.glob,
-                symbol=narrowed.symbol,
-            )
-            return both, f"kept to {narrowed.path_prefix or narrowed.glob or narrowed.symbol}"
-    named = ", ".join(place.name for place in decided.places)
-    return chosen, f"there is no such place as {named}; searched everywhere"
-
-
-def _meanings(name: str, kind: str, tree: Tree, reader: Reader) -> Iterator[Filter]:
-    """Yield what a place may mean, the likeliest first."""
-    if kind == "glob":
-        with contextlib.suppress(ValueError):  # what looks like one and isn't means nothing
-            compile_glob(name)
-            yield Filter(glob=name)
-    files = [name] if name in tree.files else files_named(name, tree)
-    if len(files) == 1:
-        yield Filter(path_prefix=files[0])
-    folder = name.strip("/")
-    folders = [path for path in tree.layout.folders if path == folder or path.endswith(f"/{folder}")]
-    if folders and folder:
-        yield Filter(path_prefix=f"{min(folders, key=lambda path: (path.count('/'), path))}/")
-    if files:
-        yield Filter(path_prefix=files[0])
-    found = reader.definitions_named(name, 2)
-    if found:
-        path, symbol = found[0]
-        yield Filter(path_prefix=path if len(found) == 1 else "", symbol=symbol.name)
+    *,
+    forced: bool,
+) -> Gathered:
+    """Return what was gathered with what the graph says; it is the answer where it is one, or no other is to
+    be given: because the caller chose so, or since a name that only code has was asked for."""
+    relation, subjects, depth = structural.asked(start.question, decided)
+    found = structural.answer(relation, subjects, tree, reader, limit, start.filter, paths, depth)
+    evidence, degraded = (*start.evidence, *found.remarks), (*start.degraded, *found.degraded)
+    if found.hits:
+        narrowed = start.narrowed or relation == "definition"
+        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded, narrowed=narrowed)
+    if relation not in {"connection", "cycles"}:  # these say themselves what isn't there
+        nothing = f"no {relation} of {', '.join(subjects) or 'the project'} is known"
+        evidence = (*start.evidence, nothing, *found.remarks)
+    if forced or (found.known and not subjects) or (subjects and all(map(structural.is_code, subjects))):
+        return replace(start, answer=(), evidence=evidence, degraded=degraded)
+    return replace(start, evidence=(*evidence, "searched by words and meaning"))
 
 
 def _hit(file: RankedFile, ranks: Mapping[str, Mapping[int, int]], outright: Mapping[int, float]) -> Hit:

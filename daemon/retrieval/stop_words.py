@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .vocabulary import words
+from ..project.vocabulary import words
 
 _ENGLISH = """
 a about above actually after again all almost already also although always am an and another any anybody

@@ -1,118 +1,265 @@
-"""Owns structural answers: where a name is defined, who imports a file, what it imports and defines."""
+"""Owns structural answers: which relation is answered how, and what becomes of the places that were found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from ..index.chunk_table import StoredChunk
+from ..index.link_table import Definition
 from ..index.store import Reader
-from ..project.tree import Symbol, Tree
-from .candidates import DEFINITIONS_MAX, definitions_of, files_named
-from .hits import Certainty, Hit
+from ..project.tree import Tree
+from .candidates import files_named
+from .classify import Classification
+from .code_graph import CodeGraph
+from .connection import connection
+from .file_links import cycles, importers, imports, outline
+from .filters import EVERYTHING, Filter
+from .found import FOUND_MAX, Findings, Found, in_order
+from .hierarchy import implementations, overrides, subclasses, superclasses
+from .hits import Hit
+from .impact import IMPACT_DEPTH, impact, tests
+from .question import Question
+from .relation_cues import Relation
+from .subjects import Meaning, meaning_of, several
+from .unused import unused
+from .usages import callees, callers, references
 
-ANSWERED = frozenset({"definition", "importers", "imports", "outline"})
-"""The relations that are answered here; the others are searched for by words and meaning."""
+SUBJECTS_MAX: Final = 4
+"""So many things are asked about at once."""
+
+SECTIONS_MAX: Final = 20
+"""So many sections of one name are shown."""
+
+BATCH: Final = 50
+"""So many places are looked up at a time, until there are enough that the filter leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the graph says to a question, at most as many hits as were asked for, best first.
+
+    `known` says that its subjects exist, so that no hits are an answer as well. `remarks` are for the reader:
+    what a name was taken for, how many definitions it has, how much more there is. `degraded` says what
+    makes the answer incomplete.
+    """
+
+    hits: tuple[Hit, ...]
+    known: bool
+    remarks: tuple[str, ...]
+    degraded: tuple[str, ...]
+
+
+def asked(question: Question, decided: Classification) -> tuple[Relation, tuple[str, ...], int]:
+    """Return the relation that a question asks for, of what, and to which depth.
+
+    Callers to a depth are an impact. Where a question asks for no relation, and the caller wants the graph's
+    answer all the same, it is where its names are defined.
+    """
+    depth = decided.depth or IMPACT_DEPTH
+    if decided.relation is None:
+        names = tuple(symbol.name for symbol in question.symbols) or tuple(question.text.split()[:1])
+        return "definition", names, depth
+    relation = "impact" if decided.depth > 1 and decided.relation == "callers" else decided.relation
+    return relation, decided.subjects, depth
+
+
+def held_by(decided: Classification, tree: Tree, reader: Reader, limit: int) -> tuple[Hit, ...]:
+    """Return the section or class whose content a question asks for, with what lies in it, in their order.
+
+    Nothing where something is to be found there (`find retry in section Errors`), or where there is no such
+    section. Where a file is named as well, the section stands in it.
+    """
+    places = [place for place in decided.places if place.kind in {"section", "class"}]
+    if not places or (decided.thing and decided.thing.lower() not in _DOCUMENTS):
+        return ()
+    graph = CodeGraph(tree, reader)
+    files = {
+        path for place in decided.places if place.kind == "file" for path in files_named(place.name, tree)
+    }
+    for name in dict.fromkeys((places[0].name, places[0].name.title(), places[0].name.capitalize())):
+        named = [
+            (path, symbol)
+            for path, symbol in reader.definitions_named(name, SECTIONS_MAX)
+            if (path in files if files else True)
+            and (symbol.kind == "section") == (places[0].kind == "section")
+        ]
+        if named:
+            definitions = [
+                each
+                for path, symbol in named
+                for each in graph.links.definitions_at(path, symbol.name)
+                if each.symbol.name == symbol.name
+            ]
+            within = graph.members([each.id for each in definitions])
+            found = [
+                Found(each.path, each.symbol.start_line, each.id, "resolved", "", why)
+                for why, group in (("this is it", definitions), ("lies in it", within))
+                for each in group
+            ]
+            return tuple(islice(_hits(found, graph, EVERYTHING, None), max(limit, 0)))
+    return ()
+
+
+def is_code(name: str) -> bool:
+    """Whether a name could hardly be a plain word: it has what only names in code and paths have."""
+    return bool(_CODE.search(name))
 
 
 def answer(
-    relation: str,
+    relation: Relation,
     subjects: Sequence[str],
     tree: Tree,
     reader: Reader,
     limit: int,
-    holds: Callable[[StoredChunk], bool] = lambda chunk: True,
-) -> list[Hit]:
-    """Return what stands in a relation to things as a question names them, at most `limit`.
+    chosen: Filter = EVERYTHING,
+    paths: Collection[str] | None = None,
+    depth: int = IMPACT_DEPTH,
+) -> Answer:
+    """Return what stands in a relation to things as a question names them, where a filter leaves it.
 
-    `relation` is one of `ANSWERED`. Nothing is found where no subject is known. What is found lies in chunks
-    that `holds` allows.
+    `paths` are the files that the filter leaves, None for all. `depth` is how far an impact is followed.
     """
-    hits: dict[tuple[str, int], Hit] = {}
-    for path, line, certainty, via in _RELATIONS[relation](subjects, tree, reader):
-        if len(hits) >= limit:
-            break
-        chunk = _chunk_at(reader, path, line)
-        if chunk is not None and (path, line) not in hits and holds(chunk):
-            place = len(hits)
-            score = round(1 / (1 + place / 10), 4)
-            why = (_REASONS[relation].format(via=via),)
-            hits[path, line] = Hit(chunk, score, {"tree": place + 1}, (), line, certainty, via, why)
-    return list(hits.values())
+    graph = CodeGraph(tree, reader)
+    files_first = relation in _OF_FILES
+    meanings = [meaning_of(each, graph, files_first=files_first) for each in subjects[:SUBJECTS_MAX]]
+    known = all(each.known for each in meanings) and bool(meanings or relation in _OF_ALL)
+    remarks = [remark for each in meanings for remark in (each.remarks if each.known else (_unknown(each),))]
+    findings = Findings()
+    if known:
+        findings = _asked(relation, meanings, graph, depth, limit, paths)
+    hits = list(islice(_hits(findings.found, graph, chosen, paths), max(limit, 0)))
+    remarks.extend(findings.remarks)
+    if len(hits) < len(findings.found) or findings.more:
+        least = "more than " if findings.more else ""
+        filtered = "" if chosen == EVERYTHING and paths is None else ", before the filter"
+        remarks.append(f"{len(hits)} shown of {least}{len(findings.found):,}{filtered}")
+    return Answer(tuple(hits), known, tuple(dict.fromkeys(remarks)), _degraded(relation, reader))
 
 
-OUTLINE_DEPTH = 1
-"""An outline shows what stands at the top of a file, and its members."""
-
-Found = Iterator[tuple[str, int, Certainty, str]]
-"""Path, line, how sure, and what it leads through."""
-
-
-def _definitions(subjects: Sequence[str], tree: Tree, reader: Reader) -> Found:
-    for subject in subjects:
-        for path, symbol in _sorted_definitions(reader, subject):
-            yield path, symbol.start_line, "resolved", ""
-
-
-def _sorted_definitions(reader: Reader, name: str) -> list[tuple[str, Symbol]]:
-    return sorted(definitions_of(reader, name), key=lambda pair: (pair[1].depth, pair[0], pair[1].start_line))
+def _asked(
+    relation: Relation,
+    meanings: Sequence[Meaning],
+    graph: CodeGraph,
+    depth: int,
+    limit: int,
+    paths: Collection[str] | None,
+) -> Findings:
+    if relation == "impact":
+        return impact(meanings, graph, depth)
+    if relation == "unused":
+        return unused(meanings, graph, min(max(limit, 0), FOUND_MAX), paths)
+    return _HANDLERS[relation](meanings, graph)
 
 
-def _importers(subjects: Sequence[str], tree: Tree, reader: Reader) -> Found:
-    for subject in subjects:
-        for target in _targets(subject, tree, reader):
-            for path, line in reader.importers(target):
-                yield path, line, "resolved", target
+def _definitions(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+    found: list[Found] = []
+    remarks: list[str] = []
+    for meaning in meanings:
+        found.extend(
+            Found(each.path, each.symbol.start_line, each.id, "name" if meaning.guess else "resolved", "",
+                  "defined here", distance=each.symbol.depth)
+            for each in meaning.definitions
+        )  # fmt: skip
+        found.extend(Found(path, 1, 0, "resolved", "", "this file") for path in meaning.files)
+        if meaning.external:
+            remarks.append(f"the project doesn't define `{meaning.written}`; ask what calls it")
+        remarks.append(several(meaning))
+    return Findings(in_order(found, graph), tuple(filter(None, remarks)))
 
 
-def _imports(subjects: Sequence[str], tree: Tree, reader: Reader) -> Found:
-    for subject in subjects:
-        for path in _targets(subject, tree, reader):
-            for one in reader.imports(path):
-                if one.target:
-                    yield one.target, 1, "resolved", f"{path}:{one.imported.line}"
+def _hits(
+    found: Sequence[Found], graph: CodeGraph, chosen: Filter, paths: Collection[str] | None
+) -> Iterator[Hit]:
+    """Yield hits for the places that the filter leaves, looking up no more than are asked for."""
+    allowed = None if paths is None else frozenset(paths)
+    inside = (each for each in found if allowed is None or each.path in allowed)
+    place = 0
+    while batch := list(islice(inside, BATCH if chosen.kinds or chosen.symbol else 10)):
+        definitions = graph.definitions(
+            [*(each.node for each in batch), *(one for each in batch for one in each.steps)]
+        )
+        kept = [each for each in batch if _holds(chosen, definitions.get(each.node))]
+        at = graph.reader.graph.chunks_at((each.path, each.line) for each in kept)
+        chunks = graph.reader.chunks.by_ids(at.values())
+        for each in kept:
+            chunk = chunks.get(at.get((each.path, each.line), 0))
+            if chunk is not None:
+                place += 1
+                yield _hit(each, place, chunk, definitions)
 
 
-def _outline(subjects: Sequence[str], tree: Tree, reader: Reader) -> Found:
-    for subject in subjects:
-        for path in _targets(subject, tree, reader):
-            for symbol in reader.symbols(path):
-                if symbol.depth <= OUTLINE_DEPTH:
-                    yield path, symbol.start_line, "resolved", symbol.name
-
-
-def _targets(subject: str, tree: Tree, reader: Reader) -> Iterable[str]:
-    """Return the files that a subject names: by path or file name, as a module, or by what they define."""
-    if not subject.strip("./#:"):
-        return ()
-    exact = [subject] if subject in tree.files else files_named(subject, tree)
-    folder = subject.strip("/")
-    if not exact and folder in tree.layout.folders:
-        exact = [f"{folder}/{name}" for name in tree.layout.folders[folder].files]
-    if not exact:
-        module = subject.lstrip("./") if "/" in subject else subject.replace(".", "/")
-        exact = [path for path in tree.files if f"/{path.rpartition('.')[0]}".endswith(f"/{module}")]
-    if not exact:
-        exact = [path for path, _ in _sorted_definitions(reader, subject)]
-    return dict.fromkeys(exact[:DEFINITIONS_MAX])
-
-
-def _chunk_at(reader: Reader, path: str, line: int) -> StoredChunk | None:
-    """Return the chunk that holds a line, else the file's first one; None for a file without any."""
-    chunks = reader.chunks.of_paths([path])
-    return next(
-        (one for one in chunks if one.start_line <= line <= one.end_line), chunks[0] if chunks else None
+def _holds(chosen: Filter, node: Definition | None) -> bool:
+    """Whether a filter by kind or by a definition's name leaves what stands at a place."""
+    if chosen.kinds and (node is None or node.symbol.kind not in chosen.kinds):
+        return False
+    inside = (f"{chosen.symbol}.", f"{chosen.symbol}/")
+    return not chosen.symbol or (
+        node is not None and (node.symbol.name == chosen.symbol or node.symbol.name.startswith(inside))
     )
 
 
-_RELATIONS = {
+def _hit(found: Found, place: int, chunk: StoredChunk, definitions: dict[int, Definition]) -> Hit:
+    node = definitions.get(found.node)
+    steps = [definitions[each] for each in found.steps if each in definitions]
+    return Hit(
+        chunk,
+        round(1 / (1 + (place - 1) / 10), 4),
+        {"tree": place},
+        (),
+        found.line,
+        found.certainty,
+        found.via,
+        (found.why,) if found.why else (),
+        node=node.symbol if node is not None and node.path == found.path else None,
+        steps=tuple(f"{each.path}#{each.symbol.name}" for each in steps),
+        reference=found.reference,
+    )
+
+
+def _unknown(meaning: Meaning) -> str:
+    """Return what to say and do about a name that means nothing."""
+    if not meaning.written:
+        return "no name is given; say which definition, file or module is meant"
+    near = f"; the nearest names are {', '.join(meaning.near)}" if meaning.near else ""
+    return (
+        f"nothing in the project is named `{meaning.written[:100]}`{near}; write a name as the code has it"
+        " (login, Session.login), a path (pkg/auth.py), or both (pkg/auth.py#Session.login)"
+    )
+
+
+def _degraded(relation: Relation, reader: Reader) -> tuple[str, ...]:
+    waiting = reader.links.unlinked() if relation not in _WITHOUT_LINKS else 0
+    if not waiting:
+        return ()
+    files = "1 file waits" if waiting == 1 else f"{waiting:,} files wait"
+    return (f"{files} to be linked: references in them may be missing or known by name only",)
+
+
+_HANDLERS = {
     "definition": _definitions,
-    "importers": _importers,
-    "imports": _imports,
-    "outline": _outline,
+    "callers": callers,
+    "callees": callees,
+    "references": references,
+    "importers": importers,
+    "imports": imports,
+    "subclasses": subclasses,
+    "superclasses": superclasses,
+    "implementations": implementations,
+    "overrides": overrides,
+    "tests": tests,
+    "outline": outline,
+    "connection": connection,
+    "cycles": cycles,
 }
-_REASONS = {
-    "definition": "defined here",
-    "importers": "imports {via}",
-    "imports": "imported by {via}",
-    "outline": "defines {via}",
-}
+_OF_FILES = frozenset({"importers", "imports", "outline", "cycles"})
+_OF_ALL = frozenset({"cycles", "unused"})
+"""Relations that may be asked of nothing in particular: of the whole project."""
+_WITHOUT_LINKS = frozenset({"definition", "importers", "imports", "outline", "cycles"})
+
+_CODE = re.compile(r"[_.:#/\\$@\d]|\(\)|[^\W\d_][A-Z]")
+_DOCUMENTS = frozenset({"document", "file", "page", "doc", "guide", "readme"})
+"""What may be said of a document itself, so that nothing is to be found in it."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..index.terms import MAX_WORD, looks_like_identifier
+from ..project.vocabulary import words
 from .path_mentions import read_path
 from .patterns import compiled
-from .vocabulary import words
 
 MAX_SYMBOLS = 64
 """So many identifiers are kept, the surest; pasted code has hundreds."""

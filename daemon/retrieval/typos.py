@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from .vocabulary import words
+from ..project.vocabulary import words
+from .asking_words import ASKING, AUXILIARY, CHANGING, LOOKING, TELLING
+from .code_words import ADVERBS, KINDS, PARTS, PLURAL_KINDS, is_breakage, is_change, is_connection
+from .relation_cues import CUES
+from .stop_words import STOP_WORDS
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -20,7 +24,7 @@ def correct(word: str) -> str:
     if (
         not 3 <= len(word) <= 14
         or word in _VOCABULARY
-        or word in _RIGHT
+        or _is_right(word)
         or not (word.isascii() and word.isalpha())
     ):
         return word
@@ -31,6 +35,18 @@ def correct(word: str) -> str:
 def is_known(word: str) -> bool:
     """Whether a word in lower case is one of those that phrasings are made of."""
     return word in _VOCABULARY
+
+
+def _is_right(word: str) -> bool:
+    """Whether a word means something as it is: `ever` is no slip of `never`, nor `required` of `require`."""
+    return word in _right_words() or is_change(word) or is_breakage(word) or is_connection(word)
+
+
+@cache
+def _right_words() -> frozenset[str]:
+    """Return the words of all tables, and common ones that are only near to one."""
+    told = ASKING | AUXILIARY | CHANGING | LOOKING | TELLING | ADVERBS | KINDS | PARTS | PLURAL_KINDS
+    return _RIGHT | STOP_WORDS | told | frozenset(word for cue in CUES for word in cue.split("-"))
 
 
 def _slips(word: str) -> Iterator[str]:
@@ -61,19 +77,12 @@ _VOCABULARY = words(
 )
 _RIGHT = words(
     """
-    exporter exporters shown nested form here were there these those three then than them they thee tests
-    rest text user users sued dose doe how's hence whet whee want went won war ways way bind fine kind
-    mind wind fund file fled life lift lists listed mist last lost classed clashes glasses passes causes
-    clauses user users uses' cause pause core cell cells fall falls tall tells calm cull culls hall mall
-    wall wails coverage cover covered rely reply tried dives defends refined refine refines defied
-    deferred inferred referred preferred extents intends expends expands expand extended extending report
-    reports resort import's improve improves improved implied included including inclined requited acquire
-    acquires thread threads method's modulus models model modes nodes mode node failed filed filled field
-    fields tile tiles finds shows searches section's action actions session sessions sanction fiction
-    function's fraction junction auction case cases used usage's pages change's charge charges charged
-    changed changes range ranges rename's renamed removed removes remote inside include's paths pathe
-    paths bath math patch path's impact's exact fact compact expert expects expect except exports' exposes
-    explore declares declared's defined's definite definitive whole whom hoe who'd wow cow
+    buses calmed cass chance chang chanting chapters charge charter chatter clashes classed clauses cold
+    couldn cover covert culled culling declares defend defends defied dependence described describes
+    director directors doesn domes dose doses expends expert experts explains exporter extent extents
+    filed filer filers finds flies folded form hanging here hose included lass lists locale modulus
+    older outlined outlines overs patch patent pathe preference preferences rae remote sage shouldn
+    shown shows sing sued users were wheat whee wouldn
     """
 )
-"""Right words that are a slip away from one above."""
+"""Common words that are a slip away from one above, and in no table."""

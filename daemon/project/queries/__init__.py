@@ -16,7 +16,8 @@ Kinds that no symbol has: a `scope` qualifies what it holds and is none itself; 
 is a function; `forward` and `extern` are types and variables that are announced, and give way, as a
 `prototype` does, to a definition in the same file.
 
-Of an import, `@module` and `@imported` are the parts, `@function` is what is called where it is written as
-a call, `@optional` a block whose failing imports its `@handler` may catch. Of a document, `@heading` begins
+Of an import, `@module` and `@imported` are the parts, `@outer` is what a group of PHP's has in common,
+`@function` what is called where it is written as a call, `@optional` a block whose failing imports its
+`@handler` may catch. Of a document, `@heading` begins
 a section unless it stands in what is `@quoted`.
 """

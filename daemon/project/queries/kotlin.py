@@ -28,4 +28,62 @@ KOTLIN = f"""
 ((object_declaration (class_body (property_declaration "val" {_NAMED}) @def)) (#set! kind "constant"))
 ((companion_object (class_body (property_declaration "val" {_NAMED}) @def)) (#set! kind "constant"))
 (annotation) @decorator
+(import) @tree
+"""
+
+_TYPE_NAME = "(user_type) @type"
+_READ = "[(identifier) @use (navigation_expression) @use]"
+
+KOTLIN_REFERENCES = f"""
+(call_expression . [(identifier) (navigation_expression)] @call)
+(constructor_invocation (user_type) @call)
+(callable_reference) @use
+(delegation_specifier (user_type) @inherit)
+(delegation_specifier (constructor_invocation (user_type) @inherit))
+(delegation_specifier (explicit_delegation . (user_type) @inherit))
+(annotation (user_type) @decorate)
+(annotation (constructor_invocation (user_type) @decorate))
+(parameter {_TYPE_NAME})
+(parameter (nullable_type {_TYPE_NAME}))
+(class_parameter {_TYPE_NAME})
+(class_parameter (nullable_type {_TYPE_NAME}))
+(variable_declaration {_TYPE_NAME})
+(variable_declaration (nullable_type {_TYPE_NAME}))
+(function_declaration {_TYPE_NAME})
+(function_declaration (nullable_type {_TYPE_NAME}))
+(function_type {_TYPE_NAME})
+(type_projection {_TYPE_NAME})
+(type_projection (nullable_type {_TYPE_NAME}))
+(is_expression right: {_TYPE_NAME})
+(as_expression {_TYPE_NAME})
+(type_test {_TYPE_NAME})
+(catch_block {_TYPE_NAME})
+(type_alias {_TYPE_NAME})
+(type_parameter {_TYPE_NAME})
+(value_argument {_READ})
+(property_declaration {_READ})
+(return_expression {_READ})
+(binary_expression {_READ})
+(function_body {_READ})
+(assignment right: {_READ})
+(when_subject {_READ})
+(if_expression condition: {_READ})
+"""
+
+# Where a name is declared its type may be written behind it.
+_TYPE = "[(user_type) (nullable_type)] @type"
+
+KOTLIN_FACTS = f"""
+((package_header (qualified_identifier) @package) (#set! fact "package"))
+((import) @tree (#set! fact "use"))
+((parameter . (identifier) @variable {_TYPE}) (#set! fact "type"))
+((class_parameter ["val" "var"] (identifier) @variable . {_TYPE}) (#set! fact "type"))
+((property_declaration (variable_declaration . (identifier) @variable {_TYPE})) (#set! fact "type"))
+((property_declaration (variable_declaration . (identifier) @variable .) .
+  [(call_expression) (navigation_expression) (identifier)] @value) (#set! fact "type"))
+((multi_variable_declaration (variable_declaration . (identifier) @variable)) (#set! fact "type"))
+((for_statement (variable_declaration . (identifier) @variable)) (#set! fact "type"))
+((lambda_parameters (variable_declaration . (identifier) @variable)) (#set! fact "type"))
+((catch_block . (identifier) @variable {_TYPE}) (#set! fact "type"))
+((function_declaration (function_value_parameters) . {_TYPE}) (#set! fact "type") (#set! name "()"))
 """

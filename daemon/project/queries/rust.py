@@ -18,4 +18,134 @@ RUST = """
 ((static_item name: (_) @name) @def (#set! kind "variable"))
 ((macro_definition name: (_) @name @head) @def (#set! kind "macro"))
 (attribute_item) @decorator
+(use_declaration argument: (_) @tree)
+(extern_crate_declaration name: (_) @tree)
+(mod_item name: (_) @declared !body)
+(mod_item name: (_) @inline body: (_) @block)
+"""
+
+_TYPE = """[
+  (type_identifier) @type (scoped_type_identifier) @type
+  (generic_type type: [(type_identifier) (scoped_type_identifier)] @type)]"""
+_BASE = """[
+  (type_identifier) @inherit (scoped_type_identifier) @inherit
+  (generic_type type: [(type_identifier) (scoped_type_identifier)] @inherit)]"""
+_READ = """[(identifier) @use (scoped_identifier) @use]"""
+_MEMBER = """[(identifier) @use (scoped_identifier) @use (field_expression) @use]"""
+
+RUST_REFERENCES = f"""
+(call_expression function: [(identifier) (scoped_identifier) (field_expression)] @call)
+(call_expression function: (generic_function function: (_) @call))
+(struct_expression name: [(type_identifier) (scoped_type_identifier)] @call)
+(struct_expression name: (generic_type_with_turbofish type: (_) @call))
+(token_tree (identifier) @token . (token_tree))
+(trait_item bounds: (trait_bounds {_BASE}))
+(parameter type: {_TYPE})
+(field_declaration type: {_TYPE})
+(ordered_field_declaration_list type: {_TYPE})
+(let_declaration type: {_TYPE})
+(const_item type: {_TYPE})
+(static_item type: {_TYPE})
+(type_item type: {_TYPE})
+(function_item return_type: {_TYPE})
+(function_signature_item return_type: {_TYPE})
+(closure_expression return_type: {_TYPE})
+(reference_type type: {_TYPE})
+(pointer_type type: {_TYPE})
+(array_type element: {_TYPE})
+(tuple_type {_TYPE})
+(type_arguments {_TYPE})
+(dynamic_type trait: {_TYPE})
+(abstract_type trait: {_TYPE})
+(type_parameter bounds: (trait_bounds {_TYPE}))
+(where_predicate bounds: (trait_bounds {_TYPE}))
+(associated_type bounds: (trait_bounds {_TYPE}))
+(type_cast_expression type: {_TYPE})
+(qualified_type type: {_TYPE})
+(qualified_type alias: {_TYPE})
+(struct_pattern type: [(type_identifier) (scoped_type_identifier)] @use)
+(tuple_struct_pattern type: (scoped_identifier) @use)
+(match_pattern (scoped_identifier) @use)
+(arguments {_MEMBER})
+(reference_expression value: {_MEMBER})
+(field_initializer value: {_MEMBER})
+(let_declaration value: {_MEMBER})
+(const_item value: {_READ})
+(static_item value: {_READ})
+(assignment_expression right: {_MEMBER})
+(return_expression {_MEMBER})
+(binary_expression {_READ})
+(match_expression value: {_READ})
+(match_arm value: {_MEMBER})
+(array_expression {_READ})
+(tuple_expression {_READ})
+(unary_expression {_READ})
+(range_expression {_READ})
+(index_expression . {_READ})
+(field_expression value: {_READ})
+(block {_MEMBER} .)
+"""
+
+_MACROS = (
+    "println print eprintln eprint format format_args write writeln vec matches concat stringify include_str "
+    "include_bytes env option_env cfg line file column module_path compile_error "
+    "assert assert_eq assert_ne debug_assert debug_assert_eq debug_assert_ne panic todo unimplemented "
+    "unreachable"
+)
+_ATTRIBUTES = (
+    "derive cfg cfg_attr allow warn deny forbid expect doc inline must_use deprecated test ignore "
+    "should_panic bench repr non_exhaustive path macro_use macro_export no_mangle cold track_caller "
+    "automatically_derived feature default serde error from source rustfmt target_feature link "
+    "proc_macro proc_macro_derive"
+)
+_PATTERNS = """[
+  (tuple_struct_pattern type: (_) (identifier) @variable)
+  (tuple_pattern (identifier) @variable)
+  (slice_pattern (identifier) @variable)
+  (field_pattern pattern: (identifier) @variable)
+  (field_pattern name: (shorthand_field_identifier) @variable)
+  (reference_pattern (identifier) @variable)
+  (ref_pattern (identifier) @variable)
+  (mut_pattern (identifier) @variable)
+  (captured_pattern . (identifier) @variable)
+  (closure_parameters (identifier) @variable)
+]"""
+_VALUES = """[
+  (source_file (const_item name: (_) @variable type: (_) @type))
+  (source_file (static_item name: (_) @variable type: (_) @type))
+  (block (const_item name: (_) @variable type: (_) @type))
+  (block (static_item name: (_) @variable type: (_) @type))
+]"""
+
+# What is matched as `Some` or `Ok` is what the value holds: written types leave them out, too.
+RUST_FACTS = f"""
+((use_declaration (visibility_modifier) @exported argument: (_) @tree) (#set! fact "use"))
+((use_declaration . argument: (_) @tree) (#set! fact "use"))
+((extern_crate_declaration name: (_) @module !alias) (#set! fact "binding") (#set! last "yes"))
+((extern_crate_declaration name: (_) @module alias: (_) @bound) (#set! fact "binding"))
+((mod_item name: (_) @declared !body) (#set! fact "mod"))
+((impl_item trait: {_BASE.replace("@inherit", "@last")} type: (_) @owner) (#set! fact "inherit"))
+((macro_invocation macro: (_) @last) (#set! fact "call") (#set! unless "{_MACROS}"))
+((attribute_item (attribute . [(identifier) (scoped_identifier)] @last))
+  (#set! fact "decorate") (#set! unless "{_ATTRIBUTES}"))
+((parameter pattern: (identifier) @variable type: (_) @type) (#set! fact "type"))
+({_PATTERNS} (#set! fact "type"))
+((function_item return_type: (_) @type) (#set! fact "type") (#set! name "()"))
+((function_signature_item return_type: (_) @type) (#set! fact "type") (#set! name "()"))
+((struct_item body: (field_declaration_list (field_declaration name: (_) @variable type: (_) @type)))
+  (#set! fact "type"))
+({_VALUES} (#set! fact "type"))
+((let_declaration pattern: (identifier) @variable type: (_) @type) (#set! fact "type"))
+((let_declaration pattern: (identifier) @variable !type value: (_) @value) (#set! fact "type"))
+((let_declaration pattern: (identifier) @variable !type !value) (#set! fact "type"))
+([
+  (let_declaration pattern: (tuple_struct_pattern type: (identifier) @when . (identifier) @variable .)
+    value: (_) @value)
+  (let_condition pattern: (tuple_struct_pattern type: (identifier) @when . (identifier) @variable .)
+    value: (_) @value)
+  (match_expression value: (_) @value body: (match_block (match_arm pattern: (match_pattern .
+    (tuple_struct_pattern type: (identifier) @when . (identifier) @variable .)))))
+] (#set! fact "type") (#set! when "Some Ok"))
+((for_expression pattern: (identifier) @variable value: (_) @value)
+  (#set! fact "type") (#set! element "yes"))
 """

@@ -28,4 +28,64 @@ SCALA = f"""
 ((object_definition body: (template_body {_VARIABLES} @def)) (#set! kind "variable"))
 ((package_object body: (template_body {_VALUES} @def)) (#set! kind "constant"))
 (annotation) @decorator
+(import_declaration) @tree
+"""
+
+_TYPE = "[(type_identifier) @type (stable_type_identifier) @type (generic_type type: (_) @type)]"
+_READ = "[(identifier) @use (field_expression) @use]"
+
+SCALA_REFERENCES = f"""
+(call_expression function: [(identifier) (field_expression)] @call)
+(call_expression function: (generic_function function: (_) @call))
+(instance_expression {_TYPE.replace("@type", "@call")})
+(infix_expression operator: (identifier) @call)
+(postfix_expression (identifier) . (identifier) @call)
+(extends_clause {_TYPE.replace("@type", "@inherit")})
+(annotation name: (_) @decorate)
+(class_parameter type: {_TYPE})
+(parameter type: {_TYPE})
+(val_definition type: {_TYPE})
+(var_definition type: {_TYPE})
+(val_declaration type: {_TYPE})
+(function_definition return_type: {_TYPE})
+(function_declaration return_type: {_TYPE})
+(type_arguments {_TYPE})
+(type_definition type: {_TYPE})
+(typed_pattern type: {_TYPE})
+(case_class_pattern type: (_) @use)
+(ascription_expression {_TYPE})
+(upper_bound type: {_TYPE})
+(context_bound type: {_TYPE})
+(function_type {_TYPE})
+(lazy_parameter_type {_TYPE})
+(arguments {_READ})
+(assignment_expression right: {_READ})
+(val_definition value: {_READ})
+(var_definition value: {_READ})
+(function_definition body: {_READ})
+(infix_expression left: {_READ})
+(infix_expression right: {_READ})
+(match_expression value: {_READ})
+(field_expression value: (identifier) @use)
+(block {_READ} .)
+"""
+
+SCALA_FACTS = """
+((package_clause name: (_) @package) (#set! fact "package") (#set! joined "yes"))
+((import_declaration) @tree (#set! fact "use"))
+((class_parameter name: (_) @variable type: (_) @type) (#set! fact "type"))
+((parameter name: (_) @variable type: (_) @type) (#set! fact "type"))
+((val_definition pattern: (identifier) @variable type: (_) @type) (#set! fact "type"))
+((var_definition pattern: (identifier) @variable type: (_) @type) (#set! fact "type"))
+((val_definition pattern: (identifier) @variable !type value: (_) @value) (#set! fact "type"))
+((var_definition pattern: (identifier) @variable !type value: (_) @value) (#set! fact "type"))
+((tuple_pattern (identifier) @variable) (#set! fact "type"))
+((enumerator . (identifier) @variable) (#set! fact "type"))
+((lambda_expression parameters: (identifier) @variable) (#set! fact "type"))
+((binding name: (identifier) @variable) (#set! fact "type"))
+((typed_pattern pattern: (identifier) @variable type: (_) @type) (#set! fact "type"))
+((case_class_pattern pattern: (identifier) @variable) (#set! fact "type"))
+((case_clause pattern: (identifier) @variable) (#set! fact "type"))
+((function_definition return_type: (_) @type) (#set! fact "type") (#set! name "()"))
+((function_declaration return_type: (_) @type) (#set! fact "type") (#set! name "()"))
 """

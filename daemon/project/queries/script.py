@@ -58,6 +58,7 @@ TYPESCRIPT = f"""{_SCRIPT}
 ((class_body (public_field_definition name: (_) @name value: {_FUNCTION_VALUES}) @def) (#set! kind "method"))
 ((class_body [(abstract_method_signature name: (_) @name) (method_signature name: (_) @name)] @def)
   (#set! kind "method"))
+((interface_body (method_signature name: (_) @name) @def) (#set! kind "method"))
 ((function_signature name: (_) @name) @def (#set! kind "function"))
 ((abstract_class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
 ((interface_declaration name: (_) @name body: (_) @body) @def (#set! kind "interface"))
@@ -73,4 +74,180 @@ TYPESCRIPT = f"""{_SCRIPT}
 
 SCRIPT_CALLS = """
 (call_expression function: [(identifier) (import)] @function arguments: (arguments . (string) @module))
+"""
+
+_SCRIPT_REFERENCES = """
+(call_expression function: (_) @call)
+(new_expression constructor: (_) @call)
+(decorator [(identifier) (member_expression)] @decorate)
+(decorator (call_expression function: (_) @decorate))
+(arguments [(identifier) (member_expression)] @use)
+(variable_declarator value: [(identifier) (member_expression)] @use)
+(return_statement [(identifier) (member_expression)] @use)
+(arrow_function body: [(identifier) (member_expression)] @use)
+(pair value: [(identifier) (member_expression)] @use)
+(shorthand_property_identifier) @use
+(array [(identifier) (member_expression)] @use)
+(assignment_expression right: [(identifier) (member_expression)] @use)
+(assignment_pattern right: [(identifier) (member_expression)] @use)
+(member_expression object: [(identifier) (this)] property: (_)) @use
+(spread_element [(identifier) (member_expression)] @use)
+(binary_expression [(identifier) (member_expression)] @use)
+(ternary_expression [(identifier) (member_expression)] @use)
+(template_substitution [(identifier) (member_expression)] @use)
+"""
+
+_JSX_REFERENCES = """
+(jsx_opening_element name: [(identifier) (member_expression)] @call)
+(jsx_self_closing_element name: [(identifier) (member_expression)] @call)
+(jsx_expression [(identifier) (member_expression)] @use)
+"""
+
+JAVASCRIPT_REFERENCES = f"""{_SCRIPT_REFERENCES}{_JSX_REFERENCES}
+(class_heritage (_) @inherit)
+"""
+
+TYPESCRIPT_REFERENCES = f"""{_SCRIPT_REFERENCES}
+(extends_clause value: (_) @inherit)
+(implements_clause (_) @inherit)
+(extends_type_clause type: (_) @inherit)
+(type_annotation) @type
+(type_arguments (_) @type)
+(type_alias_declaration value: [(type_identifier) (generic_type) (union_type) (nested_type_identifier)] @type)
+(as_expression (_) [(type_identifier) (generic_type) (nested_type_identifier)] @type)
+(constraint (_) @type)
+"""
+
+TSX_REFERENCES = f"{TYPESCRIPT_REFERENCES}{_JSX_REFERENCES}"
+
+_FOLLOWED = "[(identifier) (member_expression) (call_expression) (new_expression)] @value"
+
+# Values of which one is taken, each a thing that the variable may be.
+_CHOICES = f"""[
+  (binary_expression . {_FOLLOWED} . ["||" "??" "&&"])
+  (binary_expression ["||" "??" "&&"] . {_FOLLOWED} .)
+  (ternary_expression consequence: {_FOLLOWED})
+  (ternary_expression alternative: {_FOLLOWED})
+  (parenthesized_expression (assignment_expression right: {_FOLLOWED}))
+  (assignment_expression right: {_FOLLOWED})
+]"""
+
+_SCRIPT_FACTS = f"""
+((import_statement (import_clause (identifier) @bound) source: (string) @module)
+  (#set! fact "binding") (#set! imported "default"))
+((import_statement (import_clause (named_imports (import_specifier name: (_) @imported !alias)))
+    source: (string) @module) (#set! fact "binding"))
+((import_statement (import_clause (named_imports (import_specifier name: (_) @imported alias: (_) @bound)))
+    source: (string) @module) (#set! fact "binding"))
+((import_statement (import_clause (namespace_import (identifier) @bound)) source: (string) @module)
+  (#set! fact "binding") (#set! imported "*"))
+((variable_declarator name: (identifier) @bound value: (call_expression function: (identifier) @when
+    arguments: (arguments . (string) @module))) (#set! when "require")
+  (#set! fact "binding") (#set! imported "*"))
+((variable_declarator name: (identifier) @bound value: (member_expression
+    object: (call_expression function: (identifier) @when arguments: (arguments . (string) @module))
+    property: (_) @imported)) (#set! when "require") (#set! fact "binding"))
+((variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @imported)
+    value: (call_expression function: (identifier) @when arguments: (arguments . (string) @module)))
+  (#set! when "require") (#set! fact "binding"))
+((variable_declarator name: (object_pattern (pair_pattern key: (_) @imported value: (identifier) @bound))
+    value: (call_expression function: (identifier) @when arguments: (arguments . (string) @module)))
+  (#set! when "require") (#set! fact "binding"))
+((variable_declarator name: (identifier) @bound value: (await_expression
+    (call_expression function: (import) arguments: (arguments . (string) @module))))
+  (#set! fact "binding") (#set! imported "*"))
+((variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @imported)
+    value: (await_expression (call_expression function: (import)
+      arguments: (arguments . (string) @module)))) (#set! fact "binding"))
+((export_statement (export_clause (export_specifier name: (_) @imported !alias)) !source)
+  (#set! fact "export"))
+((export_statement (export_clause (export_specifier name: (_) @imported alias: (_) @exported)) !source)
+  (#set! fact "export"))
+((export_statement (export_clause (export_specifier name: (_) @imported !alias)) source: (string) @module)
+  (#set! fact "export"))
+((export_statement (export_clause (export_specifier name: (_) @imported alias: (_) @exported))
+    source: (string) @module) (#set! fact "export"))
+((export_statement (namespace_export (_) @exported) source: (string) @module)
+  (#set! fact "export") (#set! imported "*"))
+((export_statement "*" source: (string) @module)
+  (#set! fact "export") (#set! imported "*") (#set! exported "*"))
+((export_statement "default" value: [(identifier) (member_expression)] @imported)
+  (#set! fact "export") (#set! exported "default"))
+((export_statement "default" declaration: (_ name: (_) @imported))
+  (#set! fact "export") (#set! exported "default"))
+((assignment_expression left: (member_expression) @when right: [(identifier) (member_expression)] @imported)
+  (#set! when "module.exports") (#set! fact "export") (#set! exported "module.exports"))
+((assignment_expression left: (member_expression) @when
+    right: (object (shorthand_property_identifier) @imported))
+  (#set! when "module.exports") (#set! fact "export"))
+((assignment_expression left: (member_expression) @when
+    right: (object (pair
+      key: (property_identifier) @exported value: [(identifier) (member_expression)] @imported)))
+  (#set! when "module.exports") (#set! fact "export"))
+((assignment_expression left: (member_expression) @when
+    right: (call_expression function: (identifier) arguments: (arguments . (string) @module)))
+  (#set! when "module.exports") (#set! fact "export") (#set! imported "*") (#set! exported "*"))
+((assignment_expression left: (member_expression object: (_) @when property: (_) @exported)
+    right: [(identifier) (member_expression)] @imported)
+  (#set! when "exports module.exports") (#set! fact "export"))
+((variable_declarator
+    name: (object_pattern (shorthand_property_identifier_pattern) @variable @member) value: (_) @value)
+  (#set! fact "type"))
+((variable_declarator name: (object_pattern
+    (pair_pattern key: (property_identifier) @member value: (identifier) @variable)) value: (_) @value)
+  (#set! fact "type"))
+((variable_declarator name: (object_pattern
+    (object_assignment_pattern left: (shorthand_property_identifier_pattern) @variable @member))
+    value: (_) @value) (#set! fact "type"))
+((variable_declarator name: (identifier) @variable value: {_CHOICES}) (#set! fact "type"))
+((assignment_expression left: [(identifier) (member_expression object: (this))] @variable right: {_CHOICES})
+  (#set! fact "type"))
+((variable_declarator name: (array_pattern (identifier) @variable)) (#set! fact "type"))
+((assignment_expression left: [(identifier) (member_expression object: (this))] @variable right: (_) @value)
+  (#set! fact "type"))
+((for_in_statement left: (identifier) @variable right: (_) @value) (#set! fact "type") (#set! element "yes"))
+((return_statement [(call_expression) (new_expression) (identifier) (member_expression) (this)] @value)
+  (#set! fact "type") (#set! name "()"))
+((variable_declarator value: (arrow_function
+    body: [(call_expression) (new_expression) (identifier) (member_expression)] @value))
+  (#set! fact "type") (#set! name "()"))
+((arrow_function parameter: (identifier) @variable) (#set! fact "type"))
+((catch_clause parameter: (identifier) @variable) (#set! fact "type"))
+"""
+
+JAVASCRIPT_FACTS = f"""{_SCRIPT_FACTS}
+((variable_declarator name: (identifier) @variable value: (_) @value) (#set! fact "type"))
+((formal_parameters [
+  (identifier) @variable
+  (assignment_pattern left: (identifier) @variable)
+  (rest_pattern (identifier) @variable)
+  (object_pattern (shorthand_property_identifier_pattern) @variable)]) (#set! fact "type"))
+((field_definition property: (_) @variable value: (_) @value) (#set! fact "type"))
+"""
+
+TYPESCRIPT_FACTS = f"""{_SCRIPT_FACTS}
+((import_require_clause (identifier) @bound source: (string) @module)
+  (#set! fact "binding") (#set! imported "*"))
+((variable_declarator name: (identifier) @variable !type value: (_) @value) (#set! fact "type"))
+((variable_declarator name: (identifier) @variable type: (type_annotation) @type) (#set! fact "type"))
+((variable_declarator name: (identifier) @variable value: (as_expression (_) . (_) @type))
+  (#set! fact "type"))
+([(required_parameter pattern: (identifier) @variable type: (type_annotation) @type)
+  (optional_parameter pattern: (identifier) @variable type: (type_annotation) @type)] (#set! fact "type"))
+([(required_parameter pattern: (identifier) @variable !type)
+  (optional_parameter pattern: (identifier) @variable !type)
+  (required_parameter pattern: (object_pattern (shorthand_property_identifier_pattern) @variable))
+  (required_parameter pattern: (rest_pattern (identifier) @variable))] (#set! fact "type"))
+((required_parameter (accessibility_modifier) pattern: (identifier) @variable type: (type_annotation) @type)
+  (#set! fact "type") (#set! prefix "this."))
+((public_field_definition name: (_) @variable type: (type_annotation) @type) (#set! fact "type"))
+((public_field_definition name: (_) @variable !type value: (_) @value) (#set! fact "type"))
+((property_signature name: (_) @variable type: (type_annotation) @type) (#set! fact "type"))
+([(function_declaration return_type: (type_annotation) @type)
+  (function_signature return_type: (type_annotation) @type)
+  (method_definition return_type: (type_annotation) @type)
+  (method_signature return_type: (type_annotation) @type)
+  (abstract_method_signature return_type: (type_annotation) @type)
+  (variable_declarator value: (arrow_function return_type: (type_annotation) @type))]
+  (#set! fact "type") (#set! name "()"))
 """

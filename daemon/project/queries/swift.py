@@ -29,4 +29,59 @@ SWIFT = f"""
 ((property_declaration (modifiers (property_modifier "static")) (value_binding_pattern "let") {_NAMED}) @def
   (#set! kind "constant"))
 (attribute) @decorator
+(import_declaration) @tree
+"""
+
+_TYPE = "(user_type) @type"
+_READ = "[(simple_identifier) @use (navigation_expression) @use]"
+
+SWIFT_REFERENCES = f"""
+(call_expression . [(simple_identifier) (navigation_expression)] @call)
+(constructor_expression constructed_type: (user_type . (type_identifier) @call))
+(class_declaration name: (type_identifier) (inheritance_specifier inherits_from: (user_type) @inherit))
+(protocol_declaration (inheritance_specifier inherits_from: (user_type) @inherit))
+(attribute (user_type) @decorate)
+(parameter {_TYPE})
+(type_annotation {_TYPE})
+(function_declaration {_TYPE})
+(protocol_function_declaration {_TYPE})
+(enum_type_parameters {_TYPE})
+(optional_type {_TYPE})
+(array_type {_TYPE})
+(dictionary_type {_TYPE})
+(type_arguments {_TYPE})
+(function_type {_TYPE})
+(tuple_type_item {_TYPE})
+(as_expression {_TYPE})
+(check_expression {_TYPE})
+(typealias_declaration {_TYPE})
+(inheritance_constraint inherits_from: {_TYPE})
+(value_argument value: {_READ})
+(assignment result: {_READ})
+(property_declaration value: {_READ})
+(control_transfer_statement result: {_READ})
+(for_statement collection: {_READ})
+(switch_statement expr: {_READ})
+(navigation_expression target: (simple_identifier) @use)
+"""
+
+_WRITTEN = "[(user_type) (optional_type) (array_type) (dictionary_type)] @type"
+
+SWIFT_FACTS = f"""
+((import_declaration) @tree (#set! fact "use"))
+((class_declaration name: (user_type) @owner (inheritance_specifier inherits_from: (user_type) @last))
+  (#set! fact "inherit"))
+((parameter name: (simple_identifier) @variable {_WRITTEN}) (#set! fact "type"))
+((property_declaration name: (pattern bound_identifier: (_) @variable) . (type_annotation {_WRITTEN}))
+  (#set! fact "type"))
+((property_declaration . (value_binding_pattern) . name: (pattern bound_identifier: (_) @variable) .
+  value: (_) @value) (#set! fact "type"))
+((pattern (pattern (simple_identifier) @variable)) (#set! fact "type"))
+((if_statement (value_binding_pattern) . bound_identifier: (_) @variable) (#set! fact "type"))
+((guard_statement (value_binding_pattern) . bound_identifier: (_) @variable) (#set! fact "type"))
+((pattern (value_binding_pattern) . bound_identifier: (_) @variable) (#set! fact "type"))
+((for_statement item: (pattern bound_identifier: (_) @variable)) (#set! fact "type"))
+((lambda_parameter name: (simple_identifier) @variable) (#set! fact "type"))
+((function_declaration "->" . {_WRITTEN}) (#set! fact "type") (#set! name "()"))
+((protocol_function_declaration "->" . {_WRITTEN}) (#set! fact "type") (#set! name "()"))
 """

@@ -1,0 +1,163 @@
+"""Owns the table of facts in a project's index: what linking a file needs, and which names files mention."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from array import array
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from ..errors import FovealError
+from ..project.references import Binding, Reference, References, TypeFact
+from ..storage import Database
+from ..structure.interface import FileInterface
+
+SCHEMA = """
+CREATE TABLE facts (
+    file_id INTEGER PRIMARY KEY, said BLOB NOT NULL, shown BLOB NOT NULL, interface BLOB NOT NULL,
+    refs BLOB NOT NULL);
+"""
+"""`said` are the names that a file mentions anywhere and `shown` those that its interface does, as sorted
+numbers; they stand before what is large, so that looking through them doesn't read that. A change of how any
+of these is encoded needs another version of the schema."""
+
+COMPRESSION: Final = 1
+"""zlib's fastest shrinks references and interfaces to a quarter; slower levels gain another tenth."""
+
+BATCH: Final = 500
+
+
+class FactsDamaged(FovealError):
+    """The facts of a file in the index can't be used, which SQLite doesn't see: it must be read again."""
+
+
+class FactTable:
+    """The writing side; every writing method belongs in a transaction of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def put(self, file_id: int, interface: FileInterface, references: References) -> None:
+        """Write a file's facts in place of those that it had.
+
+        Of its references that is what linking the file itself needs; its interface has the rest.
+        """
+        shown = _names_shown(interface)
+        said = shown | _names_said(references)
+        self._db.execute(
+            "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?, ?)",
+            (file_id, _packed(said), _packed(shown), zlib.compress(interface.encode(), COMPRESSION),
+             _encoded(references)),
+        )  # fmt: skip
+
+    def clear(self, file_id: int) -> None:
+        """Forget a file's facts."""
+        self._db.execute("DELETE FROM facts WHERE file_id = ?", (file_id,))
+
+    def interface(self, path: str) -> tuple[FileInterface | None, int]:
+        """Return a file's interface, None if none is kept, and its size in bytes. Raises `FactsDamaged`."""
+        row = self._db.execute(
+            "SELECT interface FROM facts WHERE file_id = (SELECT id FROM files WHERE path = ?)", (path,)
+        ).fetchone()
+        return (None, 0) if row is None else _interface(row[0])
+
+    def references(self, file_id: int) -> References | None:
+        """Return what linking a file needs of its references, None if nothing is kept.
+
+        Raises `FactsDamaged`.
+        """
+        row = self._db.execute("SELECT refs FROM facts WHERE file_id = ?", (file_id,)).fetchone()
+        return None if row is None else _references(row[0])
+
+    def saying(self, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
+        """Return those of some files that mention one of these names; a few too many at worst."""
+        return self._mentioning("said", file_ids, names)
+
+    def showing(self, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
+        """Return those of some files whose interface mentions one of these names; a few too many at worst."""
+        return self._mentioning("shown", file_ids, names)
+
+    def _mentioning(self, column: str, file_ids: Iterable[int], names: Collection[str]) -> set[int]:
+        wanted = _numbers(names)
+        ids = sorted(file_ids)
+        found: set[int] = set()
+        for start in range(0, len(ids), BATCH):
+            batch = ids[start : start + BATCH]
+            marks = ", ".join("?" * len(batch))
+            for file_id, packed in self._db.execute(
+                f"SELECT file_id, {column} FROM facts WHERE file_id IN ({marks})",  # noqa: S608 - marks only
+                batch,
+            ):
+                if not wanted.isdisjoint(_unpacked(packed)):
+                    found.add(file_id)
+        return found
+
+
+def _names_said(references: References) -> set[int]:
+    chains = {reference.chain for reference in references.references}
+    chains.update(fact.chain for fact in references.types)
+    for binding in references.bindings:
+        chains.update((binding.name, binding.imported))
+    return _numbers(chains)
+
+
+def _names_shown(interface: FileInterface) -> set[int]:
+    chains = {chain for bases in interface.bases.values() for chain in bases}
+    chains.update(evidence.chain for known in interface.types.values() for evidence in known)
+    for binding in interface.bindings:
+        chains.update((binding.name, binding.imported))
+    for export in interface.exports:
+        chains.update((export.name, export.imported))
+    return _numbers(chains)
+
+
+def _numbers(chains: Iterable[str]) -> set[int]:
+    """Return the numbers of all names in chains. Two names of one number only have a file linked in vain."""
+    names = set(_NAME.findall("\n".join(chains)))
+    return {zlib.crc32(name.encode("utf-8", "surrogatepass")) for name in names}
+
+
+_NAME = re.compile(r"\w+")
+
+
+def _packed(numbers: Collection[int]) -> bytes:
+    return array("I", sorted(numbers)).tobytes()
+
+
+def _unpacked(packed: bytes) -> array[int]:
+    numbers: array[int] = array("I")
+    numbers.frombytes(packed)
+    return numbers
+
+
+def _encoded(references: References) -> bytes:
+    """Return the references of a file without what its interface has: what holds for the whole file."""
+    content = [
+        references.references,
+        [each for each in references.bindings if each.scope >= 0],
+        [each for each in references.types if each.scope >= 0],
+    ]
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION)
+
+
+def _references(packed: bytes) -> References:
+    try:
+        references, bindings, types = json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
+        return References(
+            references=tuple(Reference(*each) for each in references),
+            bindings=tuple(Binding(*each) for each in bindings),
+            types=tuple(TypeFact(*each) for each in types),
+        )
+    except (zlib.error, ValueError, TypeError) as error:
+        raise FactsDamaged(f"a file's references in the index are damaged ({error})") from error
+
+
+def _interface(packed: bytes) -> tuple[FileInterface, int]:
+    try:
+        encoded = zlib.decompress(packed)
+        return FileInterface.decode(encoded), len(encoded)
+    except (zlib.error, ValueError, TypeError, AttributeError) as error:
+        raise FactsDamaged(f"a file's interface in the index is damaged ({error})") from error

@@ -1,0 +1,273 @@
+"""Owns questions about all of a project's graph: which names exist, who imports whom, what nobody means."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from ..project.tree import Symbol
+from ..storage import Database
+from .link_table import BATCH, BY_NAME, Definition
+
+T = TypeVar("T")
+
+
+class ImportEdge(NamedTuple):
+    """One file that imports another, with the first line that does."""
+
+    importer: str
+    target: str
+    line: int
+
+
+class ModuleImport(NamedTuple):
+    """An import of a module that is no file of the project."""
+
+    path: str
+    line: int
+    module: str
+
+
+class GraphQueries:
+    """The reading side, over a reader's connection. Everything comes in an order that the content gives."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def definitions_named(self, name: str, limit: int) -> list[Definition]:
+        """Return definitions by their whole name or the end of it, the outermost first, at most `limit`.
+
+        `login` and `Session.login` both find `auth.Session.login` and a second one, `Session.login~2`.
+        Sections of documents are none.
+        """
+        rows = self._db.execute(
+            f"{_DEFINITIONS} WHERE {_NAMED} ORDER BY {_BY_DEPTH} LIMIT ?", (*_name(name), limit)
+        )
+        return [_definition(row) for row in rows]
+
+    def count_named(self, name: str) -> int:
+        """Return how many definitions `definitions_named` would find without a limit."""
+        row = self._db.execute(f"SELECT COUNT(*) FROM definitions d WHERE {_NAMED}", _name(name)).fetchone()  # noqa: S608 - fixed text
+        return int(row[0])
+
+    def owners(self, ids: Collection[int]) -> dict[int, Definition]:
+        """Return by member the definitions that members belong to by name: `Session` of `Session.login`."""
+        found: dict[int, Definition] = {}
+        for batch in _batches(ids):
+            for member, *row in self._db.execute(_OWNERS.format(marks=_marks(batch)), batch):
+                found[member] = _definition(row)
+        return found
+
+    def members_named(self, owners: Collection[int], bases: Collection[str]) -> list[tuple[int, Definition]]:
+        """Return (owner, member) for the direct members of definitions that bear one of some last names."""
+        names = sorted(bases)
+        return [
+            (owner, _definition(row))
+            for batch in _batches(owners)
+            for owner, *row in self._db.execute(
+                _MEMBERS.format(marks=_marks(batch), names=_marks(names)), (*batch, *names)
+            )
+        ]
+
+    def constructors(self, classes: Collection[int], bases: Collection[str]) -> dict[int, int]:
+        """Return by constructor the classes whose direct members bear one of some names, or their own."""
+        names = sorted(bases)
+        return dict(
+            row
+            for batch in _batches(classes)
+            for row in self._db.execute(
+                _CONSTRUCTORS.format(marks=_marks(batch), names=_marks(names)), (*batch, *names)
+            )
+        )
+
+    def constructed(self, members: Collection[int], bases: Collection[str]) -> dict[int, int]:
+        """Return by member the class that it constructs: that which it belongs to, where it bears one of some
+        names or its class's own."""
+        names = sorted(bases)
+        return dict(
+            row
+            for batch in _batches(members)
+            for row in self._db.execute(
+                _CONSTRUCTED.format(marks=_marks(batch), names=_marks(names)), (*batch, *names)
+            )
+        )
+
+    def leads_on(self, ids: Collection[int], limit: int) -> list[tuple[int, int]]:
+        """Return (scope, target) of the resolved references that stand in definitions, each pair once."""
+        return self._pairs(_LEADS_ON, ids, limit)
+
+    def leads_back(self, ids: Collection[int], limit: int) -> list[tuple[int, int]]:
+        """Return (scope, target) of the resolved references to definitions, each pair once."""
+        return self._pairs(_LEADS_BACK, ids, limit)
+
+    def base_names(self, limit: int) -> list[str]:
+        """Return the distinct last names of definitions, sorted; 20,000 take 4 ms. Sections have none."""
+        rows = self._db.execute(
+            "SELECT DISTINCT base FROM definitions WHERE kind != 'section' ORDER BY base LIMIT ?", (limit,)
+        )
+        return [base for (base,) in rows]
+
+    def import_edges(self, importers: Collection[str] | None = None) -> list[ImportEdge]:
+        """Return where files import from, all files without `importers`; by importer and target."""
+        if importers is None:
+            return [ImportEdge(*row) for row in self._db.execute(f"{_EDGES} WHERE i.target != '' {_GROUPED}")]
+        found = [
+            ImportEdge(*row)
+            for batch in _batches(importers)
+            for row in self._db.execute(
+                f"{_EDGES} WHERE i.target != '' AND f.path IN ({_marks(batch)}) {_GROUPED}", batch
+            )
+        ]
+        return sorted(found)
+
+    def edges_into(self, targets: Collection[str]) -> list[ImportEdge]:
+        """Return who imports files, by importer and target."""
+        found = [
+            ImportEdge(*row)
+            for batch in _batches(targets)
+            for row in self._db.execute(
+                f"{_EDGES} WHERE i.target IN ({_marks(batch)}) AND i.target != '' {_GROUPED}", batch
+            )
+        ]
+        return sorted(found)
+
+    def module_imports(self, module: str, limit: int) -> list[ModuleImport]:
+        """Return who imports a module, or what lies in it, that isn't the project's; by path and line."""
+        # What goes on behind one of `.`, `/` and `:` sorts before the character that follows it.
+        ranges = [
+            value for mark, after in ("./", "/0", ":;") for value in (f"{module}{mark}", f"{module}{after}")
+        ]
+        rows = self._db.execute(_MODULE_IMPORTS, (module, *ranges, limit))
+        return [ModuleImport(*row) for row in rows]
+
+    def unreferenced(
+        self, kinds: Collection[str], paths: Collection[str] | None = None
+    ) -> Iterator[Definition]:
+        """Yield the definitions of some kinds that no link leads to, and whose name no unresolved link bears,
+        by path and place; their own body doesn't count. All files without `paths`.
+        """
+        marks = _marks(tuple(kinds))
+        if paths is None:
+            yield from map(
+                _definition, self._db.execute(_UNREFERENCED.format(marks=marks, files=""), tuple(kinds))
+            )
+            return
+        for batch in _batches(sorted(paths)):
+            files = f"AND f.path IN ({_marks(batch)})"
+            rows = self._db.execute(_UNREFERENCED.format(marks=marks, files=files), (*kinds, *batch))
+            yield from map(_definition, rows)
+
+    def chunks_at(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Return by (path, line) the ids of the chunks that hold these lines, else of their files' first
+        ones; files without any are left out."""
+        found: dict[tuple[str, int], int] = {}
+        for path, line in places:
+            row = self._db.execute(_CHUNK_AT, (path, line, line)).fetchone()
+            if row is not None:
+                found[path, line] = row[0]
+        return found
+
+    def _pairs(self, query: str, ids: Collection[int], limit: int) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for batch in _batches(ids):
+            room = limit - len(found)
+            found.extend(
+                self._db.execute(query.format(marks=_marks(batch)), (*batch, room)) if room > 0 else ()
+            )
+        return found
+
+
+_SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
+_DEFINITIONS = f"SELECT d.id, f.path, {_SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
+_NAMED = (
+    "d.base = ? AND d.kind != 'section'"
+    " AND (d.base = ? OR d.name = ? OR instr('.' || d.name || '~', '.' || ? || '~'))"
+)
+_BY_DEPTH = "d.depth, f.path, d.ordinal"
+
+_EDGES = "SELECT f.path, i.target, MIN(i.line) FROM imports i JOIN files f ON f.id = i.file_id"
+_GROUPED = "GROUP BY f.path, i.target ORDER BY f.path, i.target"
+
+_UNREFERENCED = f"""
+SELECT d.id, f.path, {_SYMBOL} FROM files f CROSS JOIN definitions d ON d.file_id = f.id
+WHERE d.kind IN ({{marks}}) {{files}}
+AND NOT EXISTS (SELECT 1 FROM links l WHERE l.target > 0 AND l.target = d.id AND l.scope != d.id)
+AND NOT EXISTS (SELECT 1 FROM links l JOIN names n ON n.id = l.name
+                WHERE n.name = d.base AND l.state = {BY_NAME} AND l.scope != d.id)
+ORDER BY f.path, d.ordinal
+"""  # noqa: S608 - fixed text and numbers
+
+_MEMBER = (
+    "d.file_id = o.file_id AND (d.name = o.name || '.' || d.base"
+    " OR substr(d.name, 1, length(o.name) + length(d.base) + 2) = o.name || '.' || d.base || '~')"
+)
+# Of a file with some hundred definitions all are looked at: `+` keeps SQLite from those of all files.
+_OWNERS = (
+    f"SELECT d.id, o.id, f.path, {_SYMBOL.replace('d.', 'o.')} FROM definitions d"  # noqa: S608 - fixed text
+    f" JOIN definitions o ON {_MEMBER} JOIN files f ON f.id = o.file_id WHERE d.id IN ({{marks}})"
+)
+_MEMBERS = (
+    f"SELECT o.id, d.id, f.path, {_SYMBOL} FROM definitions o JOIN definitions d ON {_MEMBER}"  # noqa: S608 - fixed text
+    " JOIN files f ON f.id = d.file_id WHERE o.id IN ({marks}) AND +d.base IN ({names})"
+    " ORDER BY f.path, d.ordinal"
+)
+_HELD_BY = "('function', 'method', 'constant', 'variable', 'field', 'property', 'macro')"
+_CONSTRUCTORS = (
+    f"SELECT d.id, o.id FROM definitions o JOIN definitions d ON {_MEMBER}"  # noqa: S608 - fixed text
+    f" WHERE o.id IN ({{marks}}) AND o.kind NOT IN {_HELD_BY}"
+    " AND (+d.base IN ({names}) OR +d.base = o.base)"
+)
+# What is said of the member alone comes first, so that hardly any class is looked for.
+_CONSTRUCTED = (
+    f"SELECT d.id, o.id FROM definitions d JOIN definitions o ON {_MEMBER}"  # noqa: S608 - fixed text
+    " WHERE d.id IN ({marks})"
+    " AND (d.base IN ({names}) OR instr('.' || d.name, '.' || d.base || '.' || d.base) > 0)"
+    f" AND o.kind NOT IN {_HELD_BY}"
+)
+
+_MODULE_IMPORTS = """
+SELECT f.path, MIN(i.line), i.module FROM imports i JOIN files f ON f.id = i.file_id
+WHERE i.target = '' AND i.required AND i.id IN (
+    SELECT id FROM imports WHERE target = '' AND module = ?
+    UNION ALL SELECT id FROM imports WHERE target = '' AND module >= ? AND module < ?
+    UNION ALL SELECT id FROM imports WHERE target = '' AND module >= ? AND module < ?
+    UNION ALL SELECT id FROM imports WHERE target = '' AND module >= ? AND module < ?)
+GROUP BY f.path ORDER BY f.path LIMIT ?
+"""
+
+_LEADS_ON = """
+SELECT DISTINCT l.scope, l.target FROM definitions d
+JOIN links l ON l.file_id = d.file_id AND l.line BETWEEN d.start_line AND d.end_line
+WHERE d.id IN ({marks}) AND l.scope = d.id AND l.target > 0 ORDER BY l.scope, l.target LIMIT ?
+"""
+
+_LEADS_BACK = """
+SELECT DISTINCT scope, target FROM links WHERE target > 0 AND target IN ({marks}) AND scope > 0
+ORDER BY scope, target LIMIT ?
+"""
+
+_CHUNK_AT = """
+SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE f.path = ?
+ORDER BY (c.start_line <= ? AND c.end_line >= ?) DESC, c.id LIMIT 1
+"""
+
+
+def _name(name: str) -> tuple[str, str, str, str]:
+    last = name.rpartition(".")[2] or name
+    return last.partition("~")[0] or last, name, name, name
+
+
+def _definition(row: Sequence[object]) -> Definition:
+    number, path, *symbol = row
+    return Definition(number, path, Symbol(*symbol))  # type: ignore[arg-type]  # a row of SQLite has any types
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _batches(values: Iterable[T]) -> Iterator[list[T]]:
+    remaining = iter(dict.fromkeys(values))
+    while batch := list(islice(remaining, BATCH)):
+        yield batch

@@ -1,0 +1,421 @@
+"""Owns the tables of links in a project's index: what refers to what, what that rests on, who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from ..project.tree import Symbol
+from ..storage import Database
+
+SCHEMA = """
+CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE links (
+    file_id INTEGER NOT NULL, line INTEGER NOT NULL, ordinal INTEGER NOT NULL, kind INTEGER NOT NULL,
+    name INTEGER NOT NULL, scope INTEGER NOT NULL, target INTEGER NOT NULL, state INTEGER NOT NULL,
+    PRIMARY KEY (file_id, line, ordinal)) WITHOUT ROWID;
+CREATE INDEX links_by_target ON links (target, kind) WHERE target > 0;
+CREATE INDEX links_by_name ON links (name, state, kind);
+CREATE TABLE places (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
+CREATE TABLE consulted (
+    file_id INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (file_id, place)) WITHOUT ROWID;
+CREATE INDEX consulted_by_place ON consulted (place);
+CREATE TABLE unlinked (
+    turn INTEGER NOT NULL, file_id INTEGER NOT NULL UNIQUE, PRIMARY KEY (turn, file_id)) WITHOUT ROWID;
+"""
+"""A link is one reference of a file. `name` is the last name of what is written, in `names`; `scope` the
+definition that it stands in and `target` the one that it means, 0 for none. What stands in a definition is
+found by its lines, which saves an index: a link takes 57 bytes on the disk. `consulted` holds the files, and
+the folders with a slash behind them, that a file's links were found through; they need not exist, so that
+they are kept by their own numbers. `unlinked` is the queue of the files to be linked, which survives the
+process; those of the first `turn` are urgent. Names and places that nothing mentions any more stay: there are
+few, and the index is built anew at times."""
+
+KINDS: Final = ("call", "inherit", "decorate", "type", "use")
+STATES: Final = ("name", "resolved", "external")
+"""What the numbers in the tables mean; others in another order need another version of the schema."""
+
+RESOLVED: Final = STATES.index("resolved")
+BY_NAME: Final = STATES.index("name")
+
+LIMIT: Final = 2_000
+"""Links of one answer: more than anybody reads. So many take 8 ms, the first 50 of them 1 ms."""
+
+BATCH: Final = 500
+"""Values in one statement; SQLite's limit is 32,766."""
+
+T = TypeVar("T")
+
+
+class Definition(NamedTuple):
+    """A definition by its id, which stays the same while its file has a definition of that qualified name."""
+
+    id: int
+    path: str
+    symbol: Symbol
+
+
+class Link(NamedTuple):
+    """One reference: where it stands, and what it means.
+
+    `kind` is one of `KINDS`. `name` is the last name of what is written. `scope` is the id of the definition
+    that it stands in and `target` of the one that it means, 0 for none; `state` says how sure that is, one of
+    `STATES`: it is resolved (a target of 0 is a module itself), may be anything of that name, or is certainly
+    external, outside of the project.
+    """
+
+    path: str
+    line: int
+    kind: str
+    name: str
+    scope: int
+    target: int
+    state: str
+
+
+class LinkRow(NamedTuple):
+    """A link as it is written: `kind` and `state` are numbers, places in `KINDS` and `STATES`."""
+
+    line: int
+    kind: int
+    name: str
+    scope: int
+    target: int
+    state: int
+
+
+class LinkQueries:
+    """The reading side, over a reader's connection. Everything comes ordered by path and line."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def definitions(self, ids: Collection[int]) -> dict[int, Definition]:
+        """Return definitions by id, ordered by path and line; those that are gone are left out."""
+        found = [
+            _definition(row)
+            for batch in _batches(ids)
+            for row in self._db.execute(f"{_DEFINITIONS} WHERE d.id IN ({_marks(batch)})", batch)
+        ]
+        found.sort(key=lambda each: (each.path, each.symbol.start_line, each.id))
+        return {each.id: each for each in found}
+
+    def definitions_at(self, path: str, name: str = "") -> list[Definition]:
+        """Return a file's definitions of a qualified name, `login` and its twins `login~2`, in source order;
+        all of the file without a name."""
+        clause = "AND (d.name = ? OR substr(d.name, 1, length(?) + 1) = ? || '~')" if name else ""
+        rows = self._db.execute(
+            f"{_DEFINITIONS} WHERE f.path = ? {clause} ORDER BY d.ordinal",
+            (path, *([name] * 3 if name else [])),
+        )
+        found = [_definition(row) for row in rows]
+        # `login~2.inner` lies in a twin and isn't one.
+        return [each for each in found if not name or _is_twin(each.symbol.name, name)]
+
+    def into(self, ids: Collection[int], kinds: Collection[str] = (), limit: int = LIMIT) -> list[Link]:
+        """Return the resolved references to definitions, of some kinds only if any are given."""
+        return self._links("target", ids, f"l.target > 0{_of_kinds(kinds)}", limit)
+
+    def out_of(self, ids: Collection[int], kinds: Collection[str] = (), limit: int = LIMIT) -> list[Link]:
+        """Return the references that stand in definitions, of any state, not those in definitions inside."""
+        places = sorted(
+            place
+            for batch in _batches(ids)
+            for place in self._db.execute(_PLACES_OF.format(marks=_marks(batch)), batch)
+        )
+        found: list[tuple[str, int, int, Link]] = []
+        clause = f"d.id IN ({{marks}}){_of_kinds(kinds)}"
+        for start in range(0, len(places), BATCH):
+            batch = places[start : start + BATCH]
+            # What stands in the last file may go on in the next batch, where it can precede what is known.
+            if len(found) >= limit and batch[0][0] != places[start - 1][0]:
+                break
+            found.extend(self._rows(_OUT_OF + clause.format(marks=_marks(batch)), [one[2] for one in batch]))
+        found.sort()
+        return [link for _, _, _, link in found[:limit]]
+
+    def named(
+        self,
+        name: str,
+        kinds: Collection[str] = (),
+        states: Collection[str] = ("name",),
+        limit: int = LIMIT,
+    ) -> list[Link]:
+        """Return the references whose last name is this one, in some states."""
+        row = self._db.execute("SELECT id FROM names WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            return []
+        numbers = sorted(map(STATES.index, set(states)))
+        clause = f"l.state IN ({', '.join(map(str, numbers))}){_of_kinds(kinds)}"
+        return self._links("name", row, clause, limit)
+
+    def inside(self, ids: Collection[int]) -> list[int]:
+        """Return the ids of the definitions that lie in others: members of a class, nested functions.
+
+        Also those that a language has stand elsewhere in the same file (a method of a Go type).
+        """
+        found: dict[int, None] = {}
+        for batch in _batches(ids):
+            for (number,) in self._db.execute(_INSIDE.format(marks=_marks(batch)), batch):
+                found[number] = None
+        return [each for each in found if each not in set(ids)]
+
+    def unlinked(self) -> int:
+        """Return how many files wait to be linked."""
+        return int(self._db.execute("SELECT COUNT(*) FROM unlinked").fetchone()[0])
+
+    def _links(self, column: str, values: Collection[int], clause: str, limit: int) -> list[Link]:
+        """Return links by the values of a column that is indexed, the first ones by path and line.
+
+        Which files have any is found in the index alone, so that one name that ten thousand places mention
+        doesn't have all of them fetched and sorted for the first few.
+        """
+        counts: dict[int, int] = {}
+        for batch in _batches(values):
+            for file_id, count in self._db.execute(
+                f"SELECT l.file_id, COUNT(*) FROM links l WHERE l.{column} IN ({_marks(batch)}) AND {clause}"  # noqa: S608 - fixed text and numbers
+                " GROUP BY l.file_id",
+                batch,
+            ):
+                counts[file_id] = counts.get(file_id, 0) + count
+        paths = _paths(self._db, counts)
+        chosen: list[int] = []
+        room = limit
+        for file_id in sorted(counts, key=lambda each: paths[each]):
+            if room <= 0:
+                break
+            chosen.append(file_id)
+            room -= counts[file_id]
+        found: list[tuple[str, int, int, Link]] = []
+        for files in _batches(chosen):
+            clause_of_files = f"{clause} AND l.file_id IN ({_marks(files)})"
+            for batch in _batches(values):
+                query = f"{_LINKS} WHERE l.{column} IN ({_marks(batch)}) AND {clause_of_files}"
+                found.extend(self._rows(query, [*batch, *files]))
+        found.sort()
+        return [link for _, _, _, link in found[:limit]]
+
+    def _rows(self, query: str, values: Sequence[int]) -> Iterator[tuple[str, int, int, Link]]:
+        """Yield links, each behind what it is sorted by."""
+        for path, line, ordinal, kind, name, scope, target, state in self._db.execute(query, values):
+            link = Link(path, line, KINDS[kind], name, scope, target, STATES[state])
+            yield path, line, ordinal, link
+
+
+class LinkTable:
+    """The writing side, in the indexer only; every writing method belongs in a transaction of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._names = _Interned(database, "names", "name")
+        self._places = _Interned(database, "places", "path")
+
+    def put(self, files: Mapping[int, Sequence[LinkRow]]) -> int:
+        """Write the links of files in place of those that they had; returns how many of them differ now.
+
+        Files whose links are what they were are not written, since most of what is linked again comes out
+        the same.
+        """
+        numbers = self._names.numbers({row.name for rows in files.values() for row in rows})
+        written: list[tuple[int, ...]] = []
+        changed: list[int] = []
+        for file_id, rows in files.items():
+            found = sorted(
+                (file_id, row.line, ordinal, row.kind, numbers[row.name], row.scope, row.target, row.state)
+                for ordinal, row in enumerate(rows)
+            )
+            if found != self._db.execute(_LINKS_OF_FILE, (file_id,)).fetchall():
+                changed.append(file_id)
+                written.extend(found)
+        self._db.executemany("DELETE FROM links WHERE file_id = ?", [(each,) for each in changed])
+        self._db.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?)", written)
+        return len(changed)
+
+    def put_consulted(self, files: Mapping[int, Collection[str]]) -> None:
+        """Write which files, and folders with a slash behind them, the links of files were found through."""
+        numbers = self._places.numbers({path for paths in files.values() for path in paths})
+        gone: list[tuple[int, int]] = []
+        new: list[tuple[int, int]] = []
+        for file_id, paths in files.items():
+            before = {place for (place,) in self._db.execute(_CONSULTED_OF_FILE, (file_id,))}
+            after = {numbers[path] for path in paths}
+            gone.extend((file_id, place) for place in sorted(before - after))
+            new.extend((file_id, place) for place in sorted(after - before))
+        self._db.executemany("DELETE FROM consulted WHERE file_id = ? AND place = ?", gone)
+        self._db.executemany("INSERT INTO consulted VALUES (?, ?)", new)
+
+    def clear(self, file_id: int) -> None:
+        """Forget a file's links and what they rest on; it waits for nothing any more."""
+        self._db.execute("DELETE FROM links WHERE file_id = ?", (file_id,))
+        self._db.execute("DELETE FROM consulted WHERE file_id = ?", (file_id,))
+        self._db.execute("DELETE FROM unlinked WHERE file_id = ?", (file_id,))
+
+    def forget_definitions(self, file_id: int, ids: Collection[int]) -> None:
+        """Have no link lead to definitions of a file that are gone: they may be anything of their name again,
+        and their files are queued. Links that stood in them stand in nothing, until this file is linked."""
+        for batch in _batches(ids):
+            marks = _marks(batch)
+            rows = self._db.execute(
+                f"SELECT DISTINCT file_id FROM links WHERE target > 0 AND target IN ({marks})",  # noqa: S608 - marks only
+                batch,
+            )
+            self.queue([file_id for (file_id,) in rows], urgent=True)
+            self._db.execute(
+                f"UPDATE links SET target = 0, state = {BY_NAME} WHERE target > 0 AND target IN ({marks})",  # noqa: S608 - marks only
+                batch,
+            )
+            self._db.execute(
+                f"UPDATE links SET scope = 0 WHERE file_id = ? AND scope IN ({marks})",  # noqa: S608 - marks only
+                (file_id, *batch),
+            )
+
+    def consulting(self, places: Iterable[str]) -> list[int]:
+        """Return the ids of the files whose links were found through one of these places, sorted."""
+        found: set[int] = set()
+        for batch in _batches(places):
+            rows = self._db.execute(
+                "SELECT c.file_id FROM consulted c JOIN places p ON p.id = c.place"  # noqa: S608 - marks only
+                f" WHERE p.path IN ({_marks(batch)})",
+                batch,
+            )
+            found.update(file_id for (file_id,) in rows)
+        return sorted(found)
+
+    def consulting_files(self, file_ids: Iterable[int]) -> list[int]:
+        """Return the ids of the files whose links were found through one of these files, sorted."""
+        return self.consulting(_paths(self._db, file_ids).values())
+
+    def queue(self, file_ids: Iterable[int], *, urgent: bool = False) -> None:
+        """Have files linked, before others if it is urgent."""
+        rows = [(int(not urgent), each) for each in file_ids]
+        self._db.executemany(
+            "INSERT INTO unlinked VALUES (?, ?)"
+            " ON CONFLICT (file_id) DO UPDATE SET turn = min(turn, excluded.turn)",
+            rows,
+        )
+
+    def queue_all(self) -> None:
+        """Have all files linked that refer to anything."""
+        self._db.execute("DELETE FROM unlinked")
+        self._db.execute("INSERT INTO unlinked SELECT 1, file_id FROM facts")
+
+    def queued(self, limit: int) -> list[tuple[int, str, str]]:
+        """Return (file id, path, language) of files that wait, the urgent ones first, at most `limit`."""
+        rows = self._db.execute(f"{_QUEUED} ORDER BY u.turn, u.file_id LIMIT ?", (limit,))
+        return rows.fetchall()
+
+    def queued_among(self, paths: Iterable[str]) -> list[tuple[int, str, str]]:
+        """Return (file id, path, language) of those of some files that wait, by id."""
+        found = [
+            row
+            for batch in _batches(paths)
+            for row in self._db.execute(f"{_QUEUED} WHERE f.path IN ({_marks(batch)})", batch)
+        ]
+        return sorted(found)
+
+    def waiting(self) -> int:
+        """Return how many files wait to be linked."""
+        return int(self._db.execute("SELECT COUNT(*) FROM unlinked").fetchone()[0])
+
+    def unqueue(self, file_ids: Iterable[int]) -> None:
+        """Note that files are linked."""
+        self._db.executemany("DELETE FROM unlinked WHERE file_id = ?", [(each,) for each in file_ids])
+
+    def definition_ids(self, file_id: int) -> dict[str, int]:
+        """Return the ids of a file's definitions by qualified name, in source order."""
+        rows = self._db.execute(
+            "SELECT name, id FROM definitions WHERE file_id = ? ORDER BY ordinal", (file_id,)
+        )
+        return dict(rows.fetchall())
+
+    def symbols(self, file_id: int) -> list[Symbol]:
+        """Return a file's definitions, in source order."""
+        rows = self._db.execute(
+            f"SELECT {_SYMBOL} FROM definitions d WHERE d.file_id = ? ORDER BY d.ordinal",  # noqa: S608 - fixed text
+            (file_id,),
+        )
+        return [Symbol(*row) for row in rows]
+
+
+class _Interned:
+    """Texts with a number each, in a table of its own; those met lately are kept."""
+
+    def __init__(self, database: Database, table: str, column: str) -> None:
+        self._db = database
+        self._insert = f"INSERT OR IGNORE INTO {table} ({column}) VALUES (?)"  # noqa: S608 - fixed names
+        self._select = f"SELECT {column}, id FROM {table} WHERE {column} IN "  # noqa: S608 - fixed names
+        self._known: dict[str, int] = {}
+
+    def numbers(self, texts: Collection[str]) -> dict[str, int]:
+        """Return the numbers of texts, new ones for those that have none."""
+        found = {text: self._known[text] for text in texts if text in self._known}
+        missing = sorted(text for text in texts if text not in found)
+        if missing:
+            self._db.executemany(self._insert, [(text,) for text in missing])
+            for batch in _batches(missing):
+                found.update(self._db.execute(f"{self._select}({_marks(batch)})", batch))
+        return found
+
+
+_SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"
+_DEFINITIONS = f"SELECT d.id, f.path, {_SYMBOL} FROM definitions d JOIN files f ON f.id = d.file_id"  # noqa: S608 - fixed text
+
+_QUEUED = "SELECT u.file_id, f.path, f.language FROM unlinked u JOIN files f ON f.id = u.file_id"
+
+_LINK = "SELECT f.path, l.line, l.ordinal, l.kind, n.name, l.scope, l.target, l.state"
+_LINKS = f"{_LINK} FROM links l JOIN names n ON n.id = l.name JOIN files f ON f.id = l.file_id"
+_PLACES_OF = (
+    "SELECT f.path, d.start_line, d.id FROM definitions d JOIN files f ON f.id = d.file_id"
+    " WHERE d.id IN ({marks})"
+)
+_OUT_OF = (
+    f"{_LINK} FROM definitions d JOIN links l ON l.file_id = d.file_id"
+    " AND l.line BETWEEN d.start_line AND d.end_line AND l.scope = d.id"
+    " JOIN names n ON n.id = l.name JOIN files f ON f.id = l.file_id WHERE "
+)
+_LINKS_OF_FILE = "SELECT * FROM links WHERE file_id = ? ORDER BY line, ordinal"
+_CONSULTED_OF_FILE = "SELECT place FROM consulted WHERE file_id = ?"
+
+_INSIDE = """
+SELECT d.id FROM definitions o JOIN definitions d ON d.file_id = o.file_id JOIN files f ON f.id = d.file_id
+WHERE o.id IN ({marks}) AND d.id != o.id AND (
+    substr(d.name, 1, length(o.name) + 1) IN (o.name || '.', o.name || '/')
+    OR (d.start_line >= o.start_line AND d.end_line <= o.end_line AND d.depth > o.depth))
+ORDER BY f.path, d.ordinal
+"""
+
+
+def _definition(row: tuple[int, str, str, str, int, int, str, str, int]) -> Definition:
+    number, path, name, kind, start, end, signature, doc, depth = row
+    return Definition(number, path, Symbol(name, kind, start, end, signature, doc, depth))
+
+
+def _is_twin(found: str, name: str) -> bool:
+    rest = found[len(name) :]
+    return not rest or (rest[0] == "~" and rest[1:].isdigit())
+
+
+def _of_kinds(kinds: Collection[str]) -> str:
+    """Return the clause for some kinds, all where none are given; raises `ValueError` for what is none.
+
+    All are named too, so that the indexes are searched by the files behind the kinds.
+    """
+    numbers = sorted(map(KINDS.index, set(kinds or KINDS)))
+    return f" AND l.kind IN ({', '.join(map(str, numbers))})"
+
+
+def _paths(database: Database, file_ids: Iterable[int]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for batch in _batches(file_ids):
+        found.update(database.execute(f"SELECT id, path FROM files WHERE id IN ({_marks(batch)})", batch))  # noqa: S608 - marks only
+    return found
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _batches(values: Iterable[T]) -> Iterator[list[T]]:
+    unique = list(dict.fromkeys(values))
+    for start in range(0, len(unique), BATCH):
+        yield unique[start : start + BATCH]

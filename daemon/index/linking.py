@@ -1,0 +1,254 @@
+"""Owns which files are linked when: the queue, worked off in steps, and who is put into it by a change."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from ..project.import_keys import keys_of_path
+from ..project.imports import ImportResolver
+from ..project.references import References
+from ..project.tree import FileRecord, Symbol
+from ..structure.evaluator import World
+from ..structure.linker import LINKER_VERSION, LinkedFile, link_file
+from ..system import System
+from .fact_table import FactsDamaged
+from .link_table import BY_NAME, KINDS, STATES, LinkRow
+from .store import InterfaceChanged, Store
+from .world import BoundedCache, StoredWorld, missing_key
+
+log = logging.getLogger(__name__)
+
+LinkFile = Callable[[str, str, Sequence[Symbol], References, World], LinkedFile]
+
+BATCH_FILES: Final = 64
+"""Files whose links are written together, at most: enough that a commit costs nothing beside them."""
+
+DEFINITIONS_MAX: Final = 200_000
+"""Definitions whose ids are kept for what is linked next, about 20 MB; Django has 44,000."""
+
+VERSION_KEY: Final = "linker"
+"""The setting in the store that says by which linker its links were made."""
+
+
+class QueuedFile(NamedTuple):
+    """A file that waits to be linked."""
+
+    id: int
+    path: str
+    language: str
+
+
+class Linking:
+    """The links of one project, on the indexer's working thread.
+
+    `problem` says which files could not be linked, or is empty. `linked` counts the files that were linked
+    since this was made. Methods that say so belong in a transaction of the store. Raises `DatabaseError`
+    where the store fails.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        resolver: ImportResolver,
+        records: Mapping[str, FileRecord],
+        system: System,
+        link: LinkFile = link_file,
+    ) -> None:
+        self.linked = 0
+        self._store = store
+        self._table = store.links
+        self._resolver = resolver
+        self._system = system
+        self._link = link
+        self._world = StoredWorld(store.facts, resolver, records)
+        self._ids: BoundedCache[str, dict[str, int]] = BoundedCache(DEFINITIONS_MAX)
+        self._failed: dict[str, str] = {}
+        self._begin()
+
+    @property
+    def problem(self) -> str:
+        """Say which files could not be linked, or nothing."""
+        if not self._failed:
+            return ""
+        path, reason = next(iter(self._failed.items()))
+        others = f" and {len(self._failed) - 1:,} more" if len(self._failed) > 1 else ""
+        return f"what {path}{others} refers to is not known: {reason}"
+
+    def waiting(self) -> int:
+        """Return how many files wait to be linked."""
+        return self._table.waiting()
+
+    def step(self, seconds: float) -> tuple[bool, bool]:
+        """Link files that wait, for so long; whether any link changed, and whether files still wait.
+
+        At least one file is linked, so that steps of any length come to an end.
+        """
+        deadline = self._system.monotonic() + seconds
+        changed = False
+        while waiting := [QueuedFile(*row) for row in self._table.queued(BATCH_FILES)]:
+            changed = self._link_batch(waiting, deadline) or changed
+            if self._system.monotonic() > deadline:
+                return changed, self.waiting() > 0
+        return changed, False
+
+    def link_now(self, paths: Iterable[str]) -> None:
+        """Link those of some files that wait, in the caller's transaction."""
+        found = [QueuedFile(*row) for row in self._table.queued_among(paths)]
+        self._write(self._outcomes(found, None))
+
+    # Who is linked again; all of these belong in a transaction.
+
+    def contents_changed(self, changes: Iterable[InterfaceChanged], paths: Iterable[str]) -> None:
+        """Queue who may mean something else, now that files of these `paths` were written anew."""
+        for path in paths:
+            self._world.content_changed(path)
+            self._ids.drop(path)
+        for each in changes:
+            self._queue_dependents(each)
+
+    def names_changed(self, added: Collection[str], removed: Collection[str]) -> None:
+        """Queue who may mean something else, now that names came or went; the store still has the latter."""
+        for path in added:
+            self._world.name_added(path)
+        for path in removed:
+            self._world.name_removed(path)
+            self._ids.drop(path)
+            self._failed.pop(path, None)
+        places = {*added, *removed, *map(_folder, added), *map(_folder, removed)}
+        places.update(missing_key(key) for path in added for key in keys_of_path(path))
+        self._table.queue(self._table.consulting(sorted(places)), urgent=True)
+
+    def contents_lost(self, paths: Iterable[str]) -> None:
+        """Queue who may mean something else, now that files' contents can't be known any more."""
+        for path in paths:
+            self._world.content_changed(path)
+            self._ids.drop(path)
+            self._table.queue(self._table.consulting([path, _folder(path)]), urgent=True)
+
+    def imports_changed(self, importers: Collection[str]) -> None:
+        """Queue who may mean something else, now that imports of files lead elsewhere."""
+        self._world.imports_changed()
+        if importers:
+            own = [self._store.chunks.id_of(path) for path in sorted(set(importers))]
+            self._table.queue([each for each in own if each is not None], urgent=True)
+            self._table.queue(self._table.consulting(sorted(importers)), urgent=True)
+
+    def _begin(self) -> None:
+        """Have all files linked again where another linker linked them."""
+        if self._store.get_meta(VERSION_KEY) != str(LINKER_VERSION):
+            with self._store.side_notes():
+                self._table.queue_all()
+                self._store.set_meta(VERSION_KEY, str(LINKER_VERSION))
+
+    def _queue_dependents(self, changed: InterfaceChanged) -> None:
+        places = [changed.path, _folder(changed.path)] if changed.other_file else [changed.path]
+        asked = self._table.consulting(places)
+        if not changed.change.shape and not changed.other_file and asked:
+            asked = self._affected(changed.path, asked, changed.change.names)
+        self._table.queue(asked, urgent=True)
+
+    def _affected(self, path: str, asked: Sequence[int], names: Collection[str]) -> list[int]:
+        """Return those of the files that asked a file whose links names may change: who mention one
+        themselves, or asked another file whose interface leads on to one."""
+        facts = self._store.facts
+        own = self._store.chunks.id_of(path)
+        leading = facts.showing([*asked, *([] if own is None else [own])], names)
+        through = set(self._table.consulting_files(leading)) if leading else set()
+        return sorted(facts.saying(asked, names) | through.intersection(asked))
+
+    # Linking
+
+    def _link_batch(self, waiting: Sequence[QueuedFile], deadline: float) -> bool:
+        """Link files until a moment, and write them as one; whether any link changed, which is a new
+        generation: answers that were made before may be others now."""
+        outcomes = self._outcomes(waiting, deadline)
+        with self._store.side_notes():
+            changed = self._write(outcomes)
+            if changed:
+                self._store.advance()
+        return changed
+
+    def _outcomes(
+        self, waiting: Iterable[QueuedFile], deadline: float | None
+    ) -> dict[QueuedFile, LinkedFile | None]:
+        outcomes: dict[QueuedFile, LinkedFile | None] = {}
+        for each in waiting:
+            outcomes[each] = self._link_one(each)
+            if deadline is not None and self._system.monotonic() > deadline:
+                break
+        return outcomes
+
+    def _link_one(self, file: QueuedFile) -> LinkedFile | None:
+        """Return what a file's references mean, None if none of it is known."""
+        self.linked += 1
+        self._failed.pop(file.path, None)
+        self._world.missed.clear()
+        try:
+            references = self._store.facts.references(file.id)
+        except FactsDamaged as error:
+            log.warning("%s is read again: %s", file.path, error)
+            self._world.damaged.add(file.path)
+            return None
+        if references is None:
+            return None
+        symbols = self._table.symbols(file.id)
+        try:
+            found = self._link(file.path, file.language, symbols, references, self._world)
+        except Exception as error:  # one file of an untrusted project must not end the indexer
+            # It would be met again by the next process, and by the one after that.
+            log.exception("%s could not be linked", file.path)
+            self._failed[file.path] = f"{type(error).__name__}: {error}"[:200]
+            return None
+        return LinkedFile(found.links, found.consulted | self._world.missed)
+
+    def _write(self, outcomes: Mapping[QueuedFile, LinkedFile | None]) -> bool:
+        """Write what files were linked to, in a transaction; whether any link changed."""
+        rows = {file.id: self._rows(file, linked) for file, linked in outcomes.items()}
+        changed = self._table.put(rows)
+        self._table.put_consulted(
+            {
+                file.id: frozenset() if linked is None else linked.consulted
+                for file, linked in outcomes.items()
+            }
+        )
+        self._table.unqueue([file.id for file in outcomes])
+        for path in sorted(self._world.damaged):
+            if (file_id := self._store.chunks.id_of(path)) is not None:
+                self._store.chunks.forget_content(file_id)
+        self._world.damaged.clear()
+        return changed > 0
+
+    def _rows(self, file: QueuedFile, linked: LinkedFile | None) -> list[LinkRow]:
+        if linked is None:
+            return []
+        own = list(self._ids_of(file.path).values())
+        rows: list[LinkRow] = []
+        for each in linked.links:
+            target, state = 0, _STATES[each.state]
+            if each.target_name:
+                target = self._ids_of(each.target_path).get(each.target_name, 0)
+                state = state if target else BY_NAME
+            scope = own[each.scope] if each.scope >= 0 else 0
+            rows.append(LinkRow(each.line, _KINDS[each.kind], each.name, scope, target, state))
+        return rows
+
+    def _ids_of(self, path: str) -> dict[str, int]:
+        """Return the ids of a file's definitions by name, in source order."""
+        kept = self._ids.get(path)
+        if kept is not None:
+            return kept[0]
+        file_id = self._store.chunks.id_of(path)
+        found = {} if file_id is None else self._table.definition_ids(file_id)
+        self._ids.put(path, found, len(found) + 1)
+        return found
+
+
+_KINDS = {kind: number for number, kind in enumerate(KINDS)}
+_STATES = {state: number for number, state in enumerate(STATES)}
+
+
+def _folder(path: str) -> str:
+    """Return the folder of a file as it is consulted, with a slash behind it; "/" for the root."""
+    return f"{path.rpartition('/')[0]}/"

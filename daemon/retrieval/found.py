@@ -1,0 +1,65 @@
+"""Owns what a structural question finds before it becomes hits: a place, how sure it is, what leads there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from .code_graph import CodeGraph
+from .hits import Certainty
+
+FOUND_MAX: Final = 500
+"""So many places of one certainty are looked at for an answer; that there are more is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A place that answers a question.
+
+    `node` is the id of the definition that is the answer, or in which the reference stands; 0 for the file
+    itself. `line` is the line to show, in `path`. `reference` is where the reference stands if that is
+    elsewhere. `steps` are the definitions that lead from `node` to what was asked about, and `via` says in
+    words what leads there. `distance` orders answers of the same certainty.
+    """
+
+    path: str
+    line: int
+    node: int = 0
+    certainty: Certainty = "resolved"
+    via: str = ""
+    why: str = ""
+    steps: tuple[int, ...] = ()
+    reference: tuple[str, int] | None = None
+    distance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that was found, in order, and what is to be said about it. `more` says that there is more still."""
+
+    found: Sequence[Found] = ()
+    remarks: tuple[str, ...] = ()
+    more: bool = False
+
+
+def in_order(found: Iterable[Found], graph: CodeGraph) -> list[Found]:
+    """Return places once each: the resolved ones first, then the near, then sources before tests."""
+    places: dict[str, int] = {}
+
+    def place(path: str) -> int:
+        if path not in places:
+            places[path] = graph.place(path)
+        return places[path]
+
+    def key(one: Found) -> tuple[bool, int, int, str, int, str]:
+        return (one.certainty != "resolved", one.distance, place(one.path), one.path, one.line, one.via)
+
+    unique: dict[tuple[str, int, int], Found] = {}
+    for one in sorted(found, key=key):
+        # What a reference leads to is an answer of its own; where it stands is one answer a line.
+        unique.setdefault((one.path, one.line, one.node if one.reference else 0), one)
+    return list(unique.values())
+
+
+Handler = Callable[..., Findings]

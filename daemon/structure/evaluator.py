@@ -1,0 +1,439 @@
+"""Owns the following of chains through the interfaces of files: names, members, calls, elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from ..project.chains import parts_of
+from ..project.references import Binding
+from .interface import Evidence, FileInterface
+from .rules import Rules
+from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, external, is_external
+
+DEPTH_MAX: Final = 24
+"""Steps from one file or type to the next; real re-exports and hierarchies stay below ten."""
+
+STEPS_MAX: Final = 1_000
+"""Steps that one reference may take in all; ordinary ones take ten to a hundred, and what was found once is
+remembered. Sources made to branch at each step would take exponential time."""
+
+BASES_MAX: Final = 64
+"""Classes above a class that are looked at."""
+
+
+class ModuleFiles(NamedTuple):
+    """The files that an import means, none if it doesn't resolve; `internal` says that it certainly meant one
+    of this project all the same."""
+
+    paths: tuple[str, ...]
+    internal: bool
+
+
+class World(Protocol):
+    """What is known of a project's files; cheap to ask."""
+
+    def interface(self, path: str) -> FileInterface | None:
+        """Return what a file shows to others, or None if it isn't known."""
+
+    def module(self, importer: str, language: str, module: str, name: str = "") -> ModuleFiles:
+        """Return the files that an import means: a module, or a name of it that is a file of its own."""
+
+    def siblings(self, path: str) -> tuple[str, ...]:
+        """Return the files of the same language in the same folder, sorted, the file itself included."""
+
+
+class Lineage(NamedTuple):
+    """A class and those above it, nearest first; `open` says that not all of them are known, `outside` that
+    one lies outside of the project."""
+
+    classes: tuple[tuple[str, str], ...]
+    open: bool
+    outside: bool
+
+
+ELEMENT_METHOD: Final = "()"
+"""The name of a container's method that gives one of its elements."""
+
+Lookup = Callable[[str], Values]
+"""What the first name of a chain means where the chain stands."""
+
+
+class Evaluator:
+    """Follows chains for one file. `consulted` gathers the files and folders that had a say in it."""
+
+    def __init__(self, world: World, rules_of: Callable[[str], Rules]) -> None:
+        self._world = world
+        self._rules_of = rules_of
+        self.consulted: set[str] = set()
+        self._interfaces: dict[str, FileInterface | None] = {}
+        self._modules: dict[tuple[str, str, str], ModuleFiles] = {}
+        self._lineages: dict[tuple[str, str], Lineage] = {}
+        self._memo: dict[tuple[str, ...], Values] = {}
+        self._running: set[tuple[str, ...]] = set()
+        self._steps_left = STEPS_MAX
+
+    def begin(self) -> None:
+        """Begin with another reference: each has its own bound on how far it is followed."""
+        self._steps_left = STEPS_MAX
+
+    def spend(self) -> bool:
+        """Count a step; whether the reference may take another."""
+        self._steps_left -= 1
+        return self._steps_left > 0
+
+    # Files
+
+    def interface(self, path: str) -> FileInterface | None:
+        """Return what a file shows, and note that it was asked for."""
+        if path not in self._interfaces:
+            self.consulted.add(path)
+            self._interfaces[path] = self._world.interface(path)
+        return self._interfaces[path]
+
+    def rules(self, path: str) -> Rules:
+        """Return the rules of the language of a file."""
+        interface = self.interface(path)
+        return self._rules_of(interface.language if interface is not None else "")
+
+    def module(self, importer: str, language: str, module: str, name: str = "") -> ModuleFiles:
+        """Return the files that an import means."""
+        key = (importer, module, name)  # a file's own name counts for some: `mod` in Rust
+        if key not in self._modules:
+            self._modules[key] = self._world.module(importer, language, module, name)
+        return self._modules[key]
+
+    def siblings(self, path: str) -> tuple[str, ...]:
+        """Return the files of a file's folder, and note that another one there may change the outcome."""
+        self.consulted.add(path.rpartition("/")[0] + "/")
+        return self._world.siblings(path)
+
+    # Names
+
+    def top(self, path: str, name: str, depth: int = 0, *, builtins: bool = True) -> Values:
+        """Return what a name means at the top of a file; with `builtins` also what the language brings."""
+        return self._once(
+            ("top", path, name, str(builtins)), depth, lambda: self._top(path, name, depth, builtins)
+        )
+
+    def _once(self, key: tuple[str, ...], depth: int, find: Callable[[], Values]) -> Values:
+        """Return what was found before, or find it now; nothing where the search runs in a circle."""
+        if key not in self._memo:
+            if key in self._running or depth > DEPTH_MAX or self._steps_left <= 0:
+                return UNKNOWN_VALUE
+            self._running.add(key)
+            try:
+                self._memo[key] = find()
+            finally:
+                self._running.discard(key)
+        return self._memo[key]
+
+    def _top(self, path: str, name: str, depth: int, builtins: bool) -> Values:
+        interface = self.interface(path)
+        if interface is None:
+            return UNKNOWN_VALUE
+        bound = self._bound(path, interface, name, depth)
+        kind = interface.names.get(name)
+        if kind in {"variable", "constant"} and bound and not is_external(bound):
+            return bound  # `x = x` behind an import, or a default that an import replaces
+        if kind is not None:
+            return (Value(What.DEFINITION, path, name),)
+        if bound:
+            return bound
+        if name in interface.types:
+            return self.evidence(path, interface.types[name], "", depth + 1)
+        for binding in interface.bindings:
+            if binding.name == "*":
+                values = self.binding(path, interface.language, binding, name, depth)
+                if values and not is_external(values):
+                    return values
+        if not builtins:
+            return UNKNOWN_VALUE
+        return self.rules(path).ambient(self, path, name)
+
+    def _bound(self, path: str, interface: FileInterface, name: str, depth: int) -> Values:
+        outside: Values = UNKNOWN_VALUE
+        for binding in interface.bindings:
+            if binding.name == name:
+                values = self.binding(path, interface.language, binding, name, depth)
+                if values and not is_external(values):
+                    return values
+                outside = outside or values
+        return outside
+
+    def binding(self, path: str, language: str, binding: Binding, name: str, depth: int) -> Values:
+        """Return what a name means that a binding of a file brings in."""
+        imported = name if binding.name == "*" else binding.imported
+        if depth > DEPTH_MAX:
+            return UNKNOWN_VALUE
+        rules = self._rules_of(language)
+        return rules.imported(self, path, language, binding.module, imported, depth + 1)
+
+    def module_member(self, path: str, name: str, depth: int = 0) -> Values:
+        """Return what others see under a name in a file."""
+        interface = self.interface(path)
+        if interface is None or depth > DEPTH_MAX:
+            return UNKNOWN_VALUE
+        return self.rules(path).module_members(self, path, interface, name, depth)
+
+    # Chains
+
+    def follow(self, chain: str, path: str, lookup: Lookup, depth: int = 0) -> Values:
+        """Return what a chain means in a file; `lookup` says what its first name means there."""
+        head, colon, rest = chain.partition(":")
+        steps = parts_of(head)
+        if not steps or depth > DEPTH_MAX:
+            return UNKNOWN_VALUE
+        rules = self.rules(path)
+        values = rules.literal(steps[0]) or lookup(steps[0])
+        values = self._steps(values, steps[1:], depth)
+        if colon:
+            return self._steps(self.instances(values, rules), parts_of(rest), depth)
+        return values
+
+    def _steps(self, values: Values, steps: Sequence[str], depth: int) -> Values:
+        for step in steps:
+            if not values or not self.spend():
+                return UNKNOWN_VALUE
+            if step == "()":
+                values = _merged(self.called(value, depth + 1) for value in values)
+            elif step == "[]":
+                values = _merged(self.element(value, depth + 1) for value in values)
+            else:
+                values = _merged(self.member(value, step.removeprefix("."), depth + 1) for value in values)
+        return values
+
+    def evidence(self, path: str, found: Iterable[Evidence], holder: str, depth: int) -> Values:
+        """Return what evidence from a file says; `holder` is the class whose object or method it is about."""
+        return self.evidence_for(path, found, (path, holder) if holder else ("", ""), depth)
+
+    def evidence_for(
+        self, path: str, found: Iterable[Evidence], receiver: tuple[str, str], depth: int
+    ) -> Values:
+        """Return what evidence says where the object is one of the class `receiver`."""
+        if depth > DEPTH_MAX:
+            return UNKNOWN_VALUE
+        rules = self.rules(path)
+
+        def lookup(name: str) -> Values:
+            return self.named_object(rules, name, receiver) or self.top(path, name, depth + 1)
+
+        return _merged(self._evidence(path, one, rules, lookup, depth + 1) for one in found)
+
+    def _evidence(self, path: str, one: Evidence, rules: Rules, lookup: Lookup, depth: int) -> Values:
+        if not one.is_type:
+            return self.follow(one.chain, path, lookup, depth)
+        return self.typed(one.chain, path, rules, lookup, depth)
+
+    def typed(self, chain: str, path: str, rules: Rules, lookup: Lookup, depth: int) -> Values:
+        """Return an instance of the type that a chain names; `list[].Foo` holds instances of `Foo`."""
+        _, dot, element = chain.partition("[].")
+        if dot:
+            held = self.typed(element, path, rules, lookup, depth + 1) if depth < DEPTH_MAX else ()
+            return (Value(What.ELEMENTS, element=held),)
+        if chain in rules.opaque_types:
+            return UNKNOWN_VALUE
+        return self.instances(self.follow(chain, path, lookup, depth), rules)
+
+    def instances(self, values: Values, rules: Rules) -> Values:
+        """Return objects of what values name as types."""
+        return _merged(self._instance(value, rules) for value in values)
+
+    def _instance(self, value: Value, rules: Rules) -> Values:
+        if value.what is What.EXTERNAL:
+            last = value.name.rpartition(".")[2]
+            return UNKNOWN_VALUE if last in rules.opaque_types else external(value.name)
+        if value.what is What.INSTANCE:
+            return (value,)  # `Self`, looked up as the object
+        if value.what is What.DEFINITION and self.is_class(value.path, value.name):
+            return (Value(What.INSTANCE, value.path, value.name),)
+        return UNKNOWN_VALUE
+
+    def named_object(self, rules: Rules, name: str, receiver: tuple[str, str]) -> Values:
+        """Return the object, its class or its bases, where a name is the language's word for one of them."""
+        if not receiver[1]:
+            return UNKNOWN_VALUE
+        if name in rules.self_names:
+            return (Value(What.INSTANCE, *receiver),)
+        if name in rules.class_names:
+            return (Value(What.DEFINITION, *receiver),)
+        if name in rules.super_names:
+            return (Value(What.SUPER, *receiver),)
+        return UNKNOWN_VALUE
+
+    # Steps
+
+    def called(self, value: Value, depth: int) -> Values:
+        """Return what calling a value gives."""
+        match value.what:
+            case What.EXTERNAL:
+                return self._rules_of("").called_external(value.name)
+            case What.ELEMENTS if value.name == ELEMENT_METHOD:
+                return value.element
+            case What.SUPER | What.ELEMENTS:
+                return (value,)  # `super()`; what a container's method gives holds the same
+            case What.DEFINITION if self.is_class(value.path, value.name):
+                return (Value(What.INSTANCE, value.path, value.name),)
+            case What.DEFINITION:
+                return self._returned(value, depth)
+            case _:
+                return UNKNOWN_VALUE
+
+    def _returned(self, value: Value, depth: int) -> Values:
+        interface = self.interface(value.path)
+        if interface is None or depth > DEPTH_MAX:
+            return UNKNOWN_VALUE
+        found = interface.types.get(f"{value.name}()")
+        if found is None:
+            return UNKNOWN_VALUE
+        receiver = value.receiver
+        if not receiver[1]:
+            holder = value.name.rpartition(".")[0]
+            receiver = (value.path, holder) if holder and self.is_class(value.path, holder) else ("", "")
+        return self._once(
+            ("returned", value.path, value.name, *receiver),
+            depth,
+            lambda: self.evidence_for(value.path, found, receiver, depth + 1),
+        )
+
+    def element(self, value: Value, depth: int) -> Values:
+        """Return an element of a value."""
+        if value.what is What.ELEMENTS:
+            return value.element
+        if value.what is What.DEFINITION and not self.is_class(value.path, value.name):
+            held = self.read(value, depth)
+            return _merged(each.element for each in held if each.what is What.ELEMENTS)
+        return UNKNOWN_VALUE
+
+    def member(self, value: Value, name: str, depth: int) -> Values:
+        """Return a member of a value."""
+        match value.what:
+            case What.EXTERNAL:
+                return external(f"{value.name}.{name}")
+            case What.MODULE:
+                return self.module_member(value.path, name, depth)
+            case What.ELEMENTS:
+                gives_one = name in self._rules_of("").element_methods
+                return (value._replace(name=ELEMENT_METHOD if gives_one else name),)
+            case What.SUPER:
+                return self.class_member(value.path, value.name, name, depth, above=True)
+            case What.INSTANCE:
+                return self.class_member(value.path, value.name, name, depth)
+            case _:
+                return self._member_of_definition(value, name, depth)
+
+    def _member_of_definition(self, value: Value, name: str, depth: int) -> Values:
+        interface = self.interface(value.path)
+        if interface is None:
+            return UNKNOWN_VALUE
+        if self.is_class(value.path, value.name):
+            return self.class_member(value.path, value.name, name, depth)
+        nested = f"{value.name}.{name}"
+        if nested in interface.names:
+            return (Value(What.DEFINITION, value.path, nested),)
+        return _merged(self.member(each, name, depth + 1) for each in self.read(value, depth))
+
+    def read(self, value: Value, depth: int) -> Values:
+        """Return what a variable holds, or what a property gives, which is read without being called."""
+        interface = self.interface(value.path)
+        if interface is None or depth > DEPTH_MAX:
+            return UNKNOWN_VALUE
+        if interface.names.get(value.name) in {"variable", "constant"}:
+            found = interface.types.get(value.name, ())
+            return self._once(
+                ("read", value.path, value.name),
+                depth,
+                lambda: self.evidence(value.path, found, "", depth + 1),
+            )
+        return self._returned(value, depth + 1)
+
+    # Classes
+
+    def is_class(self, path: str, name: str) -> bool:
+        """Whether a definition is one that has instances."""
+        interface = self.interface(path)
+        return interface is not None and interface.names.get(name) in self.rules(path).class_kinds
+
+    def lineage(self, path: str, name: str, depth: int = 0) -> Lineage:
+        """Return a class and all above it, breadth first; ends where a hierarchy runs in a circle."""
+        key = (path, name)
+        if key not in self._lineages:
+            guard = ("lineage", path, name)
+            if guard in self._running or depth > DEPTH_MAX:
+                return Lineage((key,), open=True, outside=False)
+            self._running.add(guard)
+            try:
+                self._lineages[key] = self._lineage(path, name, depth)
+            finally:
+                self._running.discard(guard)
+        return self._lineages[key]
+
+    def _lineage(self, path: str, name: str, depth: int) -> Lineage:
+        found: dict[tuple[str, str], None] = {(path, name): None}
+        pending = [(path, name)]
+        is_open = outside = False
+        while pending and len(found) < BASES_MAX:
+            at_path, at_name = pending.pop(0)
+            interface = self.interface(at_path)
+            for chain in interface.bases.get(at_name, ()) if interface is not None else ():
+                values = self.in_class_file(at_path, at_name, chain, depth + 1)
+                outside = outside or is_external(values)
+                classes = [value for value in values if value.what is What.DEFINITION]
+                is_open = is_open or not (classes or is_external(values))
+                for value in classes:
+                    if (value.path, value.name) not in found:
+                        found[value.path, value.name] = None
+                        pending.append((value.path, value.name))
+        return Lineage(tuple(found), is_open, outside)
+
+    def in_class_file(self, path: str, name: str, chain: str, depth: int) -> Values:
+        """Return what a chain means beside a class: its neighbours inside the same holder come first."""
+
+        def lookup(first: str) -> Values:
+            interface = self.interface(path)
+            holder = name.rpartition(".")[0]
+            while holder and interface is not None:
+                if f"{holder}.{first}" in interface.names and f"{holder}.{first}" != name:
+                    return (Value(What.DEFINITION, path, f"{holder}.{first}"),)
+                holder = holder.rpartition(".")[0]
+            if first == name and interface is not None:  # `class Foo(Foo)`: the one that is imported
+                return self._bound(path, interface, first, depth)
+            return self.top(path, first, depth)
+
+        return self.follow(chain, path, lookup, depth)
+
+    def class_member(self, path: str, name: str, member: str, depth: int, *, above: bool = False) -> Values:
+        """Return a member of a class or of those above it; with `above` only of those."""
+        lineage = self.lineage(path, name, depth)
+        receiver = (path, name)
+        for at_path, at_name in lineage.classes[1 if above else 0 :]:
+            qualified = f"{at_name}.{member}"
+            for part in self.rules(at_path).parts(self, at_path, at_name):
+                if values := self._own_member(part, qualified, receiver, depth):
+                    return values
+        if lineage.outside and not lineage.open and above:
+            return external(member)
+        return UNKNOWN_VALUE
+
+    def _own_member(self, path: str, qualified: str, receiver: tuple[str, str], depth: int) -> Values:
+        """Return what a file says of a member of a class, nothing where it says nothing."""
+        interface = self.interface(path)
+        if interface is None:
+            return UNKNOWN_VALUE
+        if qualified in interface.names:
+            return (Value(What.DEFINITION, path, qualified, receiver),)
+        found = interface.types.get(qualified)
+        if found is None:
+            return UNKNOWN_VALUE
+        return self._once(
+            ("attribute", path, qualified, *receiver),
+            depth,
+            lambda: self.evidence_for(path, found, receiver, depth + 1),
+        )
+
+
+def _merged(groups: Iterable[Values]) -> Values:
+    """Return the alternatives of several without repetitions; what is outside only if nothing is inside."""
+    found = dict.fromkeys(value for values in groups for value in values)
+    inside = tuple(value for value in found if value.what is not What.EXTERNAL)
+    return (inside or tuple(found))[:VALUES_MAX]

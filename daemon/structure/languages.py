@@ -1,0 +1,32 @@
+"""Owns the table of the rules by language; a new one is a file and a row."""
+
+from __future__ import annotations
+
+from .go_rules import GoRules
+from .java_rules import JavaRules
+from .python_rules import PythonRules
+from .rules import Rules
+from .rust_rules import RustRules
+from .script_rules import ScriptRules
+
+_PLAIN = Rules()
+
+_SCRIPT = ScriptRules()
+_JAVA = JavaRules()
+
+_RULES: dict[str, Rules] = {
+    "python": PythonRules(),
+    "go": GoRules(),
+    "rust": RustRules(),
+    "java": _JAVA,
+    "kotlin": _JAVA,
+    "scala": _JAVA,
+    "javascript": _SCRIPT,
+    "typescript": _SCRIPT,
+    "tsx": _SCRIPT,
+}
+
+
+def rules_of(language: str) -> Rules:
+    """Return the rules of a language; those that most have in common where it has none of its own."""
+    return _RULES.get(language, _PLAIN)

@@ -1,0 +1,268 @@
+"""Owns the linking of one file: each of its references in, what it means out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from ..project.chains import last_name, parts_of
+from ..project.references import Reference, ReferenceKind, References, TypeFact
+from ..project.tree import Symbol
+from .evaluator import DEPTH_MAX, Evaluator, World
+from .interface import SELF_NAMES, Evidence
+from .languages import rules_of
+from .rules import Rules
+from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
+
+LINKER_VERSION: Final = 1
+"""Raised when the same facts would give other links, so that every file is linked again."""
+
+LinkState = Literal["resolved", "name", "external"]
+"""`name` may be anything of that name; `external` certainly lies outside of the project."""
+
+LOCAL_DEPTH: Final = 8
+"""Local variables that are followed from one to the next."""
+
+
+class Linked(NamedTuple):
+    """One reference with what it means: a definition by its file and qualified name, a file where a module
+    is meant, nothing where it isn't known. `name` is the last name of the chain, `scope` the index of the
+    symbol around it or -1."""
+
+    line: int
+    kind: ReferenceKind
+    name: str
+    scope: int
+    target_path: str
+    target_name: str
+    state: LinkState
+
+
+class LinkedFile(NamedTuple):
+    """A file's links, and what had a say in them: the paths whose interface was asked for, and with a slash
+    at their end the folders in which another file may change the outcome."""
+
+    links: tuple[Linked, ...]
+    consulted: frozenset[str]
+
+
+def link_file(
+    path: str, language: str, symbols: Sequence[Symbol], references: References, world: World
+) -> LinkedFile:
+    """Return what each reference of a file means. Deterministic; ends whatever files say of each other.
+
+    A `type` or a `use` of which nothing is known is left out: nobody would look for it by its name.
+    """
+    linker = _Linker(path, language, symbols, references, world)
+    links = tuple(link for one in references.references if (link := linker.link(one)) is not None)
+    return LinkedFile(links, frozenset(linker.evaluator.consulted - {path}))
+
+
+class _Linker:
+    def __init__(
+        self, path: str, language: str, symbols: Sequence[Symbol], references: References, world: World
+    ) -> None:
+        self._path = path
+        self._language = language
+        self._symbols = symbols
+        self._bindings = [each for each in references.bindings if each.scope >= 0]
+        self._rules: Rules = rules_of(language)
+        self.evaluator = Evaluator(world, rules_of)
+        self._outer = _outer_of(symbols)
+        self._names = {symbol.name: index for index, symbol in enumerate(symbols)}
+        self._facts = _facts_by_name(references.types)
+        self._found: dict[tuple[int, int, str], Values] = {}
+        self._running: set[tuple[int, int, str]] = set()
+
+    def link(self, reference: Reference) -> Linked | None:
+        """Return what a reference means, or None where that is nothing worth keeping."""
+        name = last_name(reference.chain)
+        if not name:
+            return None
+        self.evaluator.begin()
+        values = self._values(reference)
+        target = next((each for each in values if each.what in _TARGETS), None)
+        if target is not None and self._is_itself(target, reference):
+            return None
+        if target is None:
+            state: LinkState = "external" if is_external(values) or _is_container(values) else "name"
+            if reference.kind in {"type", "use"}:
+                return None
+            return Linked(reference.line, reference.kind, name, reference.scope, "", "", state)
+        return Linked(
+            reference.line, reference.kind, name, reference.scope, target.path, target.name, "resolved"
+        )
+
+    def _is_itself(self, target: Value, reference: Reference) -> bool:
+        """Whether a variable only names itself where it is bound."""
+        return (
+            reference.kind == "use"
+            and target.path == self._path
+            and reference.scope >= 0
+            and self._symbols[reference.scope].name == target.name
+            and self._symbols[reference.scope].start_line == reference.line
+        )
+
+    def _values(self, reference: Reference) -> Values:
+        scope, line = reference.scope, reference.line
+        if reference.kind in {"inherit", "decorate"} and scope >= 0:
+            if reference.kind == "inherit":
+                name = self._symbols[scope].name
+                return self.evaluator.in_class_file(self._path, name, reference.chain, 0)
+            scope = self._outer[scope]
+        values = self._follow(reference.chain, scope, line, 0)
+        if reference.kind in {"use", "type"}:
+            values = tuple(each for each in values if each.what is What.DEFINITION)
+        return values
+
+    def _follow(self, chain: str, scope: int, line: int, depth: int) -> Values:
+        root = parts_of(chain)[:1]
+        at = line if root and self._is_local(root[0], scope) else 0
+        key = (scope, at, chain)
+        if key not in self._found:
+            if key in self._running or depth > LOCAL_DEPTH or not self.evaluator.spend():
+                return UNKNOWN_VALUE
+            self._running.add(key)
+            try:
+                self._found[key] = self.evaluator.follow(
+                    chain, self._path, lambda name: self._look_up(name, scope, line, depth)
+                )
+            finally:
+                self._running.discard(key)
+        return self._found[key]
+
+    def _is_local(self, name: str, scope: int) -> bool:
+        while scope >= 0:
+            if (scope, name) in self._facts:
+                return True
+            scope = self._outer[scope]
+        return False
+
+    def _look_up(self, name: str, scope: int, line: int, depth: int) -> Values:
+        """Return what a name means at a place: in the functions and classes around it, then in the file."""
+        inner = scope
+        while scope >= 0:
+            symbol = self._symbols[scope]
+            is_class = symbol.kind in self._rules.class_kinds
+            if not is_class or scope == inner or self._rules.implicit_members:
+                found = self._in_scope(name, scope, line, depth, is_class)
+                if found is not None:
+                    return found
+            scope = self._outer[scope]
+        holder = self._holder(inner)
+        if holder and (values := self.evaluator.named_object(self._rules, name, (self._path, holder))):
+            return values
+        return self.evaluator.top(self._path, name)
+
+    def _in_scope(self, name: str, scope: int, line: int, depth: int, is_class: bool) -> Values | None:
+        """Return what a name means in one scope, or None where that scope says nothing of it."""
+        symbol = self._symbols[scope]
+        holder = self._holder(scope)
+        facts = self._facts.get((scope, name))
+        if facts is not None and not is_class:
+            near = facts.nearest(line)
+            if all(not fact.chain for fact in near) and name in SELF_NAMES and holder:
+                return self.evaluator.named_object(self._rules, name, (self._path, holder))
+            return self._known(near, scope, depth)
+        for binding in self._bindings:
+            if binding.scope == scope and binding.name == name:
+                return self.evaluator.binding(self._path, self._language, binding, name, 0)
+        if f"{symbol.name}.{name}" in self._names:
+            return (Value(What.DEFINITION, self._path, f"{symbol.name}.{name}"),)
+        if is_class and (self._rules.implicit_members or facts is not None):
+            return self.evaluator.class_member(self._path, symbol.name, name, 0) or None
+        return None
+
+    def _known(self, facts: Sequence[TypeFact], scope: int, depth: int) -> Values:
+        """Return what is evident of a local variable from where it was bound."""
+        found: dict[Value, None] = {}
+        for fact in facts:
+            if not fact.chain:
+                continue
+            if fact.is_type:
+                values = self.evaluator.typed(
+                    fact.chain,
+                    self._path,
+                    self._rules,
+                    lambda name, at=fact: self._look_up(name, scope, at.line, depth + 1),  # type: ignore[misc]  # bound now, called at once
+                    depth,
+                )
+            else:
+                # A variable that is bound to something made of itself means the one bound before.
+                before = fact.line - (parts_of(fact.chain)[:1] == [fact.name])
+                values = self._follow(fact.chain, scope, before, depth + 1)
+                values = self._read(values)
+            found.update(dict.fromkeys(values))
+        return tuple(found)
+
+    def _read(self, values: Values) -> Values:
+        """Return what a variable holds that is bound to another one or to a property."""
+        found: list[Value] = []
+        for value in values:
+            if value.what is What.DEFINITION and not self.evaluator.is_class(value.path, value.name):
+                held = self.evaluator.read(value, 0)
+                objects = [each for each in held if each.what is not What.DEFINITION]
+                found.extend(objects or [value])
+            else:
+                found.append(value)
+        return tuple(found)
+
+    def _holder(self, scope: int) -> str:
+        """Return the name of the class around a scope, or an empty string."""
+        while scope >= 0:
+            symbol = self._symbols[scope]
+            if symbol.kind in self._rules.class_kinds:
+                return symbol.name
+            owner = symbol.name.rpartition(".")[0]
+            if symbol.kind == "method" and owner:
+                return owner
+            scope = self._outer[scope]
+        return ""
+
+
+_TARGETS = frozenset({What.DEFINITION, What.MODULE})
+
+
+def _is_container(values: Values) -> bool:
+    """Whether a chain ends at a method of a container, which is the language's own."""
+    return bool(values) and all(value.what in {What.ELEMENTS, What.EXTERNAL, What.SUPER} for value in values)
+
+
+def _outer_of(symbols: Sequence[Symbol]) -> list[int]:
+    """Return for each symbol the index of the one around it, or -1."""
+    outer: list[int] = []
+    stack: list[int] = []
+    for index, symbol in enumerate(symbols):
+        while stack and symbols[stack[-1]].end_line < symbol.start_line:
+            stack.pop()
+        outer.append(stack[-1] if stack else -1)
+        stack.append(index)
+    return outer
+
+
+def _facts_by_name(facts: Sequence[TypeFact]) -> dict[tuple[int, str], _Facts]:
+    found: dict[tuple[int, str], list[TypeFact]] = {}
+    for fact in facts:
+        if fact.scope >= 0:
+            found.setdefault((fact.scope, fact.name), []).append(fact)
+    return {key: _Facts(known) for key, known in found.items()}
+
+
+class _Facts:
+    """What is evident of one variable, by line."""
+
+    def __init__(self, facts: Sequence[TypeFact]) -> None:
+        by_line: dict[int, list[TypeFact]] = {}
+        for fact in facts:
+            by_line.setdefault(fact.line, []).append(fact)
+        self._lines = sorted(by_line)
+        # Who binds a variable to more on one line wrote it for a machine.
+        self._facts = [by_line[line] if len(by_line[line]) <= VALUES_MAX else [] for line in self._lines]
+
+    def nearest(self, line: int) -> Sequence[TypeFact]:
+        """Return the facts of the last binding before a line, else those of the first behind it."""
+        return self._facts[max(bisect_right(self._lines, line) - 1, 0)]
+
+
+__all__ = ["DEPTH_MAX", "LINKER_VERSION", "Evidence", "LinkState", "Linked", "LinkedFile", "link_file"]

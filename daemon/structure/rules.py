@@ -1,0 +1,86 @@
+"""Owns what a language says about names: the defaults, which a file a language overrides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..project.references import LITERALS
+from ..project.vocabulary import words
+from .interface import FileInterface
+from .values import UNKNOWN_VALUE, Value, Values, What, external
+
+if TYPE_CHECKING:
+    from .evaluator import Evaluator
+
+CLASS_KINDS: Final = frozenset(
+    {"class", "struct", "union", "interface", "trait", "protocol", "enum", "record", "object", "type"}
+)
+"""Kinds of definitions that have members and instances."""
+
+
+class Rules:
+    """How names are looked up in one language; the defaults are those that most have in common."""
+
+    self_names: frozenset[str] = frozenset({"self", "this"})
+    """What the object is called whose code runs."""
+
+    class_names: frozenset[str] = frozenset({"Self"})
+    """What its class is called."""
+
+    super_names: frozenset[str] = frozenset({"super", "base"})
+    implicit_members: bool = False
+    """Whether a bare name may be a member of the class around it."""
+
+    class_kinds: frozenset[str] = CLASS_KINDS
+    element_methods: frozenset[str] = words(
+        """
+    get pop popleft setdefault first last next at find shift peek poll getFirst getLast unwrap
+    expect unwrap_or_default iter cloned clone as_ref as_mut
+    """
+    )
+    """Methods of a container that give one of its elements."""
+
+    opaque_types: frozenset[str] = frozenset({"Any", "object", "Object", "any", "unknown", "never", "T"})
+    """Types of which an object says nothing: it may be of any."""
+
+    same_values: frozenset[str] = frozenset()
+    """External functions that give back what they are given, or what lies in it: nothing is known of it."""
+
+    def ambient(self, evaluator: Evaluator, path: str, name: str) -> Values:
+        """Return what a name means that nothing in its file introduces: that of a neighbour, or a builtin."""
+        return UNKNOWN_VALUE
+
+    def literal(self, root: str) -> Values:
+        """Return what a chain of a literal begins with."""
+        return external(root) if root in LITERALS else UNKNOWN_VALUE
+
+    def imported(
+        self, evaluator: Evaluator, path: str, language: str, module: str, name: str, depth: int
+    ) -> Values:
+        """Return what `name` of a module means where the file `path` imports it; `*` is the module itself."""
+        found = evaluator.module(path, language, module)
+        if not found.paths:
+            return UNKNOWN_VALUE if found.internal else external(f"{module}.{name}")
+        if name == "*":
+            return tuple(Value(What.MODULE, each) for each in found.paths)
+        for each in found.paths:
+            if values := evaluator.module_member(each, name, depth):
+                return values
+        return UNKNOWN_VALUE
+
+    def module_members(
+        self, evaluator: Evaluator, path: str, interface: FileInterface, name: str, depth: int
+    ) -> Values:
+        """Return what others see under a name in a file: by default all that its top has."""
+        return evaluator.top(path, name, depth, builtins=False)
+
+    def parts(self, evaluator: Evaluator, path: str, name: str) -> tuple[str, ...]:
+        """Return the files in which a class of a file may have members, its own first."""
+        return (path,)
+
+    def called_external(self, name: str) -> Values:
+        """Return what calling something outside gives: an object of a class there, else nobody knows."""
+        last = name.rpartition(".")[2]
+        if last in self.same_values or not last[:1].isupper():
+            return UNKNOWN_VALUE
+        return external(name)

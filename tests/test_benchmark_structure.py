@@ -1,0 +1,182 @@
+"""The structure benchmark counts what the product says of calls against an oracle, and names each miss."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from foveal.benchmarks.retrieval.corpora import SPLITS, Corpus, read_corpora
+from foveal.benchmarks.retrieval.indexing import index
+from foveal.benchmarks.structure import __main__ as command
+from foveal.benchmarks.structure import running
+from foveal.benchmarks.structure.misses import misses_of, summary
+from foveal.benchmarks.structure.product import Answer, ask_product
+from foveal.benchmarks.structure.python_sites import read_python
+from foveal.benchmarks.structure.report import markdown, missed_targets, to_map
+from foveal.benchmarks.structure.running import LIST, Compared, index_of
+from foveal.benchmarks.structure.scoring import Score, score
+from foveal.benchmarks.structure.sites import Site, Target, Verdict
+
+FILES = {
+    "shop/tax.py": "class Tax:\n    def of(self, amount):\n        return amount\n\n\ndef vat(amount):\n"
+    "    return Tax().of(amount)\n",
+    "shop/basket.py": "from shop.tax import vat\n\n\ndef total(ways):\n    ways.of(1)\n    return vat(vat(2)) + len([])\n",
+}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("project") / "shop"
+    for path, text in FILES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
+
+
+def site(name: str, line: int = 1, form: str = "self.") -> Site:
+    return Site("a.py", line, 0, name, "call", form, f"self.{name}")
+
+
+def target(name: str, path: str = "b.py") -> Target:
+    return Target(path, 1, name, "function")
+
+
+def name_of(answer: Answer) -> str | None:
+    return answer.target.name if answer.target is not None else None
+
+
+def corpus(name: str, split: str = "held_out", language: str = "python") -> Corpus:
+    return Corpus(name, "pypi", name, "1.0", "0" * 64, language, split)
+
+
+VERDICTS = {
+    site("run", 1): Verdict("project", (target("A.run"),)),
+    site("run", 2): Verdict("project", (target("A.run"), target("B.run"))),
+    site("run", 3): Verdict("project", (target("A.run"),)),
+    site("run", 4): Verdict("project", (target("A.run"),)),
+    site("run", 5): Verdict("external"),
+    site("run", 6): Verdict("unknown"),
+    site("run", 7): Verdict("variable", (), (target("A.run"),)),
+    site("gone", 8): Verdict("project", (target("gone"),)),
+}
+ANSWERS = {
+    site("run", 1): Answer("resolved", target("A.run")),
+    site("run", 2): Answer("resolved", target("B.run")),
+    site("run", 3): Answer("resolved", target("C.run")),
+    site("run", 4): Answer("name"),
+    site("run", 5): Answer("name"),
+    site("run", 6): Answer("resolved", target("A.run")),
+    site("run", 7): Answer("resolved", target("A.run")),
+    site("gone", 8): Answer("missing"),
+}
+
+
+def test_the_product_answers_each_site_of_an_index(shop: Path, tmp_path: Path) -> None:
+    index(str(shop), str(tmp_path))
+    sites = [site for file in read_python(shop).values() for site in file.sites]
+    answers = ask_product(tmp_path, sites)
+    said = [(one.name, answers[one].state, name_of(answers[one])) for one in sites]
+    assert said == [
+        ("of", "name", None), ("vat", "resolved", "vat"), ("vat", "resolved", "vat"), ("len", "external", None),
+        ("Tax", "resolved", "Tax"), ("of", "resolved", "Tax.of"),
+    ]  # fmt: skip
+    absent = Site("shop/basket.py", 1, 0, "nothing", "call", "", "nothing")
+    assert ask_product(tmp_path, [absent]) == {absent: Answer("missing")}
+
+
+def test_scores_count_call_sites() -> None:
+    found = score(VERDICTS, ANSWERS)
+    assert (found.sites, found.judged, found.inside, found.unjudged) == (8, 7, 5, 1)
+    assert (found.resolved, found.right, found.found, found.named) == (4, 3, 2, 1)
+    assert (found.precision, found.recall, found.whole_recall) == (0.75, 0.4, 0.6)
+    # A.run is called from lines 1 to 4; listed are 1 and 7, and by the name 4 and 5. B.run: 2; 2, 4 and 5.
+    assert (found.definitions, found.callers, found.listed) == (3, 6, 7)
+    assert (found.listed_right, found.callers_listed) == (4, 3)
+    assert (found + found).sites == 16
+    assert (Score().precision, Score().listed_recall) == (0, 0)
+
+
+def test_sites_without_an_answer_are_not_counted() -> None:
+    assert score(VERDICTS, {}) == Score()
+
+
+def test_each_disagreement_is_listed_with_its_class() -> None:
+    misses = misses_of("shop", VERDICTS, ANSWERS)
+    assert [(miss.site.line, miss.fault, miss.reason) for miss in misses] == [
+        (3, "wrong", "self. of another class or file"),
+        (4, "by name", "self."),
+        (8, "lost", "self. (missing)"),
+    ]
+    written = summary(misses)
+    assert "| wrong | self. of another class or file | 1 |" in written
+    assert "- shop/a.py:3 `self.run` expected b.py#A.run, answered b.py#C.run" in written
+    assert summary([]).count("\n") == 1
+
+
+def test_the_report_says_what_is_met_by_the_held_out_half() -> None:
+    good = Score(sites=10, judged=10, inside=10, resolved=10, right=10, found=10)
+    poor = Score(sites=10, judged=10, inside=10, resolved=10, right=5, found=5)
+    half = [
+        Compared(corpus("tuned", "tune"), poor),
+        Compared(corpus("held"), good, peer=poor, same_sample=good),
+    ]
+    assert missed_targets(half) == []
+    text = markdown([*half, Compared(corpus("script", language="typescript"), poor)])
+    assert "| held 1.0 | held out | 10 | 10 | 1.000 |" in text
+    assert "| precision of resolved links | 1.000 | ≥ 0.95 | yes |" in text
+    assert "| jedi | 10 | 0.500 | 0.500 |" in text
+    assert "### typescript" in text
+    half[1].score = poor
+    assert len(missed_targets(half)) == 3
+    assert "**no**" in markdown(half)
+    (row, other) = to_map(half, misses=True)
+    assert (row["precision"], row["misses"], "jedi" in other) == (0.5, [], True)
+    assert missed_targets([]) == []
+
+
+def test_an_index_is_made_anew_by_other_sources_only(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "index"
+    assert index_of(shop, folder) == folder
+    made = []
+    monkeypatch.setattr(running, "ensure_index", lambda *given, **options: made.append(given))
+    index_of(shop, folder)
+    assert made == []
+    folder.with_name("index.made_by").write_text("other sources")
+    index_of(shop, folder)
+    assert made == [(shop, folder)]
+
+
+def test_the_packages_are_pinned_and_most_of_them_held_out() -> None:
+    packages = read_corpora(LIST)
+    python = [one.split for one in packages if one.language == "python"]
+    assert set(python) == set(SPLITS)
+    assert python.count("held_out") >= 4
+    assert any(one.language == "typescript" for one in packages)
+
+
+def test_the_command_prints_tables_misses_or_json(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def oracle(root: Path, name: str, state: Path) -> dict[Site, Verdict]:
+        sites = [site for file in read_python(root).values() for site in file.sites]
+        return {
+            site: Verdict("project", (Target("shop/tax.py", 6, "vat", "function"),))
+            if site.name in {"vat", "of"}
+            else Verdict("external")
+            for site in sites
+        }
+
+    monkeypatch.setattr(running, "provide", lambda corpus, folder: shop)
+    monkeypatch.setattr(running, "_pyright", oracle)
+    given = ["--state", str(tmp_path), "--only", "attrs", "--no-peers"]
+    assert command.main([*given, "--misses"]) == 1
+    printed = capsys.readouterr().out
+    assert "| attrs 25.3.0 | held out | 6 | 4 | 0.500 |" in printed
+    assert "wrong | call(). something of another name" in printed
+    assert command.main([*given, "--json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out)["packages"]
+    assert (row["package"], row["inside"], row["found"]) == ("attrs", 4, 2)
+    assert command.main([*given, "--split", "tune"]) == 2

@@ -1,0 +1,256 @@
+"""Links are found from both of their ends and by their name, in the order of paths and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index import link_table
+from foveal.daemon.index.link_table import KINDS, STATES, Link, LinkRow
+from foveal.daemon.index.store import FileContent, Reader, Store
+from foveal.daemon.project.references import NOTHING
+from foveal.daemon.project.tree import FileRecord, Symbol
+from foveal.daemon.system import Stamp, System
+
+STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(str(tmp_path), System())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def reader(store: Store, tmp_path: Path) -> Iterator[Reader]:
+    opened = Reader(str(tmp_path))
+    yield opened
+    opened.close()
+
+
+def define(store: Store, path: str, *symbols: Symbol) -> dict[str, int]:
+    """Write a file with definitions; returns their ids."""
+    record = FileRecord(path, STAMP, b"d" * 16, "python", symbols=len(symbols))
+    with store.transaction():
+        store.put_contents([FileContent(record, symbols, (), references=NOTHING)])
+    return store.links.definition_ids(file_id(store, path))
+
+
+def file_id(store: Store, path: str) -> int:
+    found = store.chunks.id_of(path)
+    assert found is not None
+    return found
+
+
+def symbol(name: str, start: int = 1, end: int = 100, kind: str = "function") -> Symbol:
+    return Symbol(name, kind, start, end, f"def {name}()", "", name.count("."))
+
+
+def link(
+    store: Store, path: str, *rows: tuple[int, str, str, int, int, str], consulted: Collection[str] = ()
+) -> int:
+    """Write a file's links: (line, kind, name, scope, target, state); returns how many files changed."""
+    number = file_id(store, path)
+    written = [
+        LinkRow(line, KINDS.index(kind), name, scope, target, STATES.index(state))
+        for line, kind, name, scope, target, state in rows
+    ]
+    with store.side_notes():
+        changed = store.links.put({number: written})
+        store.links.put_consulted({number: consulted})
+        store.links.unqueue([number])
+    return changed
+
+
+def queued(store: Store) -> list[str]:
+    return [path for _, path, _ in store.links.queued(100)]
+
+
+def where(links: Sequence[Link]) -> list[tuple[str, int]]:
+    return [(each.path, each.line) for each in links]
+
+
+def test_a_link_is_found_from_both_ends(store: Store, reader: Reader) -> None:
+    target = define(store, "b.py", symbol("f"))["f"]
+    scope = define(store, "a.py", symbol("g", 2, 9))["g"]
+    link(store, "a.py", (3, "call", "h", scope, target, "resolved"), (1, "call", "open", 0, 0, "external"))
+    expected = Link("a.py", 3, "call", "h", scope, target, "resolved")
+    assert reader.links.into([target]) == reader.links.out_of([scope]) == [expected]
+    assert reader.links.into([scope]) == reader.links.out_of([target]) == []
+    assert reader.links.into([target], ["call"]) == reader.links.into([target], ["call", "use"]) == [expected]
+    assert reader.links.into([target], ["inherit"]) == reader.links.out_of([scope], ["use"]) == []
+    assert reader.links.named("open") == []
+    assert where(reader.links.named("open", states=["external"])) == [("a.py", 1)]
+    assert where(reader.links.named("h", ["call"], STATES)) == [("a.py", 3)]
+    assert reader.links.named("unheard of", states=STATES) == []
+
+
+def test_links_come_by_path_and_line_and_as_many_as_are_wanted(store: Store, reader: Reader) -> None:
+    target = define(store, "t.py", symbol("f"))["f"]
+    for path in ("c.py", "a.py", "b.py"):  # which gives them ids in that order
+        scope = define(store, path, symbol("g", 1, 9))["g"]
+        rows = [(line, "call", "f", scope, target, "resolved") for line in (7, 2, 4)]
+        link(store, path, *rows, (5, "call", "f", scope, 0, "name"))
+    scopes = [store.links.definition_ids(file_id(store, path))["g"] for path in ("c.py", "a.py", "b.py")]
+    expected = [(path, line) for path in ("a.py", "b.py", "c.py") for line in (2, 4, 7)]
+    for limit in (0, 1, 3, 4, 9, 100):
+        assert where(reader.links.into([target], limit=limit)) == expected[:limit]
+    every = sorted([*expected, *((path, 5) for path in ("a.py", "b.py", "c.py"))])
+    for limit in (0, 1, 4, 5, 12, 100):
+        assert where(reader.links.out_of(scopes, limit=limit)) == every[:limit]
+        assert where(reader.links.named("f", states=STATES, limit=limit)) == every[:limit]
+    assert where(reader.links.named("f", limit=2)) == [("a.py", 5), ("b.py", 5)]
+
+
+def test_many_ids_are_asked_for_at_once(
+    store: Store, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_table, "BATCH", 3)
+    targets = define(store, "t.py", *(symbol(f"f{n}", n + 1, n + 1) for n in range(10)))
+    scopes = define(store, "a.py", *(symbol(f"g{n}", n + 1, n + 1) for n in range(10)))
+    rows = [
+        (n + 1, "call", f"f{n}", scopes[f"g{n}"], targets[f"f{n}"], "resolved") for n in reversed(range(10))
+    ]
+    link(store, "a.py", *rows)
+    expected = [("a.py", n + 1) for n in range(10)]
+    assert where(reader.links.into(list(targets.values()))) == expected
+    assert where(reader.links.out_of(list(reversed(scopes.values())))) == expected
+    assert where(reader.links.out_of(list(scopes.values()), limit=4)) == expected[:4]
+    assert list(reader.links.definitions([*targets.values(), 10_000])) == sorted(targets.values())
+    assert reader.links.into([]) == reader.links.out_of([]) == reader.links.inside([]) == []
+    assert reader.links.definitions([]) == {}
+
+
+def test_definitions_are_found_at_a_place_with_their_twins(store: Store, reader: Reader) -> None:
+    names = ["S", "S.f", "S.f~2", "S.f~2.inner", "S.f~x", "S.ff", "S~2"]
+    ids = define(store, "a.py", *(symbol(name, line, line) for line, name in enumerate(names, 1)))
+    define(store, "b.py", symbol("S.f"))
+
+    def at(path: str, name: str = "") -> list[str]:
+        found = reader.links.definitions_at(path, name)
+        assert all(each.id == ids[each.symbol.name] for each in found if each.path == "a.py")
+        return [each.symbol.name for each in found]
+
+    assert at("a.py", "S.f") == ["S.f", "S.f~2"]
+    assert at("a.py", "S.f~2") == ["S.f~2"]
+    assert at("a.py", "S") == ["S", "S~2"]
+    assert at("a.py") == names
+    assert at("a.py", "%") == at("a.py", "f") == at("none.py") == []
+
+
+def test_what_lies_in_a_definition_is_found_by_lines_and_by_names(store: Store, reader: Reader) -> None:
+    symbols = (
+        symbol("S", 1, 10, "class"),
+        symbol("S.f", 2, 5),
+        symbol("S.f.inner", 3, 4),
+        symbol("Sx", 11, 12),
+        symbol("S.far", 20, 21),
+        symbol("same", 1, 10),
+    )
+    ids = define(store, "a.py", *symbols)
+    define(store, "b.py", symbol("S.g", 2, 3))
+
+    def inside(*names: str) -> list[str]:
+        numbers = {number: name for name, number in ids.items()}
+        return [numbers[each] for each in reader.links.inside([ids[name] for name in names])]
+
+    assert inside("S") == ["S.f", "S.f.inner", "S.far"]
+    assert inside("S.f") == ["S.f.inner"]
+    assert inside("S", "S.f") == ["S.f.inner", "S.far"]
+    assert inside("Sx") == []
+
+
+def test_links_take_the_place_of_the_former_and_the_same_are_not_written(
+    store: Store, reader: Reader
+) -> None:
+    target = define(store, "a.py", symbol("f"))["f"]
+    row = (2, "call", "f", 0, target, "resolved")
+    assert link(store, "a.py", row, (1, "use", "g", 0, target, "resolved")) == 1
+    assert link(store, "a.py", row, (1, "use", "g", 0, target, "resolved")) == 0
+    assert link(store, "a.py", row) == 1
+    assert where(reader.links.into([target])) == [("a.py", 2)]
+    assert link(store, "a.py") == 1
+    assert reader.links.into([target]) == []
+
+
+def test_a_definition_that_is_gone_is_meant_by_nothing(store: Store, reader: Reader) -> None:
+    ids = define(store, "t.py", symbol("f", 1, 5), symbol("kept", 6, 9))
+    scope = define(store, "a.py", symbol("g", 1, 9))["g"]
+    link(
+        store,
+        "a.py",
+        (2, "call", "f", scope, ids["f"], "resolved"),
+        (3, "call", "kept", scope, ids["kept"], "resolved"),
+    )
+    link(store, "t.py", (7, "call", "f", ids["kept"], ids["f"], "resolved"))
+    after = define(store, "t.py", symbol("kept", 1, 9), symbol("new", 11, 12))
+    assert after["kept"] == ids["kept"]
+    assert after["new"] > max(ids.values())
+    assert reader.links.into([ids["f"]]) == []
+    assert [(each.name, each.target, each.state) for each in reader.links.out_of([scope])] == [
+        ("f", 0, "name"),
+        ("kept", ids["kept"], "resolved"),
+    ]
+    assert queued(store) == ["t.py", "a.py"] or queued(store) == ["a.py", "t.py"]
+    with store.transaction():
+        store.remove_files(["a.py"])
+    assert where(reader.links.into([ids["kept"]])) == []
+    assert queued(store) == ["t.py"]
+
+
+def test_ids_of_definitions_are_never_used_again(store: Store) -> None:
+    first = define(store, "a.py", symbol("f"))["f"]
+    with store.transaction():
+        store.remove_files(["a.py"])
+    assert define(store, "b.py", symbol("f"))["f"] > first
+
+
+def test_the_queue_has_the_urgent_first_and_each_file_once(store: Store, reader: Reader) -> None:
+    for path in ("a.py", "b.py", "c.py"):
+        define(store, path)
+    ids = {path: file_id(store, path) for path in ("a.py", "b.py", "c.py")}
+    assert (queued(store), reader.links.unlinked()) == (["a.py", "b.py", "c.py"], 3)
+    with store.side_notes():
+        store.links.queue([ids["c.py"]], urgent=True)
+        store.links.queue([ids["c.py"], ids["b.py"]])
+    assert queued(store) == ["c.py", "a.py", "b.py"]
+    assert store.links.queued(1) == [(ids["c.py"], "c.py", "python")]
+    assert [path for _, path, _ in store.links.queued_among(["b.py", "c.py", "x.py"])] == ["b.py", "c.py"]
+    with store.side_notes():
+        store.links.unqueue([ids["c.py"], ids["a.py"]])
+    assert (queued(store), store.links.waiting()) == (["b.py"], 1)
+    with store.side_notes():
+        store.links.queue_all()
+    assert queued(store) == ["a.py", "b.py", "c.py"]
+
+
+def test_who_was_linked_through_a_place_is_known(store: Store) -> None:
+    for path in ("a.py", "b.py", "c.py"):
+        define(store, path)
+    link(store, "a.py", consulted=["c.py", "pkg/", "gone.py"])
+    link(store, "b.py", consulted=["c.py"])
+
+    def consulting(*places: str) -> list[int]:
+        return store.links.consulting(places)
+
+    ids = [file_id(store, path) for path in ("a.py", "b.py", "c.py")]
+    assert consulting("c.py") == ids[:2]
+    assert consulting("pkg/", "gone.py") == ids[:1]
+    assert consulting("pkg", "other.py") == consulting() == []
+    assert store.links.consulting_files([ids[2]]) == ids[:2]
+    link(store, "a.py", consulted=["pkg/", "new/"])
+    assert (consulting("c.py"), consulting("new/")) == (ids[1:2], ids[:1])
+    with store.transaction():
+        store.remove_files(["b.py"])
+    assert consulting("c.py") == []
+
+
+def test_a_word_that_is_no_kind_or_state_is_an_error(store: Store, reader: Reader) -> None:
+    define(store, "a.py")
+    link(store, "a.py", (1, "call", "f", 0, 0, "name"))
+    with pytest.raises(ValueError, match="not in"):
+        reader.links.into([1], ["calls"])
+    with pytest.raises(ValueError, match="not in"):
+        reader.links.named("f", states=["sure"])
