@@ -58,7 +58,7 @@ def test_reply(shared_daemon: DaemonProcess, ready_shop: str) -> None:
     assert len(set(paths(reply))) == len(reply["results"]), "one result a file"
     scores = [result["score"] for result in reply["results"]]
     assert scores == sorted(scores, reverse=True)
-    optional = {"symbol", "enclosing", "certainty", "via", "more"}
+    optional = {"symbol", "enclosing", "certainty", "via", "reference", "steps", "more"}
     assert documented_fields(f"`{described[2]}`") == {*RESULT_TYPES, *optional}
     for result in reply["results"]:
         check_types({name: value for name, value in result.items() if name not in optional}, RESULT_TYPES)

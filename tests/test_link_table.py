@@ -119,7 +119,8 @@ def test_many_ids_are_asked_for_at_once(
     assert where(reader.links.out_of(list(reversed(scopes.values())))) == expected
     assert where(reader.links.out_of(list(scopes.values()), limit=4)) == expected[:4]
     assert list(reader.links.definitions([*targets.values(), 10_000])) == sorted(targets.values())
-    assert reader.links.into([]) == reader.links.out_of([]) == reader.links.inside([]) == []
+    assert reader.links.into([]) == reader.links.out_of([]) == []
+    assert reader.links.inside([]) == []
     assert reader.links.definitions([]) == {}
 
 

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,7 @@ def linked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         paths.append(path)
         return link_file(path, language, symbols, references, world)
 
-    def with_count(*arguments: object) -> Linking:
-        return Linking(*arguments, link=link)  # type: ignore[arg-type]  # passed through
-
-    monkeypatch.setattr(indexing, "Linking", with_count)
+    monkeypatch.setattr(indexing, "Linking", partial(Linking, link=link))
     return paths
 
 
@@ -391,7 +389,7 @@ def test_a_file_that_cannot_be_linked_is_told_and_does_not_stop_the_others(
         return link_file(path, language, symbols, references, world)
 
     with monkeypatch.context() as patched:
-        patched.setattr(indexing, "Linking", lambda *arguments: Linking(*arguments, link=link))
+        patched.setattr(indexing, "Linking", partial(Linking, link=link))
         start(bench, SHOP)
         assert ("shop/cart.py:5 save", "shop/base.py#Base.save") in links(bench)
         assert links(bench, "main.py") == []

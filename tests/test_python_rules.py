@@ -114,6 +114,34 @@ def test_methods_by_what_the_object_is() -> None:
     )
 
 
+def test_the_order_of_several_bases() -> None:
+    check(
+        {
+            "a.py": (
+                "class Base:\n    def get(self): ...\n    def put(self): ...\n"
+                "class Left(Base): ...\n"
+                "class Mixin:\n    def get(self): ...\n"
+                "class Right(Base):\n    def put(self): ...\n"
+                "class One(Left, Mixin):\n    def go(self): self.get()  # => Base.get\n"
+                "class Two(Left, Right):\n    def go(self): self.put()  # => Right.put\n"
+            )
+        }
+    )
+
+
+def test_a_parameter_may_be_called_as_the_object_is() -> None:
+    check(
+        {
+            "a.py": (
+                "class A:\n    def b(self): ...\n"
+                "    def m(self, cls):\n        cls()  # => ?\n        self.b()  # => A.b\n"
+                "        def inner(cls):\n            cls.b()  # => ?\n"
+                "    @classmethod\n    def k(cls):\n        cls.b()  # => A.b\n"
+            )
+        }
+    )
+
+
 def test_bases_and_decorators() -> None:
     check(
         {

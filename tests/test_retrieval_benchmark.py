@@ -167,7 +167,7 @@ def test_a_run_with_vectors_ranks_by_meaning(shop: Project, tmp_path: Path) -> N
     results = run([shop], Options(tmp_path, baselines=False))
     assert results.scores["dense, no boosts"][QUESTIONS[1].id]["top-1"] == 1
     assert results.costs[0].embedded == results.costs[0].contents > 0
-    assert len(results.times["vectors"]) >= 2
+    assert len(results.times["vectors"]) >= 1
 
 
 def test_the_report_has_a_table_for_each_collection_and_split() -> None:

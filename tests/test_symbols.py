@@ -243,6 +243,7 @@ def test_go_definitions() -> None:
         1 struct F.Local 22-22
         0 struct A 27-27
         0 interface B 28-28
+        1 method B.M 28-28
         0 type C 29-29
         0 constant X 33-33
         0 constant Y 33-33

@@ -214,7 +214,6 @@ def test_without_a_model_all_waits_until_there_is_one(tmp_path: Path, models: Pa
     bench = Bench(tmp_path, models, "no/such-model")
     try:
         bench.keep("p", *some("f", 3))
-        assert "p" not in bench.progress, "how much there is to do isn't known"
         for _ in range(2):
             bench.run()
             bench.upkeep.note_model()

@@ -66,6 +66,7 @@ function kindOf(node) {
 
 function ownName(node) {
   if (ts.isConstructorDeclaration(node)) return "constructor";
+  if (ts.isExportAssignment(node)) return "default";
   if (node.name && (ts.isIdentifier(node.name) || ts.isPrivateIdentifier(node.name))) return node.name.text;
   if (node.name && ts.isStringLiteral(node.name)) return node.name.text;
   const isDefault = node.modifiers && node.modifiers.some((each) => each.kind === ts.SyntaxKind.DefaultKeyword);
@@ -76,7 +77,7 @@ function qualified(node) {
   const names = [];
   for (let at = node; at && !ts.isSourceFile(at); at = at.parent) {
     const holds = ts.isFunctionDeclaration(at) || ts.isClassLike(at) || ts.isClassElement(at)
-      || ts.isModuleDeclaration(at) || ts.isInterfaceDeclaration(at)
+      || ts.isModuleDeclaration(at) || ts.isInterfaceDeclaration(at) || ts.isExportAssignment(at)
       || (ts.isVariableDeclaration(at) && (at === node || isFunctionValue(at.initializer)));
     if (at === node || holds) names.unshift(ownName(at));
   }

@@ -20,6 +20,7 @@ _STRING = re.compile(r"[rRbBfFuU]{0,2}(\"\"\"|'''|\"|')|(`)")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _LAST_NAME = re.compile(r"[^\W\d][\w$]*\Z")
 _TYPE_ARGUMENTS = re.compile(r"<[\w\s,.:<>\[\]&'?*|$]*>")
+_BRACKET = re.compile(r"[\"'`()\[\]{}]")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _NOT_NAMED = LITERALS | {UNKNOWN}
 _OPERAND = re.compile(r"[ \t\n]*(?=[\w\"'$@])")
@@ -188,29 +189,27 @@ def _member(text: str, joint: re.Match[str], parts: list[str]) -> int:
 def _closed(text: str, at: int) -> int:
     """Return the offset behind what closes the bracket at an offset, one behind the end if nothing does."""
     depth = 0
-    while at < len(text):
-        character = text[at]
+    while (match := _BRACKET.search(text, at)) is not None:
+        at = match.end()
+        character = match[0]
         if character in "\"'`":
-            at = _string_end(text, at + 1, character)
-            continue
-        if character in "([{":
+            at = _string_end(text, at, character)
+        elif character in "([{":
             depth += 1
-        elif character in ")]}":
+        else:
             depth -= 1
             if depth == 0:
-                return at + 1
-        at += 1
+                return at
     return len(text) + 1
 
 
 def _string_end(text: str, at: int, quote: str) -> int:
-    while at < len(text):
-        if text[at] == "\\":
-            at += 2
-            continue
-        if text.startswith(quote, at):
-            return at + len(quote)
-        at += 1
+    """Return the offset behind the quote that ends a string, the end of the text if none does."""
+    while (end := text.find(quote, at)) >= 0:
+        before = text[at:end]
+        if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
+            return end + len(quote)
+        at = end + 1
     return len(text)
 
 

@@ -57,7 +57,7 @@ class Gathered:
     `intent` is the route that the question's words ask for, `route` the one that is taken. `answer` is final
     where it isn't None. `files` are the ids of the files to search, None for all.
     `degraded` says who could not be asked and why; `lexical_damaged` that the lexical index must be rebuilt;
-    `narrowed` that the question's own words left out most of the project: its place, or a definition's name.
+    `narrowed` that the question's own words left out most of the project.
     """
 
     question: Question
@@ -272,8 +272,7 @@ def _structural(
     found = structural.answer(relation, subjects, tree, reader, limit, start.filter, paths, depth)
     evidence, degraded = (*start.evidence, *found.remarks), (*start.degraded, *found.degraded)
     if found.hits:
-        narrowed = start.narrowed or relation == "definition"
-        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded, narrowed=narrowed)
+        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded)
     if relation not in {"connection", "cycles"}:  # these say themselves what isn't there
         nothing = f"no {relation} of {', '.join(subjects) or 'the project'} is known"
         evidence = (*start.evidence, nothing, *found.remarks)

@@ -355,7 +355,10 @@ class Evaluator:
         return interface is not None and interface.names.get(name) in self.rules(path).class_kinds
 
     def lineage(self, path: str, name: str, depth: int = 0) -> Lineage:
-        """Return a class and all above it, breadth first; ends where a hierarchy runs in a circle."""
+        """Return a class and all above it, in the order in which members are looked for.
+
+        Ends where a hierarchy runs in a circle.
+        """
         key = (path, name)
         if key not in self._lineages:
             guard = ("lineage", path, name)
@@ -369,22 +372,21 @@ class Evaluator:
         return self._lineages[key]
 
     def _lineage(self, path: str, name: str, depth: int) -> Lineage:
-        found: dict[tuple[str, str], None] = {(path, name): None}
-        pending = [(path, name)]
+        found = [(path, name)]
         is_open = outside = False
-        while pending and len(found) < BASES_MAX:
-            at_path, at_name = pending.pop(0)
-            interface = self.interface(at_path)
-            for chain in interface.bases.get(at_name, ()) if interface is not None else ():
-                values = self.in_class_file(at_path, at_name, chain, depth + 1)
-                outside = outside or is_external(values)
-                classes = [value for value in values if value.what is What.DEFINITION]
-                is_open = is_open or not (classes or is_external(values))
-                for value in classes:
-                    if (value.path, value.name) not in found:
-                        found[value.path, value.name] = None
-                        pending.append((value.path, value.name))
-        return Lineage(tuple(found), is_open, outside)
+        interface = self.interface(path)
+        for chain in interface.bases.get(name, ()) if interface is not None else ():
+            values = self.in_class_file(path, name, chain, depth + 1)
+            outside = outside or is_external(values)
+            classes = [value for value in values if value.what is What.DEFINITION]
+            is_open = is_open or not (classes or is_external(values))
+            for value in classes:
+                above = self.lineage(value.path, value.name, depth + 1)
+                found.extend(above.classes)
+                is_open, outside = is_open or above.open, outside or above.outside
+        # What several lead to comes behind all of them, as in a linearization by C3.
+        ordered = dict.fromkeys(reversed(found[:BASES_MAX]))
+        return Lineage(tuple(reversed(ordered)), is_open, outside)
 
     def in_class_file(self, path: str, name: str, chain: str, depth: int) -> Values:
         """Return what a chain means beside a class: its neighbours inside the same holder come first."""

@@ -15,7 +15,7 @@ from .languages import rules_of
 from .rules import Rules
 from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
 
-LINKER_VERSION: Final = 1
+LINKER_VERSION: Final = 2
 """Raised when the same facts would give other links, so that every file is linked again."""
 
 LinkState = Literal["resolved", "name", "external"]
@@ -72,6 +72,10 @@ class _Linker:
         self._outer = _outer_of(symbols)
         self._names = {symbol.name: index for index, symbol in enumerate(symbols)}
         self._facts = _facts_by_name(references.types)
+        self._first: dict[int, TypeFact] = {}
+        for fact in references.types:
+            if fact.name != "()":
+                self._first.setdefault(fact.scope, fact)
         self._found: dict[tuple[int, int, str], Values] = {}
         self._running: set[tuple[int, int, str]] = set()
 
@@ -162,7 +166,7 @@ class _Linker:
         facts = self._facts.get((scope, name))
         if facts is not None and not is_class:
             near = facts.nearest(line)
-            if all(not fact.chain for fact in near) and name in SELF_NAMES and holder:
+            if name in SELF_NAMES and self._is_first(near, scope, holder):
                 return self.evaluator.named_object(self._rules, name, (self._path, holder))
             return self._known(near, scope, depth)
         for binding in self._bindings:
@@ -173,6 +177,12 @@ class _Linker:
         if is_class and (self._rules.implicit_members or facts is not None):
             return self.evaluator.class_member(self._path, symbol.name, name, 0) or None
         return None
+
+    def _is_first(self, facts: Sequence[TypeFact], scope: int, holder: str) -> bool:
+        """Whether a name is the first parameter of a method: another one may well be called `cls`."""
+        symbol = self._symbols[scope]
+        is_method = bool(holder) and symbol.kind == "method" and symbol.name.rpartition(".")[0] == holder
+        return is_method and not any(fact.chain for fact in facts) and facts[0] is self._first.get(scope)
 
     def _known(self, facts: Sequence[TypeFact], scope: int, depth: int) -> Values:
         """Return what is evident of a local variable from where it was bound."""
