@@ -16,7 +16,7 @@ run: $(INSTALLED)
 	@$(BIN)/foveal context --cwd "$(PROJECT)" "$(PROMPT)"
 
 test: $(INSTALLED) system check
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

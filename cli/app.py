@@ -12,6 +12,7 @@ from .. import __version__
 from . import terminal
 from .command import Command, Settings, socket_option, write_examples
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
+from .group import CommandGroup, UnknownCommand
 
 SECTIONS = {
     "Context": {"context": "context", "query": "query", "node": "nodes"},
@@ -22,6 +23,12 @@ SECTIONS = {
         "reindex": "projects",
         "embed": "embed",
         "watch": "watch",
+    },
+    "Items and sessions": {
+        "items": "items",
+        "tools": "tools",
+        "sessions": "sessions",
+        "requests": "requests",
     },
     "Scopes": {"scopes": "scopes", "expand": "scopes", "contract": "scopes", "release": "scopes"},
     "Decisions": {"decide": "decisions", "decisions": "decisions"},
@@ -61,7 +68,7 @@ class App(click.Group):
         if module is None:
             return None
         command = getattr(import_module(f".{module}", __package__), f"{cmd_name}_command")
-        assert isinstance(command, Command)
+        assert isinstance(command, Command | CommandGroup)
         return command
 
     def resolve_command(
@@ -69,7 +76,7 @@ class App(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant. Raises `UsageError` with the nearest name for an unknown one."""
         if args and args[0] not in MODULES and not args[0].startswith("-"):
-            raise UnknownCommand(args[0], ctx)
+            raise UnknownCommand(args[0], ctx, MODULES)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -104,14 +111,6 @@ class App(click.Group):
         sys.exit(code)
 
 
-class UnknownCommand(click.UsageError):
-    """There is no command of that name."""
-
-    def __init__(self, name: str, context: click.Context) -> None:
-        super().__init__(f"there is no command {name!r}", context)
-        self.name = name
-
-
 def _run(work: Any) -> int:
     try:
         result = work()
@@ -136,10 +135,7 @@ def _usage_message(error: click.UsageError) -> str:
 
 def _usage_hint(error: click.UsageError) -> str:
     if isinstance(error, UnknownCommand):
-        import difflib
-
-        near = difflib.get_close_matches(error.name, MODULES, 1)
-        return f"did you mean foveal {near[0]}?" if near else "foveal --help lists the commands"
+        return error.hint
     command = error.ctx.command if error.ctx else None
     if isinstance(command, Command) and command.argument_hint and "unexpected extra" in error.message:
         return command.argument_hint

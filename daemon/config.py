@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Literal, TypeVar
 
+from .item.selection import Selection
+
 USER_FILE = "config.toml"
 PROJECT_FILE = "foveal.toml"
 
@@ -228,6 +230,22 @@ class WeightsConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SelectionConfig:
+    """`[selection]`: how items of mode `agent` are chosen, see `parse_selection`; and in
+    `[selection.agents.NAME]` the same for agents of a name. What the user says of one goes first."""
+
+    user: Selection = field(default_factory=Selection)
+    project: Selection = field(default_factory=Selection)
+    user_agents: Mapping[str, Selection] = field(default_factory=dict)
+    project_agents: Mapping[str, Selection] = field(default_factory=dict)
+
+    def levels(self, agent_name: str) -> tuple[Selection, ...]:
+        """Return the settings that hold for an agent, later ones before earlier ones."""
+        agents = (self.project_agents.get(agent_name), self.user_agents.get(agent_name))
+        return (self.user, self.project, *(one for one in agents if one is not None))
+
+
+@dataclass(frozen=True, slots=True)
 class UserConfig:
     """The whole configuration as the user's own file gives it; `UserConfig()` is every default."""
 
@@ -237,6 +255,7 @@ class UserConfig:
     scopes: ScopesConfig = field(default_factory=ScopesConfig)
     context: ContextConfig = field(default_factory=ContextConfig)
     weights: WeightsConfig = field(default_factory=WeightsConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +265,7 @@ class ProjectConfig:
     scan: ScanConfig = field(default_factory=ScanConfig)
     context: ContextConfig = field(default_factory=ContextConfig)
     weights: WeightsConfig = field(default_factory=WeightsConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +276,8 @@ class Environment:
     state_dir: str
     config_dir: str
     uid: int
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What the daemon was started with, for the definitions of servers that refer to it."""
 
     @property
     def config_path(self) -> str:
@@ -272,6 +294,8 @@ TABLES: Mapping[str, type] = {
     "weights": WeightsConfig,
 }
 """The tables of the user's file, in their order in the documentation."""
+FREE_TABLES = ("items", "selection")
+"""Tables without fixed keys: each of `[[items]]` is an item, `[selection]` says how they are chosen."""
 KEYS: Mapping[str, Mapping[str, Field[object]]] = {
     table: {key.name: key for key in fields(owner)} for table, owner in TABLES.items()
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from .config import (
+    FREE_TABLES,
     KEYS,
     PROJECT_FILE,
     USER_FILE,
@@ -17,12 +18,15 @@ from .config import (
     ProjectConfig,
     ScanConfig,
     ScopesConfig,
+    SelectionConfig,
     UserConfig,
     WeightsConfig,
 )
 from .config_source import Source, read_source
 from .config_values import Setting, checked, quoted, type_of, wrong
 from .config_warnings import Warnings
+from .errors import ConfigError, InvalidRequest
+from .item.selection import Selection, parse_selection
 from .system import Stamp, System
 
 C = TypeVar("C")
@@ -60,6 +64,7 @@ def load_user_config(path: str, system: System) -> Loaded[UserConfig]:
         scopes=ScopesConfig(**changes.get("scopes", {})),
         context=_with_room(ContextConfig(**changes.get("context", {})), warnings),
         weights=WeightsConfig(**changes.get("weights", {})),
+        selection=_selection(source, SelectionConfig(), trusted=True),
     )
     return Loaded(config, warnings.sentences(), source.stamp)
 
@@ -70,7 +75,7 @@ def load_project_config(root: str, user: UserConfig, system: System) -> Loaded[P
     The file is untrusted: a key that it may not set and a value that would widen the user's give a warning
     and change nothing. Raises `ConfigError` as `load_user_config` does.
     """
-    config = ProjectConfig(user.scan, user.context, user.weights)
+    config = ProjectConfig(user.scan, user.context, user.weights, user.selection)
     source = read_source(os.path.join(root, PROJECT_FILE), system, within=root)
     if source is None:
         return Loaded(config)
@@ -92,6 +97,7 @@ def load_project_config(root: str, user: UserConfig, system: System) -> Loaded[P
         replace(config.scan, **changes.get("scan", {})),
         _with_room(replace(config.context, **changes.get("context", {})), warnings),
         replace(config.weights, **changes.get("weights", {})),
+        _selection(source, user.selection, trusted=False),
     )
     return Loaded(config, warnings.sentences(), source.stamp)
 
@@ -99,6 +105,8 @@ def load_project_config(root: str, user: UserConfig, system: System) -> Loaded[P
 def _settings(source: Source, warnings: Warnings) -> Iterator[Setting]:
     """Yield the known keys that a file sets; name the others in a warning."""
     for table, content in source.tables.items():
+        if table in FREE_TABLES:
+            continue
         keys = KEYS.get(table)
         if keys is None:
             warnings.add_unknown("", table, content)
@@ -110,6 +118,28 @@ def _settings(source: Source, warnings: Warnings) -> Iterator[Setting]:
                     yield Setting(table, name, keys[name], value)
                 else:
                     warnings.add_unknown(table, name, value)
+
+
+def _selection(source: Source, below: SelectionConfig, *, trusted: bool) -> SelectionConfig:
+    """Return the settings of `[selection]` and `[selection.agents]` on top of the user's."""
+    table = source.tables.get("selection")
+    if table is None:
+        return below
+    try:
+        if not isinstance(table, dict):
+            raise InvalidRequest("selection must be a table")
+        agents = table.get("agents", {})
+        if not isinstance(agents, dict):
+            raise InvalidRequest("selection.agents must be a table with an agent's name for each table in it")
+        own = parse_selection(table)
+        by_agent: dict[str, Selection] = {
+            name: parse_selection(one, f"selection.agents.{name}") for name, one in agents.items()
+        }
+    except InvalidRequest as error:
+        raise ConfigError(f"{source.place('selection')}: {error}. Mend it or take it away.") from error
+    if trusted:
+        return replace(below, user=own, user_agents=by_agent)
+    return replace(below, project=own, project_agents=by_agent)
 
 
 def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) -> object:

@@ -57,7 +57,7 @@ def render_page() -> str:
             ),
             "",
         ]
-    return "\n".join(lines)
+    return "\n".join([*lines, _PAGE_FOOT])
 
 
 _WHERE: Mapping[ProjectRule, str] = {
@@ -125,5 +125,45 @@ reserve_tokens = 4000
 
 [weights]
 agent_history = 0.8
+```
+"""
+
+_PAGE_FOOT = """\
+## `[[items]]`: rules and references that an agent can be given.
+
+Each table is an item: `type` (`rule` or `reference`), `name`, `text`, and optional `include` (`always`, the \
+default, `manual`, `agent`, `glob`), `description`, `globs`, `priority_level` (100 to 999, lowest first).
+Both files may have them; one of the user goes before one of the project with its name.
+
+```toml
+[[items]]
+type = "rule"
+name = "migrations"
+include = "agent"
+description = "How to change the schema of the database."
+text = "Write a migration for each change of a table."
+```
+
+## `[selection]`: which items of mode `agent` a message gets.
+
+Both files may have it, the project's going before the user's.
+`[selection.agents.NAME]` holds for agents of a name and goes before both, and what a session says before all.
+
+| key | meaning |
+|---|---|
+| `preset` | `aggressive` (the fewest items), `normal` (the default), `conservative` (the most) or `off` |
+| `top_k` | so many parts of texts, the best ones, are looked at |
+| `include_score` | what scores so much or more is taken |
+| `top_n` | others fill up to so many |
+| `floor` | what scores less is never taken |
+| `rules`, `tools` | a preset, `off`, or a table with the keys above, for rules and references, or for tools |
+
+```toml
+[selection]
+preset = "normal"
+tools = "off"
+
+[selection.agents.reviewer]
+rules = { preset = "aggressive", top_n = 2 }
 ```
 """

@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from .config import Environment
 from .context.assembly import Built, build
 from .context.content import still_holds
 from .context.focus import resolve_paths
-from .context.instructions import discover
+from .context.item_plan import ItemPlan
 from .context.requests import ContextRequest, Freshness
 from .context.scopes import Scope, ScopeTable
+from .errors import StateError
 from .events import EventHub
 from .freshness import Deadline, TreeFreshness, deadline_of
+from .item.item_keys import ItemKey
+from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for
+from .item_searching import ItemSearching
+from .items import Items
+from .ledger.messages import conversation
 from .projects import Project
 from .rendered import Entry, RenderedContexts
+from .request_log import RequestLog, sent_of
+from .retrieval.hits import Hit
 from .scoping import Scoping
 from .searching import NOTHING_FOUND, Ask, Found, Searching, worth_showing
+from .session.sessions import Session
+from .sessions import Sessions
+from .snapshot import ProjectSnapshot
 from .system import System
 from .work import SharedWork, Work
 
 ATTEMPTS = 3
 """So often a context is built when the files that it shows change meanwhile; then it says so."""
+
+TALKS_MAX = 1_000
+"""Of so many sessions it is remembered what their contexts depend on."""
 
 
 class Contexts:
@@ -38,9 +52,12 @@ class Contexts:
         scoping: Scoping,
         freshness: TreeFreshness,
         searching: Searching,
+        items: Items,
+        item_search: ItemSearching,
+        sessions: Sessions,
+        requests: RequestLog,
         work: Work,
         events: EventHub,
-        environment: Environment,
         system: System,
     ) -> None:
         self._scopes = scopes
@@ -48,22 +65,31 @@ class Contexts:
         self._scoping = scoping
         self._freshness = freshness
         self._searching = searching
+        self._items = items
+        self._item_search = item_search
+        self._sessions = sessions
+        self._requests = requests
         self._work = work
         self._events = events
-        self._home = environment.home
         self._system = system
+        self._talks: dict[str, _Talk] = {}
         self._building = SharedWork[tuple[object, ...], Built](work)
 
     def get_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
     ) -> dict[str, Any] | None:
         """Return the answer if it is known and still holds: the path that has to be fast."""
-        if fresh == "tree" or not project.settings_hold() or (project.state == "ready" and not scope.settled):
+        started = asyncio.get_running_loop().time()
+        known = self._find_nowait(project, scope, request, fresh)
+        if known is None:
             return None
-        if fresh == "shown" and not project.rules_hold(asyncio.get_running_loop().time()):
-            return None
-        built = self._kept(project, scope, request, fresh)
-        return None if built is None else _answer(project, built, cached=True)
+        talk, built = known
+        reply = _answer(project, built, cached=True)
+        return self._recorded(reply, scope, request, talk, built, started) if scope.session_id else reply
+
+    def is_ready(self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness) -> bool:
+        """Whether the answer is known and still holds."""
+        return self._find_nowait(project, scope, request, fresh) is not None
 
     async def get(
         self,
@@ -74,26 +100,41 @@ class Contexts:
         deadline_ms: int | None,
     ) -> dict[str, Any]:
         """Return a context, built if need be. The same request by several callers is computed once."""
+        started = asyncio.get_running_loop().time()
+        scope, talk, built, reply = await self._get(project, scope, request, fresh, deadline_ms)
+        return self._recorded(reply, scope, request, talk, built, started) if scope.session_id else reply
+
+    async def _get(
+        self,
+        project: Project,
+        scope: Scope,
+        request: ContextRequest,
+        fresh: Freshness,
+        deadline_ms: int | None,
+    ) -> tuple[Scope, _Talk, Built, dict[str, Any]]:
+        """Return what was answered, and what it is of."""
         deadline = deadline_of(project, deadline_ms)
         degraded: list[str] = []
         if fresh == "tree" and not await self._freshness.sync(project, deadline):
             degraded.append(
                 "the tree was not compared with the disk in time: files changed just now may be missing"
             )
-        await self._refresh_rules(project)
+        await self._items.refresh(project)
+        session = await self._sessions.find(scope.session_id) if scope.session_id else None
+        talk = self._talk(project, session)
         scope = self._scoping.settled(project, scope)
-        built = self._kept(project, scope, request, fresh)
+        built = self._kept(project, scope, request, talk, fresh)
         if built is not None:
-            return _answer(project, built, cached=True, degraded=degraded)
-        key = (scope.id, scope.revision, request.key, self._validity(project, scope, request), fresh)
-        begin = partial(self._build, project, scope, request, deadline)
+            return scope, talk, built, _answer(project, built, cached=True, degraded=degraded)
+        key = (scope.id, scope.revision, request.key, self._validity(project, scope, request, talk), fresh)
+        begin = partial(self._build, project, scope, request, talk, deadline)
         built = await self._building.run(key, begin, f"context {scope.id}")
         if built.stale:
             named = ", ".join(built.stale[:5])
             degraded.append(
                 f"{named} changed and could not be read again in time: their definitions are left out"
             )
-        return _answer(project, built, cached=False, degraded=degraded)
+        return scope, talk, built, _answer(project, built, cached=False, degraded=degraded)
 
     def prepare(
         self,
@@ -104,11 +145,11 @@ class Contexts:
         deadline_ms: int | None,
     ) -> None:
         """Begin to build a context in the background, for a request that follows."""
-        work = self.get(project, scope, request, fresh, deadline_ms)
+        work = self._get(project, scope, request, fresh, deadline_ms)
         self._work.start_unheard(work, f"prepare {scope.id}")
 
     async def _build(
-        self, project: Project, scope: Scope, request: ContextRequest, deadline: Deadline
+        self, project: Project, scope: Scope, request: ContextRequest, talk: _Talk, deadline: Deadline
     ) -> Built:
         await self._freshness.wait_named(project, deadline)
         scope = self._scoping.settled(project, scope)
@@ -118,11 +159,12 @@ class Contexts:
         self._searching.prefer(project, (*scope.focus_paths, *scope.expanded))
         found = await self._search(project, request, deadline)
         for _ in range(ATTEMPTS):
-            await self._refresh_rules(project)
+            await self._items.refresh(project)
+            plan, planned_of = await self._plan(project, scope, request, talk, deadline), project.items
             # Both at the same moment, so that what is kept says what it was built from.
-            validity, snapshot = self._validity(project, scope, request), project.snapshot()
+            validity, snapshot = self._validity(project, scope, request, talk), project.snapshot()
             above = self._scopes.constraints_above(scope)
-            work = partial(build, snapshot, scope, above, request, found.hits, found.degraded)
+            work = partial(_built, snapshot, scope, above, request, found.hits, found.degraded, plan)
             built = await self._work.in_builder(work)
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):
                 break
@@ -130,6 +172,7 @@ class Contexts:
             found = await self._search(project, request, deadline)
         # What could not be asked may be asked the next time.
         settled = not found.degraded and (not request.prompt or self._searching.is_settled(project))
+        settled = settled and not plan.degraded and planned_of is project.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
             held = self._rendered.put(scope.id, request.key, Entry(scope.revision, validity, built))
             self._scoping.charge(scope.id, held)
@@ -137,6 +180,24 @@ class Contexts:
             elapsed = (asyncio.get_running_loop().time() - started) * 1000
             self._events.publish("context.built", _built_event(scope, request, built, elapsed))
         return built
+
+    async def _plan(
+        self, project: Project, scope: Scope, request: ContextRequest, talk: _Talk, deadline: Deadline
+    ) -> ItemPlan:
+        """Return the items of a request; items of mode `agent` are searched as long as there is time."""
+        profiles = profiles_for(project.config, _agent_name(scope, talk), talk.session)
+        served: Mapping[ItemKey, float] = {}
+        problem: tuple[str, ...] = ()
+        if request.prompt.strip():
+            try:
+                served = await self._requests.served(project.root, request.prompt)
+            except StateError as error:
+                problem = (f"what served earlier requests isn't known: {error}",)
+        within_s = deadline.left(ITEMS_WAIT_S)
+        plan = await plan_items(
+            project.items, talk.session, request, profiles, served, self._item_search, within_s
+        )
+        return replace(plan, degraded=(*plan.degraded, *problem)) if problem else plan
 
     async def _search(self, project: Project, request: ContextRequest, deadline: Deadline) -> Found:
         """Return what is found for a prompt; nothing without one, or where nothing may enter."""
@@ -146,26 +207,111 @@ class Contexts:
         found = await self._searching.search(project, Ask(request.prompt, limit), deadline)
         return replace(found, hits=worth_showing(found.hits))
 
-    def _kept(
+    def _find_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
+    ) -> tuple[_Talk, Built] | None:
+        if fresh == "tree" or not project.settings_hold() or (project.state == "ready" and not scope.settled):
+            return None
+        if fresh == "shown" and not self._items.holds(project, asyncio.get_running_loop().time()):
+            return None
+        session = None
+        if scope.session_id:
+            session, is_known = self._sessions.known(scope.session_id)
+            if not is_known:
+                return None
+        talk = self._talk(project, session)
+        built = self._kept(project, scope, request, talk, fresh)
+        return None if built is None else (talk, built)
+
+    def _kept(
+        self, project: Project, scope: Scope, request: ContextRequest, talk: _Talk, fresh: Freshness
     ) -> Built | None:
         """Return a rendered context whose files are as they were: on the disk, or as far as is known."""
         holds = project.knows if fresh == "no" else partial(still_holds, system=self._system)
-        validity = self._validity(project, scope, request)
+        validity = self._validity(project, scope, request, talk)
         return self._rendered.find(scope.id, request.key, scope.revision, validity, holds)
 
-    def _validity(self, project: Project, scope: Scope, request: ContextRequest) -> tuple[object, ...]:
+    def _validity(
+        self, project: Project, scope: Scope, request: ContextRequest, talk: _Talk
+    ) -> tuple[object, ...]:
         """Return what a context depends on beside its scope, its request and the files that it shows."""
-        return (*project.validity(prompted=bool(request.prompt)), self._scopes.constraints_above(scope))
+        known = project.validity(prompted=bool(request.prompt))
+        reports = self._requests.reports if request.prompt else 0
+        return (*known, self._scopes.constraints_above(scope), talk.key, reports)
 
-    async def _refresh_rules(self, project: Project) -> None:
-        """Discover the rules again if a file that they came from, or could come from, changed."""
-        unchanged = partial(project.rules.unchanged, self._system)
-        if not project.rules_stale and await self._work.in_builder(unchanged):
-            return
-        project.rules_stale = False
-        found = partial(discover, project.root, self._home, project.tree.files, self._system)
-        project.set_rules(await self._work.in_builder(found))
+    def _talk(self, project: Project, session: Session | None) -> _Talk:
+        """Return the session of a request; that of another project has no items here."""
+        if session is None or session.project_root != project.root:
+            return _NO_TALK
+        talk = self._talks.get(session.id)
+        if talk is None or talk.session is not session:
+            if len(self._talks) >= TALKS_MAX:
+                self._talks.clear()
+            talk = self._talks[session.id] = _Talk(session, _session_key(session))
+        return talk
+
+    def _recorded(
+        self,
+        reply: dict[str, Any],
+        scope: Scope,
+        request: ContextRequest,
+        talk: _Talk,
+        built: Built,
+        started: float,
+    ) -> dict[str, Any]:
+        """Record an answer in a session, each time that it is given; returns it with its `request_id`."""
+        if talk.session is not None:
+            self._sessions.note_use(talk.session)
+        if request.prompt.strip():
+            elapsed_ms = round((asyncio.get_running_loop().time() - started) * 1000, 3)
+            agent_name = _agent_name(scope, talk)
+            request_id = self._requests.record(scope, request, built, reply, agent_name, elapsed_ms)
+            if request_id is not None:
+                reply["request_id"] = request_id
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """The session that a request is of, as it was when it came, and what its context depends on of it."""
+
+    session: Session | None = None
+    key: str = ""
+
+
+_NO_TALK = _Talk()
+
+
+def _session_key(session: Session) -> str:
+    """Return what a context depends on of a session: not when it was last used, nor what it is called."""
+    parts = (
+        [[one.key.type, one.key.name, one.key.server_name, one.include] for one in session.items],
+        [[key.type, key.name, key.server_name] for key in session.removed],
+        session.context.get("files", ()),
+        session.selection,
+    )
+    return json.dumps(parts, sort_keys=True)
+
+
+def _agent_name(scope: Scope, talk: _Talk) -> str:
+    return scope.agent_name or (talk.session.agent_name if talk.session else "")
+
+
+def _built(
+    snapshot: ProjectSnapshot,
+    scope: Scope,
+    above: Sequence[str],
+    request: ContextRequest,
+    hits: Sequence[Hit],
+    degraded: Sequence[str],
+    plan: ItemPlan,
+) -> Built:
+    """Build a context, in a thread; in the format `messages` with the messages and tools."""
+    built = build(snapshot, scope, above, request, hits, degraded, plan)
+    if request.format != "messages":
+        return built
+    reply: Mapping[str, Any] = {**built.reply, **conversation(sent_of(request, built))}
+    return replace(built, reply=reply)
 
 
 def _answer(project: Project, built: Built, *, cached: bool, degraded: Sequence[str] = ()) -> dict[str, Any]:

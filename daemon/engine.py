@@ -17,17 +17,23 @@ from .experience.experience import Experience
 from .experience.pool import GraftResult
 from .freshness import TreeFreshness, deadline_of
 from .indexing import Indexing
+from .item.agent_items import AgentItems
+from .item_searching import ItemSearching
+from .items import Items
 from .nodes import describe_node
 from .open_projects import OpenProjects
 from .projects import IndexSize, Project
 from .rendered import RenderedContexts
+from .request_log import RequestLog
 from .retrieval.hits import Hit
 from .scoping import Scoping
 from .searching import Ask, Searching
 from .semantics import Semantics
+from .sessions import Sessions
 from .snapshot import ProjectSnapshot
 from .storage import DatabaseError
 from .system import System
+from .tool.tool_lister import ToolLister
 from .work import Work
 
 QUERY_ATTEMPTS = 3
@@ -55,15 +61,23 @@ class Engine:
         self.scoping = Scoping(self.scopes, self._rendered, self.projects, self._work, self.events, system)
         self._freshness = TreeFreshness(self._work, self.indexing)
         self._searching = Searching(self._work, self.indexing, self.semantics)
+        lister = ToolLister(environment.variables, environment.home, system)
+        self.items = Items(environment, system, self._work, lister)
+        self.item_search = ItemSearching(self.semantics, self._work)
+        self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
+        self.requests = RequestLog(environment.state_dir, self._work, system)
         self.contexts = Contexts(
             self.scopes,
             self._rendered,
             self.scoping,
             self._freshness,
             self._searching,
+            self.items,
+            self.item_search,
+            self.sessions,
+            self.requests,
             self._work,
             self.events,
-            environment,
             system,
         )
 
@@ -72,9 +86,8 @@ class Engine:
     async def run(self, started: asyncio.Event) -> None:
         """Load the scopes, start the indexer, and keep both until `close`."""
         await self.projects.load()
-        warning = await self.scoping.load(self._state_dir)
-        if warning:
-            self.warnings = (*self.warnings, warning)
+        warnings = await self.scoping.load(self._state_dir), await self.requests.load()
+        self.warnings = (*self.warnings, *filter(None, warnings))
         async with asyncio.TaskGroup() as tasks:
             self._work.begin(tasks)
             tasks.create_task(self.indexing.link.run(), name="indexer")
@@ -85,11 +98,13 @@ class Engine:
     async def close(self, deadline_s: float) -> None:
         """Finish what is being written, end the indexer, close every file."""
         self._work.cancel()
+        self.items.close()
         await self.scoping.persist()
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self.projects.close_all()
         self._stopped.set()
         await self.scoping.close()
+        await self.requests.close()
         self._work.close()
 
     # Projects, nodes, files, experiences
@@ -106,6 +121,11 @@ class Engine:
     async def size(self, project: Project) -> IndexSize:
         """Return how much there is of a project's index."""
         return await self._work.in_builder(project.read_size)
+
+    async def items_of(self, project: Project, deadline_ms: int | None = None) -> AgentItems:
+        """Return a project's items, those of its folders too as soon as these are known."""
+        await self._freshness.wait_named(project, deadline_of(project, deadline_ms))
+        return await self.items.refresh(project)
 
     async def node(
         self, project: Project, node_id: str, fresh: Freshness, deadline_ms: int | None

@@ -16,6 +16,7 @@ from ..ipc import errors as codes
 from ..ipc.connection import Connection
 from ..ipc.errors import RpcError
 from ..ipc.protocol import PROTOCOL_VERSION
+from .context.items import ItemType
 from .context.requests import ContextRequest, Format, Freshness, Message
 from .context.scopes import Scope
 from .embedding.messages import VectorProgress
@@ -37,15 +38,19 @@ from .errors import (
 from .events import TOPICS
 from .experience.draft import draft_of
 from .experience.experience import Experience
+from .item.item_draft import key_in
+from .item_methods import ItemMethods
 from .parameters import MISSING, Parameters
 from .project.languages import LANGUAGES
 from .project.roots import relative_path
 from .projects import OVERLAY_CHARACTERS, Project
+from .request_methods import RequestMethods
 from .retrieval.filters import Filter, all_kinds, check_glob, kinds_in
 from .retrieval.routes import Route
 from .scoping import ScopeSelector
 from .searching import Ask
 from .semantics import Semantics, progress_map
+from .session_methods import SessionMethods
 from .storage import OperationalError
 
 MAX_TOKENS = 100_000_000
@@ -132,21 +137,26 @@ class Handlers:
             "ListExperiences": self._list_experiences,
             "Shutdown": self._shutdown,
         }
+        others = ItemMethods(engine), SessionMethods(engine), RequestMethods(engine)
+        self._others = {name: method for one in others for name, method in one.methods.items()}
 
     @property
     def methods(self) -> tuple[str, ...]:
         """The names of all methods."""
-        return tuple(self._methods)
+        return (*self._methods, *self._others)
 
     def handle(self, connection: Connection, method: str, params: dict[str, Any]) -> Handled:
         """Answer a request: at once where nothing has to be waited for, else by an awaitable."""
         handler = self._methods.get(method)
-        if handler is None:
+        if handler is not None:
+            return handler(connection, Parameters(params))
+        other = self._others.get(method)
+        if other is None:
             raise RpcError(
                 codes.UNKNOWN_METHOD,
-                f"there is no method {method!r:.80}; there are {', '.join(self._methods)}",
+                f"there is no method {method!r:.80}; there are {', '.join(self.methods)}",
             )
-        return handler(connection, Parameters(params))
+        return other(Parameters(params))
 
     # Housekeeping
 
@@ -282,7 +292,7 @@ class Handlers:
         fresh = _freshness(parameters)
         deadline_ms = parameters.integer("deadline_ms", None, 0, DEADLINE_MAX_MS)
         project, scope, request = await self._scope(parameters)
-        if self._engine.contexts.get_nowait(project, scope, request, fresh) is not None:
+        if self._engine.contexts.is_ready(project, scope, request, fresh):
             return {"scope_id": scope.id, "state": "ready"}
         self._engine.contexts.prepare(project, scope, request, fresh, deadline_ms)
         return {"scope_id": scope.id, "state": "preparing"}
@@ -515,7 +525,15 @@ def _request(project: Project, task_type: str, parameters: Parameters) -> Contex
         reserve_tokens=reserve,
         max_bytes=parameters.integer("max_bytes", defaults.max_bytes, 1, MAX_BYTES) or 0,
         format=cast("Format", parameters.choice("format", "markdown", FORMATS)),
+        include_items=_item_keys(parameters, "include_items"),
+        exclude_items=_item_keys(parameters, "exclude_items"),
     )
+
+
+def _item_keys(parameters: Parameters, name: str) -> tuple[tuple[ItemType, str, str], ...]:
+    """Return the items that a list names, each once. Raises `InvalidRequest` for what can't name one."""
+    keys = [key_in(one.fields, f"{name}.") for one in parameters.maps(name)]
+    return tuple(dict.fromkeys((key.type, key.name, key.server_name) for key in keys))
 
 
 def _freshness(parameters: Parameters) -> Freshness:

@@ -24,6 +24,11 @@ class Parameters:
         self._values = values
         self._prefix = prefix
 
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """All fields as they came, for who checks them itself."""
+        return self._values
+
     def has(self, name: str) -> bool:
         """Whether a field is given."""
         return self._values.get(name) is not None
@@ -102,6 +107,15 @@ class Parameters:
         if not isinstance(value, dict):
             raise self._wrong(name, "a map", value)
         return value
+
+    def text_or_map(self, name: str) -> str | Mapping[str, Any] | None:
+        """Return a string or a map, or None where it isn't given."""
+        return self._values[name] if isinstance(self._values.get(name), str) else self.map(name)
+
+    def part(self, name: str) -> Parameters | None:
+        """Return a map as parameters of its own, or None where it isn't given."""
+        fields = self.map(name)
+        return None if fields is None else Parameters(fields, f"{self._prefix}{name}.")
 
     def maps(self, name: str) -> tuple[Parameters, ...]:
         """Return a list of maps as parameters of their own; empty where it isn't given."""

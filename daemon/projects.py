@@ -25,6 +25,7 @@ from .experience.pool import Pool
 from .index.lexical_handle import LexicalHandle
 from .index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from .index.store import Activity, Reader
+from .item.agent_items import AgentItems
 from .project.tree import ProjectState, Tree
 from .snapshot import ProjectSnapshot
 from .storage import DatabaseError
@@ -128,6 +129,8 @@ class Project:
         self.config = loaded.config
         self.warnings = loaded.warnings
         self.rules = loaded.rules
+        self.items = AgentItems()
+        """The agent level: what `rules` and all other sources come to, as soon as they were merged."""
         self.pool = pool
         self.progress: ProjectProgress | None = None
         self.problems: dict[str, str] = {}
@@ -202,12 +205,17 @@ class Project:
             self.tree.names_generation,
             self._versions["links"],
             self._versions["rules"],
+            self._versions["items"],
             self._versions["config"],
             self._versions["overlays"],
             self.pool.generation,
             self.degraded,
             self.tree.generation if prompted else None,
         )
+
+    def rules_check_due(self, now: float) -> bool:
+        """Whether all places where a rule could have appeared are to be looked at again."""
+        return now - self._rules_checked >= RULES_CHECK_S
 
     def rules_hold(self, now: float) -> bool:
         """Whether the rules are those on the disk: where they came from, and now and then all places.
@@ -216,7 +224,7 @@ class Project:
         """
         if self.rules_stale:
             return False
-        if now - self._rules_checked < RULES_CHECK_S:
+        if not self.rules_check_due(now):
             return self.rules.texts_unchanged(self._system)
         self._rules_checked = now
         return self.rules.unchanged(self._system)
@@ -307,6 +315,15 @@ class Project:
         if rules != self.rules:
             self.rules = rules
             self._bump("rules")
+
+    def set_items(self, items: AgentItems, problem: str) -> None:
+        """Take over items that were merged again, and why some of them could not be read, or nothing."""
+        if (items.items, items.warnings) != (self.items.items, self.items.warnings):
+            self._bump("items")
+        self.items = items
+        self.problems.pop("items", None)
+        if problem:
+            self.problems["items"] = problem
 
     def set_config(self, config: ProjectConfig, warnings: tuple[str, ...]) -> None:
         """Take over settings that were read again."""

@@ -65,6 +65,7 @@ def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file:
         state_dir=state,
         config_dir=config_folder,
         uid=os.geteuid(),
+        variables=dict(environ),
     )
     loaded = load_user_config(paths.config_file(config_folder), system)
     check_version(state, system)

@@ -17,6 +17,9 @@ FOLDERS = ("daemon", "ipc", "dashboard", "hooks", "cli")
 OWNERS = {
     "aiohttp": {"dashboard/app.py", "hooks/http.py"},
     "fastembed": {"daemon/embedding/model.py"},
+    "anyio": {"daemon/tool/tool_connection.py"},
+    "httpx2": {"daemon/tool/tool_client.py", "daemon/tool/tool_connection.py"},
+    "mcp": {"daemon/tool/tool_client.py", "daemon/tool/tool_connection.py"},
     "loguru": {"daemon/embedding/model.py"},
     "numpy": {"daemon/embedding/"},
     "onnx": {"daemon/embedding/quantize.py"},
@@ -52,6 +55,11 @@ INSIDE_DAEMON = {
         "snapshot", "experience",  # the frozen view that it builds from, and the records in it
     },
     "experience": {"experience", "errors", "system"},
+    # Of the context they know the item only, of the index how text becomes terms.
+    "item": {"item", "context", "project", "index", "errors", "system", "storage"},
+    "session": {"session", "item", "context", "errors", "system"},
+    "tool": {"tool", "item", "context", "errors", "system"},
+    "ledger": {"ledger", "session", "item", "context", "errors", "system", "storage"},
 }  # fmt: skip
 """The rooms of the daemon and what each may import of it."""
 

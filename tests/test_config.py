@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from foveal.daemon.config import KEYS, TABLES, TYPE_NAMES, Environment, ProjectConfig, UserConfig, rule_of
+from foveal.daemon.config import (
+    FREE_TABLES,
+    KEYS,
+    TABLES,
+    TYPE_NAMES,
+    Environment,
+    ProjectConfig,
+    UserConfig,
+    rule_of,
+)
 
 
 def test_every_field_is_a_key_with_a_rule() -> None:
     config = UserConfig()
     expected = {
-        table.name: [key.name for key in fields(getattr(config, table.name))] for table in fields(config)
+        table.name: [key.name for key in fields(getattr(config, table.name))]
+        for table in fields(config)
+        if table.name not in FREE_TABLES
     }
     assert {table: list(keys) for table, keys in KEYS.items()} == expected
     assert {table: type(getattr(config, table)) for table in KEYS} == TABLES
@@ -64,7 +75,8 @@ def test_only_known_keys_may_be_set_by_a_project() -> None:
         "weights.hot",
         "weights.skeleton",
     ]
-    assert {name.partition(".")[0] for name in allowed} == {table.name for table in fields(ProjectConfig())}
+    tables = {table.name for table in fields(ProjectConfig())}
+    assert {name.partition(".")[0] for name in allowed} == tables.difference(FREE_TABLES)
 
 
 def test_the_environment_knows_the_users_file() -> None:

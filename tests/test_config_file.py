@@ -17,6 +17,7 @@ from foveal.daemon.config import (
 from foveal.daemon.config_file import Loaded, load_project_config, load_user_config
 from foveal.daemon.config_page import KeyDescription, describe
 from foveal.daemon.errors import ConfigError
+from foveal.daemon.item.selection import RULE_PROFILES, resolve
 from foveal.daemon.system import System
 
 
@@ -153,3 +154,32 @@ def test_a_projects_file_may_be_a_link_only_within_it(tmp_path: Path) -> None:
     (root / "foveal.toml").symlink_to("../outside.toml")
     with pytest.raises(ConfigError, match="leaves the project"):
         load_project_config(str(root), UserConfig(), System())
+
+
+def test_how_items_are_chosen_is_merged_from_both_files(tmp_path: Path) -> None:
+    own = '[selection]\npreset = "aggressive"\n[selection.agents.a]\nrules = "off"\n'
+    (tmp_path / "config.toml").write_text(own, encoding="utf-8")
+    user = load_user_config(str(tmp_path / "config.toml"), System())
+    theirs = "[selection]\ntop_n = 3\n[selection.agents.a]\nrules = {top_n = 1}\n"
+    (tmp_path / "foveal.toml").write_text(theirs, encoding="utf-8")
+    loaded = load_project_config(str(tmp_path), user.config, System())
+    assert (user.warnings, loaded.warnings) == ((), ())
+    others = resolve(*loaded.config.selection.levels("other"))
+    assert others.rules is not None
+    assert (others.rules.top_n, others.rules.floor) == (3, RULE_PROFILES["aggressive"].floor)
+    assert resolve(*loaded.config.selection.levels("a")).rules is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "selection = 5\n",
+        '[selection]\npreset = "odd"\n',
+        "[selection]\nagents = 5\n",
+        "selection.agents.a = 5\n",
+    ],
+)
+def test_a_selection_that_can_not_be_used(tmp_path: Path, text: str) -> None:
+    (tmp_path / "foveal.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"foveal\.toml.*selection"):
+        load_project_config(str(tmp_path), UserConfig(), System())

@@ -186,7 +186,7 @@ def test_context_fields(shared_daemon: DaemonProcess, ready_shop: str) -> None:
     reply = shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"])
     check_types(reply, CONTEXT_TYPES)
     result = PROTOCOL.partition("The result: ")[2]
-    optional = {"system_prompt", "user_prompt", "messages"}
+    optional = {"system_prompt", "user_prompt", "messages", "tools", "request_id"}
     assert documented_fields(result) == set(CONTEXT_TYPES) | optional
     context = reply["context"]
     assert context.startswith("# PROJECT CONTEXT\n\n## Rules\n")
@@ -252,11 +252,13 @@ def test_formats(shared_daemon: DaemonProcess, ready_shop: str) -> None:
     check_types(prompts, {**CONTEXT_TYPES, "system_prompt": str, "user_prompt": str})
     assert markdown["context"] in prompts["system_prompt"]
     assert prompts["user_prompt"] == "Why does `login` fail?"
-    check_types(messages, {**CONTEXT_TYPES, "system_prompt": str, "user_prompt": str, "messages": list})
-    assert [one["role"] for one in messages["messages"]] == ["system", "user", "assistant", "user"]
+    added = {"system_prompt": str, "user_prompt": str, "messages": list, "tools": dict}
+    check_types(messages, {**CONTEXT_TYPES, **added})
+    assert [one["role"] for one in messages["messages"]] == ["system", "user", "assistant", "user", "user"]
     assert messages["messages"][0]["content"] == messages["system_prompt"]
     assert messages["messages"][1:3] == history[1:]
-    assert messages["messages"][3]["content"] == "Why does `login` fail?"
+    assert messages["messages"][3]["content"].startswith("Rule: CLAUDE.md\n\n# House rules")
+    assert messages["messages"][4]["content"] == "Why does `login` fail?"
     check_types(as_json, CONTEXT_TYPES)
     document = json.loads(as_json["context"])
     assert document["project"] == "shop"

@@ -29,13 +29,16 @@ from foveal.daemon.embedding.messages import (
     ModelLoaded,
     ModelProgress,
     PreferFiles,
+    ScoreTexts,
     SearchVectors,
     SetPaused,
+    TextScores,
     VectorHits,
     VectorProgress,
 )
 from foveal.daemon.embedding.model import EmbeddingModel
 from foveal.daemon.embedding.model_cache import LOCK_WAIT_S
+from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.embedding.upkeep import MODELS_FOLDER, STORE_FILE
 from foveal.daemon.embedding.worker import Embedder
 from foveal.daemon.index.store import Store
@@ -72,6 +75,7 @@ class Running:
         self.threads = [
             threading.Thread(target=self._run),
             threading.Thread(target=self.embedder.answer_questions),
+            threading.Thread(target=self.embedder.score_texts),
         ]
         for thread in self.threads:
             thread.start()
@@ -166,6 +170,50 @@ def test_a_question_of_several_parts_counts_the_best(running: Running) -> None:
     found = running.ask(SearchVectors("/p", ("sign in", "calendar day"), 2))
     assert {digest for digest, _ in found.hits} == {LOGIN.digest, PARSE.digest}
     assert running.ask(SearchVectors("/p", (), 2)) == VectorHits((), 0)
+
+
+def test_texts_of_no_project_are_compared(running: Running) -> None:
+    with pytest.raises(RuntimeError, match="isn't configured"):
+        running.ask(ScoreTexts(("a",), ("b",), GENEROUS_S))
+    running.configure()
+    rules = ("Take a screenshot of the page", "Write a commit message")
+    scores = running.ask(ScoreTexts(("what do I write when I commit?",), rules, GENEROUS_S, GENEROUS_S))
+    assert isinstance(scores, TextScores)
+    ((screenshot, commit),) = scores.rows
+    assert (scores.pending, screenshot < commit) == ((), True)
+
+
+def test_a_search_does_not_wait_for_texts(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def held(scorer: TextScorer, command: ScoreTexts) -> TextScores:
+        begun.set()
+        assert goes_on.wait(GENEROUS_S)
+        return TextScores((), ())
+
+    monkeypatch.setattr(TextScorer, "answer", held)
+    put(running.store, "a.py", [LOGIN])
+    running.keep()
+    running.wait_embedded(1)
+    number = running.submit(ScoreTexts((), ("a",), GENEROUS_S))
+    assert begun.wait(GENEROUS_S)
+    assert len(running.search("sign in").hits) == 1
+    goes_on.set()
+    running.wait(lambda message: isinstance(message, Reply) and message.number == number)
+
+
+def test_what_nobody_foresaw_of_texts_ends_the_process(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(scorer: TextScorer, command: ScoreTexts) -> TextScores:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(TextScorer, "answer", broken)
+    running.configure()
+    running.submit(ScoreTexts((), ("a",), GENEROUS_S))
+    running.threads[0].join(GENEROUS_S)
+    assert isinstance(running.failure, ZeroDivisionError)
+    running.failure = None
 
 
 def test_what_a_question_needs_is_embedded_first_and_kept(running: Running) -> None:

@@ -67,3 +67,11 @@ def test_bases() -> None:
         },
         "inherit",
     )
+
+
+def test_no_variable_hides_a_method() -> None:
+    check(
+        {
+            "A.java": "class A {\n  int size() { return 1; }\n  void go() {\n    int size = size();  // => A.size\n  }\n}\n"
+        }
+    )

@@ -213,3 +213,52 @@ def test_a_source_made_to_branch_ends() -> None:
     body = "\n    ".join(lines)
     world = World({"a.py": f"def f():\n    {body}\n    x200.go()\n"})
     assert world.link("a.py").links[-1].state in {"name", "external"}
+
+
+def test_each_of_several_types_counts() -> None:
+    check(
+        {
+            "a.py": (
+                "class A:\n    def f(self): ...\nclass B:\n    def f(self): ...\n"
+                "def g(x: 'A | B'):\n    x.f()  # => A.f, B.f\n"
+                "y = A()\ny = B()\ny.f()  # => A.f, B.f\n"
+            )
+        }
+    )
+
+
+def test_what_an_attribute_began_with_is_not_read_with_it() -> None:
+    check(
+        {
+            "a.py": (
+                "START = 'x'\ndef noop(): ...\n"
+                "class A:\n    def __init__(self):\n        self.state = START  # => START\n"
+                "        self.stop = noop  # => noop\n"
+                "    def go(self):\n        return [self.state]  # => \n"
+            )
+        },
+        "use",
+    )
+
+
+def test_patterns_bind_names() -> None:
+    check(
+        {
+            "a.py": (
+                "def save(): ...\ndef load(): ...\n"
+                "def f(x):\n    match x:\n        case [save, load]:\n            save()  # => ?\n"
+                "def g(x):\n    first, *save = x\n    save()  # => ?\n"
+            )
+        }
+    )
+
+
+def test_the_order_of_lines_changes_nothing() -> None:
+    files = {
+        "a.py": "from b import *\nfrom d import *\n",
+        "b.py": "from a import *\n",
+        "d.py": "def x(): ...\n",
+    }
+    one = "import a, b\na.x()  # => d.py#x\nb.x()  # => d.py#x\n"
+    other = "import a, b\nb.x()  # => d.py#x\na.x()  # => d.py#x\n"
+    check(files | {"use.py": one, "use2.py": other})

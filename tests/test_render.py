@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from foveal.daemon.context.items import Item
 from foveal.daemon.context.render import (
     FRAME_CHARACTERS,
     RULE_CHARACTERS_MIN,
@@ -14,15 +15,16 @@ from foveal.daemon.context.render import (
     block,
     code_block,
     inline,
+    is_file,
+    item_message,
     list_item,
-    messages,
     prompts,
     render_json,
     render_markdown,
     rule_form,
     slice_summary,
 )
-from foveal.daemon.context.requests import ContextRequest, Message
+from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.slices import Form, Slice, SliceType, fixed
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,14 +94,6 @@ def test_prompts_name_the_project_the_task_and_the_goal() -> None:
 def test_without_a_prompt_the_goal_is_that_of_the_task(task_type: str) -> None:
     _, user = prompts("shop", ContextRequest(task_type=task_type), "")
     assert user.endswith(".")
-
-
-def test_messages_are_built_around_the_history_without_its_system_messages() -> None:
-    history = (Message("system", "obey"), Message("user", "hi"), Message("assistant", "hello"))
-    built = messages("shop", ContextRequest(prompt="go on", history=history), "CONTEXT")
-    assert [message["role"] for message in built] == ["system", "user", "assistant", "user"]
-    assert [message["content"] for message in built[1:]] == ["hi", "hello", "go on"]
-    assert "obey" not in built[0]["content"]
 
 
 def test_a_block_has_a_heading_a_body_and_a_note() -> None:
@@ -204,3 +198,43 @@ def test_a_slice_is_summed_up_for_the_record() -> None:
     assert slice_summary(bare, form) == summary
     full = replace(bare, path="a", score=0.5)
     assert slice_summary(full, form) == {**summary, "path": "a", "score": 0.5}
+
+
+def item(name: str, text: str, source: str = "PutItem") -> Item:
+    return Item("rule", name, "always", text, source)
+
+
+def test_an_item_as_a_message_is_its_name_and_its_text() -> None:
+    assert item_message(item("kind", "Be kind."), Form("x")) == "kind\n\nBe kind."
+    assert item_message(item("two\nlines", " "), Form("x")) == "two lines"
+
+
+@given(st.text(max_size=3_000), st.integers(0, 3_000))
+def test_a_message_is_no_longer_than_its_form(text: str, characters: int) -> None:
+    one = item("docs/kind.md", text, "/p/docs/kind.md")
+    form = rule_form(one.name, one.text, characters)
+    assert len(item_message(one, form)) <= len(form.text)
+
+
+def test_a_cut_message_says_where_the_rest_is() -> None:
+    form = rule_form("AGENTS.md", RULE, 500)
+    message = item_message(item("AGENTS.md", RULE, "/p/AGENTS.md"), form)
+    assert message.endswith("more lines: read AGENTS.md")
+    other = rule_form("kind", RULE, 500, is_file=False)
+    assert "more lines of kind" in other.text
+    assert item_message(item("kind", RULE), other).endswith("more lines of kind")
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "expected"),
+    [
+        ("AGENTS.md", "/p/AGENTS.md", True),
+        ("docs/a.md", "/p/docs/a.md", True),
+        ("~/.claude/CLAUDE.md", "/home/u/.claude/CLAUDE.md", True),
+        ("house style", "PutItem", False),
+        ("a.md", "/p/not-a.md", False),
+        ("kind", "/p/foveal.toml", False),
+    ],
+)
+def test_whether_an_item_is_a_file(name: str, source: str, expected: bool) -> None:
+    assert is_file(item(name, "text", source)) is expected

@@ -25,6 +25,9 @@ OTHERS = [
     replace(REQUEST, max_tokens=90_001, reserve_tokens=0),
     replace(REQUEST, max_bytes=50_001),
     replace(REQUEST, format="messages"),
+    replace(REQUEST, include_items=(("rule", "a", ""),)),
+    replace(REQUEST, exclude_items=(("rule", "a", ""),)),
+    replace(REQUEST, include_items=(("tool", "a", "s"),)),
 ]
 
 

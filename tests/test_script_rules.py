@@ -131,3 +131,29 @@ def test_circles_end() -> None:
             "b.ts": "export * from './a'\nexport { f } from './a'\nclass A extends A {}\nnew A().go()  // => A, ?\n",
         }
     )
+
+
+def test_barrels_that_pass_each_other_on_end() -> None:
+    names = "abcdef"
+    files = {
+        f"{one}.ts": "".join(f"export * from './{other}'\n" for other in names if other != one)
+        for one in names
+    }
+    files["use.ts"] = "import { n } from './a'\nimport * as all from './b'\nn()  // => ?\nall.m()  // => ?\n"
+    check(files)
+
+
+def test_blocks_and_nameless_functions_hide_what_is_at_the_top() -> None:
+    check(
+        {
+            "a.ts": (
+                "import { load } from './b'\nexport function save() {}\nsave()  // => ?\n"
+                "xs.forEach(save => { save() })  // => ?, ?\n"
+                "it('x', () => { const load = 1; load() })  // => ?, ?\n"
+                "function pattern({ save = 3 }) {\n  save()  // => ?\n}\n"
+                "function nested({ a: { save } }) {\n  save()  // => ?\n}\n"
+                "function named() {\n  save()  // => save\n}\n"
+            ),
+            "b.ts": "export function load() {}\n",
+        }
+    )

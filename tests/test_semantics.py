@@ -337,6 +337,17 @@ async def test_a_question_does_not_wait_for_a_process_that_is_started_again(
         assert (one.semantics.child.pid, one.semantics.loading) == (None, None)
 
 
+async def test_texts_of_no_project_are_compared_with_no_project_kept(base: Path) -> None:
+    async with running(base) as one:
+        rules = ("Take a screenshot of the page", "Write a commit message")
+        scores = await one.semantics.score_texts(("what do I write when I commit?",), rules, GENEROUS_S)
+        ((screenshot, commit),) = scores.rows
+        assert (scores.pending, screenshot < commit) == ((), True)
+    async with running(base, replace(CONFIG, enabled=False)) as one:
+        with pytest.raises(Unsupported, match="switched off"):
+            await one.semantics.score_texts(("a",), rules, GENEROUS_S)
+
+
 async def test_when_it_is_switched_off_nothing_runs(base: Path) -> None:
     async with running(base, replace(CONFIG, enabled=False)) as one:
         one.put("/p", "a.py", "alpha")

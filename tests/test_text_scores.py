@@ -84,12 +84,10 @@ def test_each_query_is_compared_with_each_document(embedded: Embedded, tmp_path:
 
 def test_a_long_query_counts_by_its_best_window(embedded: Embedded, tmp_path: Path) -> None:
     scorer = embedded.scorer(tmp_path)
-    ((alone, *_),), ((within, *_),) = (
-        ask(scorer, [text]).rows
-        for text in (TEXTS[0], "The sea was calm. " * 100 + TEXTS[0] + ". The sun shone. " * 100)
-    )
+    long = "The sea was calm. " * 100 + f"{TEXTS[0]}. " * 40 + "The sun shone. " * 100
+    ((alone, *_),), ((within, *_),) = (ask(scorer, [text]).rows for text in (TEXTS[0], long))
     assert alone == pytest.approx(1, abs=1e-3)
-    assert within > 0.2
+    assert within > 0.7
 
 
 @pytest.mark.parametrize(
@@ -190,7 +188,7 @@ def test_what_is_kept_in_memory_is_bounded(
     scorer = embedded.scorer(tmp_path)
     first = ask(scorer, ["commit", "clock"])
     assert ask(scorer, ["commit", "clock"]) == first
-    assert (len(scorer._documents), len(scorer._queries)) == (2, 1)  # noqa: SLF001 - nothing else shows it
+    assert (len(scorer._documents), len(scorer._queries)) == (2, 1)
     assert len(embedded.texts) == 3, "the others are on the disk"
 
 

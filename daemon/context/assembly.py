@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..errors import InvalidRequest
 from ..index.store import Reader
-from ..project.globs import compile_glob
 from ..project.languages import fence_tag, language_of
+from ..project.roots import relative_path
 from ..retrieval.hits import Hit
 from ..snapshot import ProjectSnapshot
 from ..storage import DatabaseError
@@ -25,9 +26,9 @@ from .file_forms import FileForms, OutlineForms, SymbolForms, unshown_form
 from .focus import FocusNode, mentioned, package_files, prompt_words, resolve_paths
 from .forms import SkeletonForms, experience_form, hot_form
 from .hit_forms import HitForms, found_symbols, reasons_of
-from .items import Item
+from .item_plan import ItemPlan, LeftOutItem, PlannedItem, plan_without_session
 from .known_files import KnownFiles
-from .reply import reply_of
+from .reply import Conversation, conversation_of, reply_of
 from .requests import ContextRequest
 from .scopes import Scope
 from .skeleton import printable
@@ -56,7 +57,9 @@ class Built:
 
     `stale` are relative paths whose definitions in the index are older than their content on the disk;
     the context was built without these definitions. `shown` proves what it shows (see `still_holds`), unless
-    it isn't `lasting`: a file or the index could not be read, and no stamp would tell when it can.
+    it isn't `lasting`: a file or the index could not be read, and no stamp would tell when it can. `items`
+    are in it, `left_out` were considered and are not. `conversation` is what prompts, messages and
+    records are made of, None where none is wanted.
     """
 
     reply: Mapping[str, Any]
@@ -64,6 +67,9 @@ class Built:
     stale: tuple[str, ...]
     memory_bytes: int
     lasting: bool = True
+    items: tuple[PlannedItem, ...] = ()
+    left_out: tuple[LeftOutItem, ...] = ()
+    conversation: Conversation | None = None
 
 
 def build(
@@ -73,18 +79,22 @@ def build(
     request: ContextRequest,
     hits: Sequence[Hit] = (),
     degraded: Sequence[str] = (),
+    plan: ItemPlan | None = None,
 ) -> Built:
     """Build a context. Never raises for what a project contains: what is missing goes into `gaps`.
 
     `hits` are what was found for the prompt, best first, and `degraded` what could not be asked for it.
+    Without a `plan` the items are those of the instruction files, by their modes.
     """
-    reasons = (*snapshot.degraded, *degraded)
+    plan = plan or plan_without_session(snapshot.rules.items)
+    reasons = (*snapshot.degraded, *degraded, *plan.degraded)
     try:
         with snapshot.reader() as reader, reader.snapshot():
-            return _Assembly(snapshot, scope, constraints_above, request, hits, reader, reasons).run()
+            return _Assembly(snapshot, scope, constraints_above, request, hits, reader, reasons, plan).run()
     except DatabaseError as error:  # none yet, or damaged, which may show only in the middle
         problem = f"the index can't be read ({error}): no definitions and no imports are known"
-        return _Assembly(snapshot, scope, constraints_above, request, (), None, (*reasons, problem)).run()
+        reasons = (*reasons, problem)
+        return _Assembly(snapshot, scope, constraints_above, request, (), None, reasons, plan).run()
 
 
 class _Assembly:
@@ -99,6 +109,7 @@ class _Assembly:
         hits: Sequence[Hit],
         reader: Reader | None,
         degraded: Sequence[str],
+        plan: ItemPlan,
     ) -> None:
         self._snapshot = snapshot
         self._scope = scope
@@ -107,6 +118,10 @@ class _Assembly:
         self._hits = hits
         self._reader = reader
         self._degraded = degraded
+        self._plan = plan
+        self._items: list[PlannedItem] = []
+        self._rule_files = {item.name for item in snapshot.rules.items}
+        """Shown as rules or not at all: what no mode lets in must not come in as something that was found."""
         self._project = os.path.basename(snapshot.tree.root)
         self._weights = snapshot.config.weights
         self._files = KnownFiles(snapshot, reader)
@@ -123,8 +138,10 @@ class _Assembly:
         hits = self._fresh_hits(primary)
         dependencies = self._dependencies(primary)
         focus = {node.path for node in primary} | {hit.path for hit in hits}
+        self._gaps.extend([*self._snapshot.rules.warnings, *self._plan.gaps])
+        self._items = self._plan.entering(focus)
         slices = [
-            *self._rules(focus),
+            *self._item_slices(),
             *self._constraints(),
             *self._experiences(focus, set(dependencies)),
             *self._focus_slices(primary),
@@ -136,23 +153,26 @@ class _Assembly:
 
     # Anchor
 
-    def _rules(self, focus: set[str]) -> Iterator[Slice]:
-        self._gaps.extend(self._snapshot.rules.warnings)
-        for position, item in enumerate(self._snapshot.rules.items):
-            if not _rule_applies(item, focus):
+    def _item_slices(self) -> Iterator[Slice]:
+        """Yield rules, and references, which stand before the focus; tools are no text of a context."""
+        for position, planned in enumerate(self._items):
+            item = planned.item
+            if item.type == "tool":
                 continue
-            grow = partial(render.rule_form, printable(item.name), item.text)
+            is_rule, is_file = item.type == "rule", render.is_file(item)
+            grow = partial(render.rule_form, printable(item.name), item.text, is_file=is_file)
             yield Slice(
-                id=f"rule:{item.name}",
-                type="rule",
-                layer="anchor",
-                weight=self._weights.rule,
+                id=planned.slice_id,
+                type="rule" if is_rule else "reference",
+                layer="anchor" if is_rule else "focus",
+                weight=self._weights.rule if is_rule else self._weights.document,
                 order=(0, item.priority_level, position),
                 smallest=grow(0),
                 grow=grow,
                 full_characters=len(grow(UNLIMITED).text),
-                path=item.name,
-                source=f"{item.name}:{item.line}, {item.include}",
+                path=item.name if is_file else "",
+                source=f"{item.name}:{item.line}, {planned.include}",
+                score=planned.score,
             )
 
     def _constraints(self) -> Iterator[Slice]:
@@ -198,18 +218,35 @@ class _Assembly:
         if gaps or more_gaps:
             self._files.lasting = False  # nothing would tell that what is missing has come
         nodes = {node.node_id: node for node in primary}
-        for node in (*expanded, *self._named_nodes()):
+        for node in (*expanded, *self._session_nodes(), *self._named_nodes()):
             if node.path not in nodes:
                 nodes.setdefault(node.node_id, node)
             elif node.symbol:  # the file in focus shows it, and shows it first if it doesn't fit
                 self._wanted.setdefault(node.path, set()).add(node.symbol)
         return list(nodes.values())
 
+    def _session_nodes(self) -> list[FocusNode]:
+        """Return the files of the session that lie in the project; what lies elsewhere is never read."""
+        root, nodes = self._snapshot.tree.root, []
+        for path in self._plan.files:
+            try:
+                relative = relative_path(root, path)
+            except InvalidRequest:
+                self._gaps.append(f"{path}, a file of the session, lies outside of the project: not shown")
+                continue
+            if relative in self._snapshot.tree.files or os.path.isfile(os.path.join(root, relative)):
+                nodes.append(FocusNode(relative, "", "document", "a file of the session"))
+            else:
+                self._gaps.append(f"{path}, a file of the session, is no file (any more)")
+                self._files.lasting = False  # nothing would tell that it has come
+        return nodes
+
     def _named_nodes(self) -> list[FocusNode]:
         """Return what the prompt names outright."""
         if self._reader is None or not self._request.prompt:
             return []
-        return mentioned(self._snapshot.tree, self._reader, self._request.prompt)
+        found = mentioned(self._snapshot.tree, self._reader, self._request.prompt)
+        return [node for node in found if node.path not in self._rule_files]
 
     def _fresh_hits(self, nodes: Sequence[FocusNode]) -> list[Hit]:
         """Return what was found for the prompt and isn't in focus; what is shows its found parts first."""
@@ -217,7 +254,7 @@ class _Assembly:
         for hit in self._hits:
             if hit.path in inside:
                 self._wanted.setdefault(hit.path, set()).update(found_symbols(hit))
-        return [hit for hit in self._hits if hit.path not in inside]
+        return [hit for hit in self._hits if hit.path not in inside | self._rule_files]
 
     def _dependencies(self, nodes: Sequence[FocusNode]) -> dict[str, str]:
         """Return the files that the focus imports, with the first importer; names what is missing."""
@@ -369,24 +406,43 @@ class _Assembly:
         return render.render_markdown(selection.chosen)
 
     def _record(self, selection: Selection, context: str) -> Built:
+        request = self._request
+        fitting = {one.id for one, _ in selection.chosen} | self._fitting_tools()
+        items = tuple(one for one in self._items if one.slice_id in fitting)
+        missed = (one for one in self._items if one.score is not None and one.slice_id not in fitting)
+        conversation = None
+        if request.format in {"prompts", "messages"} or (request.prompt and self._scope.session_id):
+            conversation = conversation_of(self._project, request, selection.chosen, context, items)
         reply = reply_of(
-            self._project,
-            self._scope.id,
-            self._request,
-            selection,
-            context,
-            self._gaps,
-            self._degraded,
+            self._scope.id, request, selection, context, items, self._gaps, self._degraded, conversation
         )
         told = {one.path for one, _ in selection.chosen} | self._left_out
         shown = tuple(shown for path, shown in sorted(self._files.shown.items()) if path in told)
-        memory = 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown)
-        return Built(reply, shown, tuple(self._files.stale), memory, self._files.lasting)
+        memory = 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
+        return Built(
+            reply,
+            shown,
+            tuple(self._files.stale),
+            memory + (conversation.memory_bytes if conversation else 0),
+            self._files.lasting,
+            items,
+            (*self._plan.left_out, *(LeftOutItem(one.item, one.score or 0.0, "budget") for one in missed)),
+            conversation,
+        )
 
-
-def _rule_applies(item: Item, focus: set[str]) -> bool:
-    if item.include == "always":
-        return True
-    if item.include != "glob":
-        return False
-    return any(glob.matches(path) for glob in map(compile_glob, item.globs) for path in focus)
+    def _fitting_tools(self) -> set[str]:
+        """Return the ids of the tools whose descriptions together take no more than `max_bytes`."""
+        tools = [one for one in self._items if one.item.type == "tool"]
+        room, fitting = self._request.max_bytes, set()
+        for one in tools:
+            size = len(one.item.description.encode("utf-8", "replace"))
+            size += len(one.item.text.encode("utf-8", "replace"))
+            if size <= room:
+                fitting.add(one.slice_id)
+                room -= size
+        if len(fitting) < len(tools):
+            self._gaps.append(
+                f"{len(tools) - len(fitting):,} of {len(tools):,} tools are left out: their descriptions take"
+                " more than max_bytes"
+            )
+        return fitting

@@ -10,6 +10,7 @@ from .slices import CHARACTERS_PER_TOKEN, Form, Slice, SliceType
 SHARES: Mapping[SliceType, float] = {
     "rule": 0.35,
     "constraint": 0.15,
+    "reference": 0.30,
     "focus": 0.50,
     "expansion": 0.50,
     "document": 0.30,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .excerpt import fenced
+from .items import Item
 from .requests import ContextRequest
 from .slices import Form, Slice, SliceType, cut_lines
 
@@ -17,10 +18,14 @@ SECTIONS: tuple[tuple[str, tuple[SliceType, ...]], ...] = (
     ("Rules", ("rule",)),
     ("Constraints", ("constraint",)),
     ("Recent Decisions", ("agent_history",)),
+    ("References", ("reference",)),
     ("Focus Area", ("focus", "expansion", "document", "dependency")),
     ("Project Structure", ("hot", "skeleton")),
 )
 """The sections in their order, each with the types of slices that stand in it."""
+
+ITEM_TYPES: tuple[SliceType, ...] = ("rule", "reference")
+"""Slices that are items, and in the format `messages` messages of their own."""
 
 RULE_CHARACTERS_MIN = 120
 """A rule is cut to no less: its first two lines or so tell whether to read the file."""
@@ -74,17 +79,6 @@ def prompts(project: str, request: ContextRequest, context: str) -> tuple[str, s
     return system, goal
 
 
-def messages(project: str, request: ContextRequest, context: str) -> list[dict[str, str]]:
-    """Return system prompt, the given history without its system messages, and the user's message."""
-    system, user = prompts(project, request, context)
-    history = [
-        {"role": message.role, "content": message.content}
-        for message in request.history
-        if message.role != "system"
-    ]
-    return [{"role": "system", "content": system}, *history, {"role": "user", "content": user}]
-
-
 def block(heading: str, body: str, note: str = "") -> str:
     """Return a block of the focus: a heading, a body, and in italics what was left out."""
     noted = f"\n_{note}_\n" if note else ""
@@ -96,16 +90,34 @@ def code_block(heading: str, text: str, tag: str, note: str = "") -> str:
     return block(heading, fenced(text, tag), note)
 
 
-def rule_form(name: str, text: str, characters: int) -> Form:
-    """Render a rule in at most so many characters, cut after a line."""
+def rule_form(name: str, text: str, characters: int, *, is_file: bool = True) -> Form:
+    """Render a rule in at most so many characters, cut after a line; `is_file` if its name is a path."""
     heading = f"`{inline(name)}`"
     whole = code_block(heading, text, "markdown")
     if len(whole) <= characters:
         return Form(whole)
-    around = len(whole) - len(text) + len(_more_lines(text.count("\n") + 1, name)) + len("\n__\n\n")
+    more = _more_lines if is_file else _more_lines_of_item
+    around = len(whole) - len(text) + len(more(text.count("\n") + 1, name)) + len("\n__\n\n")
     kept, left_out = cut_lines(text, max(characters - around, RULE_CHARACTERS_MIN))
-    cut = code_block(heading, kept, "markdown", _more_lines(left_out, name))
+    cut = code_block(heading, kept, "markdown", more(left_out, name))
     return Form(whole) if len(whole) <= len(cut) else Form(cut, compressed=True)
+
+
+def item_message(item: Item, form: Form) -> str:
+    """Return a rule or a reference as the text of a message of its own, no longer than its form in a context:
+    its name, an empty line, and its text, cut where the form is."""
+    name = inline(item.name)
+    if not form.compressed:
+        return f"{name}\n\n{item.text}" if item.text.strip() else name
+    more = _more_lines if is_file(item) else _more_lines_of_item
+    around = len(name) + len(more(item.text.count("\n") + 1, item.name)) + 3
+    kept, left_out = cut_lines(item.text, max(len(form.text) - around, 1))
+    return f"{name}\n\n{kept}{'' if kept.endswith(chr(10)) else chr(10)}{more(left_out, item.name)}"
+
+
+def is_file(item: Item) -> bool:
+    """Whether an item's name is the path of the file that it came from."""
+    return item.source.endswith("/" + item.name.removeprefix("~/")) or item.source == item.name
 
 
 def list_item(text: str, characters: int) -> Form:
@@ -143,3 +155,7 @@ def slice_summary(one: Slice, form: Form) -> dict[str, Any]:
 
 def _more_lines(count: int, name: str) -> str:
     return f"{count:,} more line{'s' * (count != 1)}: read {inline(name)}"
+
+
+def _more_lines_of_item(count: int, name: str) -> str:
+    return f"{count:,} more line{'s' * (count != 1)} of {inline(name)}"

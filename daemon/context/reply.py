@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from . import render
 from .budget import Selection
+from .item_plan import PlannedItem
+from .items import Item
 from .requests import ContextRequest
-from .slices import Slice, count_tokens
+from .slices import Form, Slice, count_tokens
 
 GAPS_MAX = 20
 """So many gaps are named; the last one counts the rest."""
@@ -17,16 +20,64 @@ DROPPED_MAX = 5
 """So many slices are named for which there was no room."""
 
 
-def reply_of(
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a context is in the form of messages: the system prompt, the user's message, and items with their
+    texts as they are shown, which then stand in no other part. Tools come as they are."""
+
+    system_prompt: str
+    user_prompt: str
+    references: tuple[tuple[Item, str], ...]
+    rules: tuple[tuple[Item, str], ...]
+    tools: tuple[Item, ...]
+
+    @property
+    def memory_bytes(self) -> int:
+        """Estimate what it takes; the items belong to the project."""
+        texts = (self.system_prompt, self.user_prompt, *(text for _, text in (*self.references, *self.rules)))
+        return sum(60 + len(text) for text in texts)
+
+
+def conversation_of(
     project: str,
+    request: ContextRequest,
+    chosen: Sequence[tuple[Slice, Form]],
+    context: str,
+    items: Sequence[PlannedItem],
+) -> Conversation:
+    """Return the conversation for what was chosen.
+
+    In the format `prompts` the system prompt is what is sent, with all that is in the context.
+    """
+    tools = tuple(one.item for one in items if one.item.type == "tool")
+    if request.format == "prompts":
+        return Conversation(*render.prompts(project, request, context), (), (), tools)
+    rest = render.render_markdown([pair for pair in chosen if pair[0].type not in render.ITEM_TYPES])
+    forms = {one.id: form for one, form in chosen}
+    texts = [
+        (one.item, render.item_message(one.item, forms[one.slice_id]))
+        for one in items
+        if one.slice_id in forms
+    ]
+    return Conversation(
+        *render.prompts(project, request, rest),
+        tuple((item, text) for item, text in texts if item.type == "reference"),
+        tuple((item, text) for item, text in texts if item.type == "rule"),
+        tools,
+    )
+
+
+def reply_of(
     scope_id: str,
     request: ContextRequest,
     selection: Selection,
     context: str,
+    items: Iterable[PlannedItem],
     gaps: Sequence[str],
     degraded: Sequence[str],
+    conversation: Conversation | None,
 ) -> dict[str, Any]:
-    """Return what GetContext answers, but for what differs from call to call."""
+    """Return what GetContext answers, but for what differs from call to call, and the messages."""
     layers = {"anchor": 0, "focus": 0, "horizon": 0}
     for one, form in selection.chosen:
         layers[one.layer] += form.tokens
@@ -40,17 +91,21 @@ def reply_of(
         "degraded": list(degraded),
         "layers": layers,
         "slices": [render.slice_summary(one, form) for one, form in selection.chosen],
-        "items": [
-            {"type": "rule", "name": one.path, "include_mode": one.source.rpartition(", ")[2]}
-            for one, _ in selection.chosen
-            if one.type == "rule"
-        ],
+        "items": [_item_map(one) for one in items],
     }
-    if request.format in {"prompts", "messages"}:
-        reply["system_prompt"], reply["user_prompt"] = render.prompts(project, request, context)
-    if request.format == "messages":
-        reply["messages"] = render.messages(project, request, context)
+    if conversation is not None and request.format in {"prompts", "messages"}:
+        reply["system_prompt"], reply["user_prompt"] = conversation.system_prompt, conversation.user_prompt
     return reply
+
+
+def _item_map(one: PlannedItem) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": one.item.type, "name": one.item.name}
+    if one.item.server_name:
+        found["server_name"] = one.item.server_name
+    found["include_mode"] = one.include
+    if one.score is not None:
+        found["similarity_score"] = one.score
+    return found
 
 
 def _no_room(dropped: Sequence[Slice]) -> list[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from .items import ItemType
+
 Format = Literal["markdown", "prompts", "messages", "json"]
 Freshness = Literal["shown", "tree", "no"]
 
@@ -31,6 +33,9 @@ class ContextRequest:
     reserve_tokens: int = 2000
     max_bytes: int = 100_000
     format: Format = "markdown"
+    include_items: tuple[tuple[ItemType, str, str], ...] = ()
+    exclude_items: tuple[tuple[ItemType, str, str], ...] = ()
+    """Items by type, name and server, to have or to leave out this once, whatever their mode."""
 
     @property
     def context_tokens(self) -> int:
@@ -41,14 +46,17 @@ class ContextRequest:
     def key(self) -> bytes:
         """A digest by which equal requests meet the same rendered context."""
         numbers = f"{self.max_tokens} {self.reserve_tokens} {self.max_bytes}"
+        counts = f"{len(self.include_items)} {len(self.exclude_items)}"
         digest = hashlib.blake2b(digest_size=16)
-        for text in (self.prompt, self.task_type, numbers, self.format, *self._history_texts()):
+        for text in (self.prompt, self.task_type, numbers, counts, self.format, *self._listed_texts()):
             data = text.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "big"))  # so that no two lists of texts run together
             digest.update(data)
         return digest.digest()
 
-    def _history_texts(self) -> Iterator[str]:
+    def _listed_texts(self) -> Iterator[str]:
+        for item in (*self.include_items, *self.exclude_items):
+            yield from item
         for message in self.history:
             yield message.role
             yield message.content

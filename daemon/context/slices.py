@@ -10,7 +10,16 @@ Layer = Literal["anchor", "focus", "horizon"]
 LAYERS: tuple[Layer, ...] = ("anchor", "focus", "horizon")
 
 SliceType = Literal[
-    "rule", "constraint", "agent_history", "focus", "expansion", "document", "dependency", "hot", "skeleton"
+    "rule",
+    "constraint",
+    "agent_history",
+    "reference",
+    "focus",
+    "expansion",
+    "document",
+    "dependency",
+    "hot",
+    "skeleton",
 ]
 
 CHARACTERS_PER_TOKEN = 4

@@ -114,7 +114,9 @@ class ReferenceReader:
 
     def found(self) -> References:
         """Return all that was read, in source order."""
-        references = sorted(self._references.items(), key=lambda pair: (pair[0][0], _ORDER[pair[1].kind]))
+        references = sorted(
+            self._references.items(), key=lambda pair: (pair[0][0], _ORDER[pair[1].kind], pair[0][2])
+        )
         defined = self._by_name()
         hidden = {
             (fact.name, fact.scope)

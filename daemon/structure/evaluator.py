@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from ..project.chains import parts_of
-from ..project.references import Binding
+from ..project.references import Binding, Export
 from .interface import Evidence, FileInterface
 from .rules import Rules
 from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, external, is_external
@@ -17,6 +17,12 @@ DEPTH_MAX: Final = 24
 STEPS_MAX: Final = 1_000
 """Steps that one reference may take in all; ordinary ones take ten to a hundred, and what was found once is
 remembered. Sources made to branch at each step would take exponential time."""
+
+FILE_STEPS_MAX: Final = 300_000
+"""The same for all references of a file, about two seconds; tests of 5,000 references take 40,000."""
+
+LINEAGE_MAX: Final = 100
+"""Levels of a hierarchy of classes, whose steps don't count as those of a chain."""
 
 BASES_MAX: Final = 64
 """Classes above a class that are looked at."""
@@ -72,6 +78,10 @@ class Evaluator:
         self._memo: dict[tuple[str, ...], Values] = {}
         self._running: set[tuple[str, ...]] = set()
         self._steps_left = STEPS_MAX
+        self._file_steps_left = FILE_STEPS_MAX
+        self._cuts = 0
+        self._named: dict[str, dict[str, list[Binding]]] = {}
+        self._exported: dict[str, dict[str, list[Export]]] = {}
 
     def begin(self) -> None:
         """Begin with another reference: each has its own bound on how far it is followed."""
@@ -80,7 +90,8 @@ class Evaluator:
     def spend(self) -> bool:
         """Count a step; whether the reference may take another."""
         self._steps_left -= 1
-        return self._steps_left > 0
+        self._file_steps_left -= 1
+        return self._steps_left > 0 and self._file_steps_left > 0
 
     # Files
 
@@ -118,15 +129,22 @@ class Evaluator:
 
     def _once(self, key: tuple[str, ...], depth: int, find: Callable[[], Values]) -> Values:
         """Return what was found before, or find it now; nothing where the search runs in a circle."""
-        if key not in self._memo:
-            if key in self._running or depth > DEPTH_MAX or self._steps_left <= 0:
-                return UNKNOWN_VALUE
-            self._running.add(key)
-            try:
-                self._memo[key] = find()
-            finally:
-                self._running.discard(key)
-        return self._memo[key]
+        known = self._memo.get(key)
+        if known is not None:
+            return known
+        if key in self._running or depth > DEPTH_MAX or not self.spend():
+            self._cuts += 1
+            return UNKNOWN_VALUE
+        self._running.add(key)
+        cuts = self._cuts
+        try:
+            found = find()
+        finally:
+            self._running.discard(key)
+        if found or self._cuts == cuts or not self._running:
+            # What isn't found on the way around a circle may be found another time.
+            self._memo[key] = found
+        return found
 
     def _top(self, path: str, name: str, depth: int, builtins: bool) -> Values:
         interface = self.interface(path)
@@ -142,24 +160,40 @@ class Evaluator:
             return bound
         if name in interface.types:
             return self.evidence(path, interface.types[name], "", depth + 1)
-        for binding in interface.bindings:
-            if binding.name == "*":
-                values = self.binding(path, interface.language, binding, name, depth)
-                if values and not is_external(values):
-                    return values
+        for binding in self.bound_in(path, interface).get("*", ()):
+            values = self.binding(path, interface.language, binding, name, depth)
+            if values and not is_external(values):
+                return values
         if not builtins:
             return UNKNOWN_VALUE
         return self.rules(path).ambient(self, path, name)
 
     def _bound(self, path: str, interface: FileInterface, name: str, depth: int) -> Values:
         outside: Values = UNKNOWN_VALUE
-        for binding in interface.bindings:
-            if binding.name == name:
-                values = self.binding(path, interface.language, binding, name, depth)
-                if values and not is_external(values):
-                    return values
-                outside = outside or values
+        for binding in self.bound_in(path, interface).get(name, ()):
+            values = self.binding(path, interface.language, binding, name, depth)
+            if values and not is_external(values):
+                return values
+            outside = outside or values
         return outside
+
+    def bound_in(self, path: str, interface: FileInterface) -> dict[str, list[Binding]]:
+        """Return the bindings of a whole file by the names that they bring in."""
+        if path not in self._named:
+            by_name: dict[str, list[Binding]] = {}
+            for binding in interface.bindings:
+                by_name.setdefault(binding.name, []).append(binding)
+            self._named[path] = by_name
+        return self._named[path]
+
+    def exports_in(self, path: str, interface: FileInterface) -> dict[str, list[Export]]:
+        """Return the exports of a file by their names."""
+        if path not in self._exported:
+            by_name: dict[str, list[Export]] = {}
+            for export in interface.exports:
+                by_name.setdefault(export.name, []).append(export)
+            self._exported[path] = by_name
+        return self._exported[path]
 
     def binding(self, path: str, language: str, binding: Binding, name: str, depth: int) -> Values:
         """Return what a name means that a binding of a file brings in."""
@@ -172,9 +206,13 @@ class Evaluator:
     def module_member(self, path: str, name: str, depth: int = 0) -> Values:
         """Return what others see under a name in a file."""
         interface = self.interface(path)
-        if interface is None or depth > DEPTH_MAX:
+        if interface is None:
             return UNKNOWN_VALUE
-        return self.rules(path).module_members(self, path, interface, name, depth)
+        return self._once(
+            ("member", path, name),
+            depth,
+            lambda: self.rules(path).module_members(self, path, interface, name, depth),
+        )
 
     # Chains
 
@@ -354,34 +392,39 @@ class Evaluator:
         interface = self.interface(path)
         return interface is not None and interface.names.get(name) in self.rules(path).class_kinds
 
-    def lineage(self, path: str, name: str, depth: int = 0) -> Lineage:
+    def lineage(self, path: str, name: str, level: int = 0) -> Lineage:
         """Return a class and all above it, in the order in which members are looked for.
 
         Ends where a hierarchy runs in a circle.
         """
         key = (path, name)
-        if key not in self._lineages:
-            guard = ("lineage", path, name)
-            if guard in self._running or depth > DEPTH_MAX:
-                return Lineage((key,), open=True, outside=False)
-            self._running.add(guard)
-            try:
-                self._lineages[key] = self._lineage(path, name, depth)
-            finally:
-                self._running.discard(guard)
-        return self._lineages[key]
+        if key in self._lineages:
+            return self._lineages[key]
+        guard = ("lineage", path, name)
+        if guard in self._running or level > LINEAGE_MAX or not self.spend():
+            self._cuts += 1
+            return Lineage((key,), open=True, outside=False)
+        self._running.add(guard)
+        cuts = self._cuts
+        try:
+            found = self._lineage(path, name, level)
+        finally:
+            self._running.discard(guard)
+        if self._cuts == cuts or not self._running:
+            self._lineages[key] = found
+        return found
 
-    def _lineage(self, path: str, name: str, depth: int) -> Lineage:
+    def _lineage(self, path: str, name: str, level: int) -> Lineage:
         found = [(path, name)]
         is_open = outside = False
         interface = self.interface(path)
         for chain in interface.bases.get(name, ()) if interface is not None else ():
-            values = self.in_class_file(path, name, chain, depth + 1)
+            values = self.in_class_file(path, name, chain, 0)
             outside = outside or is_external(values)
             classes = [value for value in values if value.what is What.DEFINITION]
             is_open = is_open or not (classes or is_external(values))
             for value in classes:
-                above = self.lineage(value.path, value.name, depth + 1)
+                above = self.lineage(value.path, value.name, level + 1)
                 found.extend(above.classes)
                 is_open, outside = is_open or above.open, outside or above.outside
         # What several lead to comes behind all of them, as in a linearization by C3.
@@ -406,7 +449,7 @@ class Evaluator:
 
     def class_member(self, path: str, name: str, member: str, depth: int, *, above: bool = False) -> Values:
         """Return a member of a class or of those above it; with `above` only of those."""
-        lineage = self.lineage(path, name, depth)
+        lineage = self.lineage(path, name)
         receiver = (path, name)
         for at_path, at_name in lineage.classes[1 if above else 0 :]:
             qualified = f"{at_name}.{member}"

@@ -150,8 +150,16 @@ def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tu
                     if inlined is not None:
                         chosen[inlined] = None
     return {
-        key: tuple(chosen) for key, chosen in sorted(found.items()) if 0 < len(chosen) <= ALTERNATIVES_MAX
+        key: told
+        for key, chosen in sorted(found.items())
+        if 0 < len(told := _declared(chosen)) <= ALTERNATIVES_MAX
     }
+
+
+def _declared(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Return the written types where there are any, else all: a declaration says what every value is."""
+    found = tuple(evidence)
+    return tuple(each for each in found if each.is_type) or found
 
 
 _CALLABLE = frozenset({"function", "method", "macro", "constant", "variable", "prototype"})

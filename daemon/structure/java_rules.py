@@ -31,6 +31,7 @@ class JavaRules(Rules):
     class_names = frozenset()
     super_names = frozenset({"super"})
     implicit_members = True
+    methods_apart = True
     opaque_types = frozenset({"Object", "Any", "AnyRef", "T", "E", "K", "V", "R", "var"})
 
     def ambient(self, evaluator: Evaluator, path: str, name: str) -> Values:

@@ -15,7 +15,7 @@ from .languages import rules_of
 from .rules import Rules
 from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
 
-LINKER_VERSION: Final = 2
+LINKER_VERSION: Final = 3
 """Raised when the same facts would give other links, so that every file is linked again."""
 
 LinkState = Literal["resolved", "name", "external"]
@@ -55,7 +55,7 @@ def link_file(
     A `type` or a `use` of which nothing is known is left out: nobody would look for it by its name.
     """
     linker = _Linker(path, language, symbols, references, world)
-    links = tuple(link for one in references.references if (link := linker.link(one)) is not None)
+    links = tuple(link for one in references.references for link in linker.link(one))
     return LinkedFile(links, frozenset(linker.evaluator.consulted - {path}))
 
 
@@ -66,7 +66,7 @@ class _Linker:
         self._path = path
         self._language = language
         self._symbols = symbols
-        self._bindings = [each for each in references.bindings if each.scope >= 0]
+        self._bindings = {(each.scope, each.name): each for each in references.bindings if each.scope >= 0}
         self._rules: Rules = rules_of(language)
         self.evaluator = Evaluator(world, rules_of)
         self._outer = _outer_of(symbols)
@@ -76,27 +76,69 @@ class _Linker:
         for fact in references.types:
             if fact.name != "()":
                 self._first.setdefault(fact.scope, fact)
+        self._blurred = self._blurred_by(references) if self._rules.block_scoped else frozenset()
         self._found: dict[tuple[int, int, str], Values] = {}
         self._running: set[tuple[int, int, str]] = set()
 
-    def link(self, reference: Reference) -> Linked | None:
-        """Return what a reference means, or None where that is nothing worth keeping."""
+    def link(self, reference: Reference) -> tuple[Linked, ...]:
+        """Return what a reference means, a link for each thing it may mean; none if none is worth keeping."""
         name = last_name(reference.chain)
         if not name:
-            return None
+            return ()
         self.evaluator.begin()
         values = self._values(reference)
-        target = next((each for each in values if each.what in _TARGETS), None)
-        if target is not None and self._is_itself(target, reference):
-            return None
-        if target is None:
-            state: LinkState = "external" if is_external(values) or _is_container(values) else "name"
+        targets = [each for each in values if each.what in _TARGETS and self._is_meant(each, reference, name)]
+        if not targets:
             if reference.kind in {"type", "use"}:
-                return None
-            return Linked(reference.line, reference.kind, name, reference.scope, "", "", state)
-        return Linked(
-            reference.line, reference.kind, name, reference.scope, target.path, target.name, "resolved"
+                return ()
+            state: LinkState = "name" if self._may_be_inside(values, reference) else "external"
+            return (self._linked(reference, name, Value(What.EXTERNAL), state),)
+        if any(each.what is What.DEFINITION for each in targets):
+            targets = [each for each in targets if each.what is What.DEFINITION]
+        kept = dict.fromkeys(
+            (each.path, each.name) for each in targets if not self._is_itself(each, reference)
         )
+        return tuple(
+            self._linked(reference, name, Value(What.DEFINITION, *each), "resolved") for each in kept
+        )
+
+    def _linked(self, reference: Reference, name: str, target: Value, state: LinkState) -> Linked:
+        place = reference.line, reference.kind, name, reference.scope
+        return Linked(*place, target.path, target.name, state)
+
+    def _is_meant(self, target: Value, reference: Reference, name: str) -> bool:
+        """Whether a definition is what stands there, and not only what a variable or an attribute holds: who
+        reads `runner.state` reads no constant that the state began with."""
+        if "." not in reference.chain or target.name.partition("~")[0].rpartition(".")[2] == name:
+            return True
+        if reference.kind == "use":
+            return False
+        interface = self.evaluator.interface(target.path)
+        kind = interface.names.get(target.name) if interface is not None else None
+        return kind not in {"variable", "constant"}
+
+    def _may_be_inside(self, values: Values, reference: Reference) -> bool:
+        """Whether what isn't resolved may lie in the project: not if all that is known of it lies outside."""
+        if not (is_external(values) or _is_container(values)):
+            return True
+        # Nobody calls a string: in another block the name means something else.
+        root = parts_of(reference.chain)
+        return reference.kind == "call" and len(root) == 1 and self._is_local(root[0], reference.scope)
+
+    def _blurred_by(self, references: References) -> frozenset[str]:
+        """Return the names that mean something else in some block or nameless function at the top."""
+        bound = {each.name for each in references.bindings}
+        imports = {(each.name, each.line) for each in references.types if each.chain.startswith(_REQUIRED)}
+        blurred: set[str] = set()
+        for fact in references.types:
+            if fact.scope >= 0 or (fact.name, fact.line) in imports:
+                continue
+            at = self._names.get(fact.name)
+            symbol = self._symbols[at] if at is not None else None
+            elsewhere = symbol is not None and not symbol.start_line <= fact.line <= symbol.end_line
+            if fact.name in bound or elsewhere:
+                blurred.add(fact.name)
+        return frozenset(blurred)
 
     def _is_itself(self, target: Value, reference: Reference) -> bool:
         """Whether a variable only names itself where it is bound."""
@@ -115,6 +157,8 @@ class _Linker:
                 name = self._symbols[scope].name
                 return self.evaluator.in_class_file(self._path, name, reference.chain, 0)
             scope = self._outer[scope]
+        if reference.kind == "call" and self._rules.methods_apart and reference.chain.isidentifier():
+            return self._look_up(reference.chain, scope, line, 0, methods=True)
         values = self._follow(reference.chain, scope, line, 0)
         if reference.kind in {"use", "type"}:
             values = tuple(each for each in values if each.what is What.DEFINITION)
@@ -143,35 +187,39 @@ class _Linker:
             scope = self._outer[scope]
         return False
 
-    def _look_up(self, name: str, scope: int, line: int, depth: int) -> Values:
+    def _look_up(self, name: str, scope: int, line: int, depth: int, *, methods: bool = False) -> Values:
         """Return what a name means at a place: in the functions and classes around it, then in the file."""
         inner = scope
         while scope >= 0:
             symbol = self._symbols[scope]
             is_class = symbol.kind in self._rules.class_kinds
             if not is_class or scope == inner or self._rules.implicit_members:
-                found = self._in_scope(name, scope, line, depth, is_class)
+                found = self._in_scope(name, scope, line, depth, is_class, methods)
                 if found is not None:
                     return found
             scope = self._outer[scope]
+        if inner < 0 and name in self._blurred:
+            return UNKNOWN_VALUE
         holder = self._holder(inner)
         if holder and (values := self.evaluator.named_object(self._rules, name, (self._path, holder))):
             return values
         return self.evaluator.top(self._path, name)
 
-    def _in_scope(self, name: str, scope: int, line: int, depth: int, is_class: bool) -> Values | None:
+    def _in_scope(
+        self, name: str, scope: int, line: int, depth: int, is_class: bool, methods: bool
+    ) -> Values | None:
         """Return what a name means in one scope, or None where that scope says nothing of it."""
         symbol = self._symbols[scope]
         holder = self._holder(scope)
         facts = self._facts.get((scope, name))
-        if facts is not None and not is_class:
+        if facts is not None and not is_class and not methods:
             near = facts.nearest(line)
             if name in SELF_NAMES and self._is_first(near, scope, holder):
                 return self.evaluator.named_object(self._rules, name, (self._path, holder))
             return self._known(near, scope, depth)
-        for binding in self._bindings:
-            if binding.scope == scope and binding.name == name:
-                return self.evaluator.binding(self._path, self._language, binding, name, 0)
+        binding = self._bindings.get((scope, name))
+        if binding is not None:
+            return self.evaluator.binding(self._path, self._language, binding, name, 0)
         if f"{symbol.name}.{name}" in self._names:
             return (Value(What.DEFINITION, self._path, f"{symbol.name}.{name}"),)
         if is_class and (self._rules.implicit_members or facts is not None):
@@ -230,6 +278,8 @@ class _Linker:
             scope = self._outer[scope]
         return ""
 
+
+_REQUIRED = ("require()", "import()")
 
 _TARGETS = frozenset({What.DEFINITION, What.MODULE})
 

@@ -31,6 +31,12 @@ class Rules:
     implicit_members: bool = False
     """Whether a bare name may be a member of the class around it."""
 
+    block_scoped: bool = False
+    """Whether a name at the top may be hidden in blocks and in functions that have no name."""
+
+    methods_apart: bool = False
+    """Whether methods have names of their own, so that no variable hides one that is called."""
+
     class_kinds: frozenset[str] = CLASS_KINDS
     element_methods: frozenset[str] = words(
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..project.vocabulary import words
-from .evaluator import Evaluator
+from .evaluator import DEPTH_MAX, Evaluator
 from .interface import FileInterface
 from .rules import Rules
 from .values import UNKNOWN_VALUE, Value, Values, What, external
@@ -44,6 +44,7 @@ class ScriptRules(Rules):
 
     self_names = frozenset({"this"})
     class_names = frozenset()
+    block_scoped = True
     super_names = frozenset({"super"})
     class_kinds = frozenset({"class", "interface", "enum", "type"})
 
@@ -81,20 +82,17 @@ class ScriptRules(Rules):
             return values
         if name in interface.names:
             return (Value(What.DEFINITION, path, name),)
-        for export in interface.exports:
-            if export.name == "*":
-                values = self.imported(evaluator, path, interface.language, export.module, name, depth + 1)
-                if values and values[0].what is What.DEFINITION:
-                    return values
+        for export in evaluator.exports_in(path, interface).get("*", ()):
+            values = self.imported(evaluator, path, interface.language, export.module, name, depth + 1)
+            if values and values[0].what is What.DEFINITION:
+                return values
         return UNKNOWN_VALUE
 
     def _export(self, evaluator: Evaluator, path: str, name: str, depth: int) -> Values:
         interface = evaluator.interface(path)
-        if interface is None or depth > 24:
+        if interface is None or depth > DEPTH_MAX:
             return UNKNOWN_VALUE
-        for export in interface.exports:
-            if export.name != name:
-                continue
+        for export in evaluator.exports_in(path, interface).get(name, ()):
             if export.module:
                 return self.imported(
                     evaluator, path, interface.language, export.module, export.imported, depth + 1

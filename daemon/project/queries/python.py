@@ -96,6 +96,9 @@ PYTHON_FACTS = f"""
 ([(for_statement left: (_ (identifier) @variable)) (for_in_clause left: (_ (identifier) @variable))]
   (#set! fact "type"))
 ((as_pattern (_) @value alias: (as_pattern_target (identifier) @variable)) (#set! fact "type"))
+((pattern_list (list_splat_pattern (identifier) @variable)) (#set! fact "type"))
+((case_pattern (dotted_name . (identifier) @variable .)) (#set! fact "type"))
+((as_pattern_target (_ (identifier) @variable)) (#set! fact "type"))
 ((lambda_parameters (identifier) @variable) (#set! fact "type"))
 ((if_statement condition: (call function: (identifier) @when
     arguments: (argument_list . (identifier) @variable . [(identifier) (attribute)] @type .)))

@@ -212,6 +212,10 @@ _SCRIPT_FACTS = f"""
     body: [(call_expression) (new_expression) (identifier) (member_expression)] @value))
   (#set! fact "type") (#set! name "()"))
 ((arrow_function parameter: (identifier) @variable) (#set! fact "type"))
+((function_expression name: (identifier) @variable) (#set! fact "type"))
+((shorthand_property_identifier_pattern) @variable (#set! fact "type"))
+((pair_pattern value: (identifier) @variable) (#set! fact "type"))
+((array_pattern (identifier) @variable) (#set! fact "type"))
 ((catch_clause parameter: (identifier) @variable) (#set! fact "type"))
 """
 

@@ -1,0 +1,231 @@
+"""Owns `foveal items`: what exists for a project to be given to an agent, and what a message is about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+
+from . import terminal
+from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
+from .connect import CALL_TIMEOUT_S, connect
+from .errors import FAILED, CliError
+from .group import CommandGroup
+from .hints import hint_if_unknown
+from .item_names import MODES, TYPES, item_arguments, item_label, key_of
+from .item_text import describe_usage, found_table, items_table, origin
+from .remarks import say_warnings
+from .standard_input import read_text
+
+PRESETS = ("aggressive", "normal", "conservative")
+TEXT_MAX_BYTES = 262_144
+"""Of an item's text; the daemon takes no larger one."""
+
+EXAMPLES = (
+    "foveal items list --type rule",
+    "foveal items put rule sql --include agent --text 'Never build SQL from strings.'",
+    "foveal items put reference api --include manual --file docs/api.md",
+    'foveal items search "add an index to the orders table"',
+)
+
+
+@click.group(
+    "items", cls=CommandGroup, short_help="Rules, references and tools of a project.", examples=EXAMPLES
+)
+def items_command() -> None:
+    """List and change what an agent can be given in a project: rules, references and tools.
+
+    An item is in every session of the project (always), found by its meaning for a message (agent), there
+    when a file that matches is touched (glob), or only added by hand (manual).
+    """
+
+
+@items_command.command("list", cls=Command, short_help="List the items of this project.")
+@click.option("--type", "kinds", multiple=True, type=click.Choice(TYPES), help="Only of this type.")
+@click.option("--include", "modes", multiple=True, type=click.Choice(MODES), help="Only of this mode.")
+@cwd_option
+@json_option
+@click.pass_context
+def list_command(
+    context: click.Context, kinds: tuple[str, ...], modes: tuple[str, ...], cwd: str | None, as_json: bool
+) -> None:
+    """List the items that exist for this project, with their modes and where they come from."""
+    with connect(settings_of(context)) as client:
+        params = {"cwd": cwd or current_folder(), "types": list(kinds or TYPES)}
+        reply = client.call("ListItems", params, CALL_TIMEOUT_S)
+    items = [item for item in reply["items"] if item["include"] in (modes or MODES)]
+    if as_json:
+        terminal.say_json({**reply, "items": items})
+        return
+    terminal.say(items_table(items) if items else "no items")
+    say_warnings(reply)
+
+
+@items_command.command("put", cls=Command, short_help="Put an item, or change how one is included.")
+@item_arguments
+@click.option("--include", type=click.Choice(MODES), help="How it comes in; --glob alone means glob.")
+@click.option(
+    "--glob", "globs", multiple=True, metavar="PATTERN", help="In when a file that matches is touched."
+)
+@click.option("--text", metavar="TEXT", help="What it says; - reads it from the standard input.")
+@click.option("--file", metavar="PATH", help="A file with what it says, as it is now.")
+@click.option("--description", metavar="TEXT", help="What it is about, in a line: it is searched by it.")
+@click.option(
+    "--level", metavar="N", type=click.IntRange(100, 999), help="Its priority, the lowest is first."
+)
+@cwd_option
+@json_option
+@click.pass_context
+def put_command(
+    context: click.Context,
+    kind: str,
+    name: str,
+    server: str | None,
+    include: str | None,
+    globs: tuple[str, ...],
+    text: str | None,
+    file: str | None,
+    description: str | None,
+    level: int | None,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Put an item of this project: a TYPE (rule, reference or tool) and its NAME.
+
+    Without a text it changes how an item of another source is included: one of CLAUDE.md, say, that is to be
+    added by hand from now on.
+    """
+    mode = include or ("glob" if globs else None)
+    if mode is None:
+        raise click.UsageError(f"--include says how it comes in: {', '.join(MODES)}", context)
+    if text is not None and file is not None:
+        raise click.UsageError("--text and --file both say what it says: give one", context)
+    item: dict[str, Any] = {**key_of(context, kind, name, server), "include": mode}
+    given = {
+        "globs": list(globs) or None,
+        "text": _text(text, file),
+        "source": None if file is None else absolute(file),
+        "description": description,
+        "priority_level": level,
+    }
+    item |= {field: value for field, value in given.items() if value is not None}
+    with connect(settings_of(context)) as client:
+        reply = client.call("PutItem", {"cwd": cwd or current_folder(), "item": item}, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        put = reply["item"]
+        terminal.say(terminal.clean(f"put: {item_label(put)} ({put['include']})"))
+
+
+@items_command.command("delete", cls=Command, short_help="Delete an item that was put.")
+@item_arguments
+@cwd_option
+@json_option
+@click.pass_context
+def delete_command(
+    context: click.Context, kind: str, name: str, server: str | None, cwd: str | None, as_json: bool
+) -> None:
+    """Delete an item that was put: one of an instruction file that it stood for is back then."""
+    key = key_of(context, kind, name, server)
+    with connect(settings_of(context)) as client, hint_if_unknown("foveal items list"):
+        reply = client.call("DeleteItem", {"cwd": cwd or current_folder(), **key}, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+        return
+    terminal.say(terminal.clean(f"deleted: {item_label(key)}"))
+    if "item" in reply:
+        terminal.flush()
+        terminal.note(f"it is back as it is in {origin(reply['item'])} ({reply['item']['include']})")
+
+
+@items_command.command("search", cls=Command, short_help="Find the items that a message is about.")
+@click.argument("query")
+@click.option("--type", "kinds", multiple=True, type=click.Choice(TYPES), help="Only of this type.")
+@click.option("--preset", type=click.Choice(PRESETS), help="How many are taken; aggressive takes the fewest.")
+@click.option("--top-k", metavar="N", type=click.IntRange(0, 1000), help="So many passages are looked at.")
+@click.option("--top-n", metavar="N", type=click.IntRange(0, 200), help="So many items are filled up to.")
+@click.option("--include-score", metavar="S", type=click.FloatRange(-1, 2), help="This score suffices alone.")
+@click.option("--floor", metavar="S", type=click.FloatRange(-1, 2), help="Nothing with a lower score.")
+@click.option("--agent", metavar="NAME", help="As for this agent, where settings are made for it.")
+@cwd_option
+@json_option
+@click.pass_context
+def search_command(
+    context: click.Context,
+    query: str,
+    kinds: tuple[str, ...],
+    preset: str | None,
+    top_k: int | None,
+    top_n: int | None,
+    include_score: float | None,
+    floor: float | None,
+    agent: str | None,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Find the items that QUERY is about, whatever their mode, and those that were considered, with scores.
+
+    A QUERY of - is read from the standard input. Exits with 1 if nothing was found.
+    """
+    given = {
+        "cwd": cwd or current_folder(),
+        "query": read_text("query") if query == "-" else query,
+        "types": list(kinds) or None,
+        "preset": preset,
+        "top_k": top_k,
+        "top_n": top_n,
+        "include_score": include_score,
+        "floor": floor,
+        "agent_name": agent,
+    }
+    params = {name: value for name, value in given.items() if value is not None}
+    with connect(settings_of(context)) as client:
+        reply = client.call("SearchItems", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        if reply["items"] or reply["considered"]:
+            terminal.say(found_table(reply["items"], reply["considered"]))
+        terminal.flush()
+        for reason in reply["degraded"]:
+            terminal.note(f"degraded: {reason}")
+        terminal.note(f"{terminal.count(len(reply['items']), 'item')} in {reply['elapsed_ms']:.1f} ms")
+    if not reply["items"]:
+        context.exit(FAILED)
+
+
+@items_command.command("usage", cls=Command, short_help="Show which items replies referred to.")
+@click.option("--days", metavar="N", type=click.IntRange(1, 3650), help="Of so many days, today included.")
+@cwd_option
+@json_option
+@click.pass_context
+def usage_command(context: click.Context, days: int | None, cwd: str | None, as_json: bool) -> None:
+    """Show in how many requests each item was, how many replies referred to it, and what that suggests."""
+    params = {"cwd": cwd or current_folder()}
+    if days is not None:
+        params["since"] = f"{datetime.now(UTC) - timedelta(days=days - 1):%Y-%m-%d}"
+    with connect(settings_of(context)) as client:
+        reply = client.call("GetItemUsage", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+        return
+    for line in describe_usage(reply):
+        terminal.say(line)
+
+
+def _text(text: str | None, file: str | None) -> str | None:
+    """Return what an item says, from the command line, the standard input or a file. Raises `CliError`."""
+    if text == "-":
+        return read_text("text")
+    if file is None:
+        return text
+    with open(file, "rb") as opened:
+        data = opened.read(TEXT_MAX_BYTES + 1)
+    if len(data) > TEXT_MAX_BYTES:
+        raise CliError(f"{file} is larger than {TEXT_MAX_BYTES:,} bytes", "put the part that matters")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CliError(f"{file} is no UTF-8 text: {error.reason} at byte {error.start:,}") from error

@@ -1,0 +1,227 @@
+"""Owns `foveal requests`: what each message of a session was answered with, and how that came about."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from ..ipc.client import Client
+from ..ipc.errors import NOT_FOUND, RpcError
+from . import terminal
+from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .connect import CALL_TIMEOUT_S, connect
+from .errors import CliError
+from .group import CommandGroup
+from .hints import hint_if_unknown
+from .item_names import item_label
+from .times import local_time
+
+LIST_LIMIT = 1_000
+
+EXAMPLES = (
+    "foveal requests list s-1",
+    "foveal requests show s-1 req_0123456789abcdef",
+    "foveal requests show s-1 req_0123456789abcdef --sent > context.md",
+    "foveal requests export > requests.jsonl",
+)
+
+
+@click.group(
+    "requests", cls=CommandGroup, short_help="What each message was answered with.", examples=EXAMPLES
+)
+def requests_command() -> None:
+    """Look at the requests of a session: which items each message got, why, and what exactly was sent."""
+
+
+@requests_command.command("list", cls=Command, short_help="List the requests of a session.")
+@click.argument("session_id")
+@click.option(
+    "--limit", type=click.IntRange(1, LIST_LIMIT), default=20, show_default=True, help="At most so many."
+)
+@json_option
+@click.pass_context
+def list_command(context: click.Context, session_id: str, limit: int, as_json: bool) -> None:
+    """List the requests of a session, the latest first."""
+    with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
+        reply = client.call("ListRequests", {"session_id": session_id, "limit": limit}, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    elif reply["requests"]:
+        terminal.say(requests_table(reply["requests"]))
+    else:
+        terminal.say("no requests")
+
+
+@requests_command.command("show", cls=Command, short_help="Show a request: its items, slices and time.")
+@click.argument("session_id")
+@click.argument("request_id")
+@click.option("--sent", is_flag=True, help="Print the context that was sent, exactly as it was.")
+@click.option("--messages", is_flag=True, help="Print the messages and tools as JSON.")
+@json_option
+@click.pass_context
+def show_command(
+    context: click.Context, session_id: str, request_id: str, sent: bool, messages: bool, as_json: bool
+) -> None:
+    """Show a request of a session: the items that were in it and those that were considered, with scores."""
+    if sent and messages:
+        raise click.UsageError("--sent and --messages print two things: give one", context)
+    params = {
+        "session_id": session_id,
+        "request_id": request_id,
+        "content": sent or messages or as_json,
+    }
+    hint = f"foveal requests list {shlex.quote(session_id)}"
+    with connect(settings_of(context)) as client, hint_if_unknown(hint):
+        reply = client.call("GetRequest", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    elif sent or messages:
+        _print_content(reply, messages=messages)
+    else:
+        for line in describe(reply):
+            terminal.say(line)
+        terminal.flush()
+        if reply["problem"]:
+            terminal.note(reply["problem"])
+
+
+@requests_command.command("export", cls=Command, short_help="Write requests as lines of JSON, for analysis.")
+@click.argument("session_ids", nargs=-1, metavar="[SESSION]...")
+@click.option("--content", is_flag=True, help="With what was sent: code, and what people and agents wrote.")
+@cwd_option
+@click.pass_context
+def export_command(
+    context: click.Context, session_ids: tuple[str, ...], content: bool, cwd: str | None
+) -> None:
+    """Write the requests of SESSIONs, or of all sessions of this project, as JSON Lines, the first first.
+
+    A line is what show --json prints; without --content it holds names, numbers and hashes only.
+    """
+    with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
+        chosen = session_ids or _sessions_of(client, cwd or current_folder())
+        for line in export_lines(client, chosen, content=content):
+            terminal.say(line)
+
+
+def export_lines(client: Client, session_ids: Iterable[str], *, content: bool) -> Iterator[str]:
+    """Yield each request of some sessions as a line of ASCII JSON, those of a session from the first on.
+
+    They are asked for one by one, so that any number of them takes little memory.
+    """
+    for session_id in session_ids:
+        for request_id in reversed(_request_ids(client, session_id)):
+            params = {"session_id": session_id, "request_id": request_id, "content": content}
+            try:
+                yield json.dumps(client.call("GetRequest", params, CALL_TIMEOUT_S))
+            except RpcError as error:
+                if error.code != NOT_FOUND:  # it was removed as too old meanwhile
+                    raise
+
+
+def requests_table(requests: Sequence[Mapping[str, Any]]) -> str:
+    """Return requests as a table, in their order."""
+    header = ("REQUEST", "AT", "ITEMS", "REFERRED", "TOKENS", "MS", "REMARK")
+    rows = [
+        (
+            one["request_id"],
+            local_time(one["at"]),
+            f"{one['items']:,}",
+            "" if one.get("referred") is None else f"{one['referred']:,}",
+            f"{one['tokens']:,}",
+            f"{one['elapsed_ms']:,.1f}",
+            ", ".join(_remarks(one)),
+        )
+        for one in requests
+    ]
+    return terminal.table(header, rows, right=(2, 3, 4, 5))
+
+
+def describe(request: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about a request: its head, its items, what was considered, its slices, its times."""
+    yield terminal.styled(terminal.clean(request["request_id"]), bold=True)
+    yield terminal.clean(
+        f"{local_time(request['at'])}, {terminal.count(request['tokens'], 'token')},"
+        f" {terminal.size(request['bytes'])}, {request['elapsed_ms']:.1f} ms"
+    )
+    referred = request.get("referred")
+    yield from _section("items", [_used(item, referred) for item in request["items"]])
+    yield from _section("considered and left out", [_left(item) for item in request.get("considered", ())])
+    yield from _section("slices", [_slice(one) for one in request.get("slices", ())])
+    steps = request.get("steps_ms") or {}
+    yield from _section("degraded", request["degraded"])
+    yield from _section("time", [f"{took:>9.1f} ms  {step}" for step, took in steps.items()])
+
+
+def _print_content(reply: Mapping[str, Any], *, messages: bool) -> None:
+    """Print what was sent. Raises `CliError` where it is gone."""
+    if "context" not in reply:
+        raise CliError(reply["problem"] or "what was sent is not kept any more")
+    if messages:
+        terminal.say_json({"messages": reply["messages"], "tools": reply["tools"]})
+    elif terminal.is_terminal(sys.stdout):
+        terminal.say(terminal.clean_lines(reply["context"]))
+    else:
+        terminal.write(reply["context"])  # a pipe gets the very text
+    terminal.flush()
+    if reply["problem"]:
+        terminal.warn(reply["problem"])
+
+
+def _sessions_of(client: Client, folder: str) -> list[str]:
+    """Return the ids of a project's sessions that are known, those that were made first in front."""
+    sessions = client.call("ListSessions", {"cwd": folder}, CALL_TIMEOUT_S)["sessions"]
+    return [one["session_id"] for one in sorted(sessions, key=lambda one: str(one["created"]))]
+
+
+def _request_ids(client: Client, session_id: str) -> list[str]:
+    """Return the ids of all requests of a session, the latest first."""
+    found: list[str] = []
+    params: dict[str, Any] = {"session_id": session_id, "limit": LIST_LIMIT}
+    while True:
+        page = client.call("ListRequests", params, CALL_TIMEOUT_S)["requests"]
+        found += [one["request_id"] for one in page]
+        if len(page) < LIST_LIMIT:
+            return found
+        params["before"] = found[-1]
+
+
+def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield f"{title}:"
+        yield from (terminal.clean(f"  {line}") for line in lines)
+
+
+def _used(item: Mapping[str, Any], referred: Sequence[Mapping[str, Any]] | None) -> str:
+    """Return an item of a request with its mode and score, and whether a reply referred to it."""
+    key = {name: item.get(name, "") for name in ("type", "name", "server_name")}
+    found = [{name: one.get(name, "") for name in key} for one in referred or ()]
+    mark = "  (the reply referred to it)" if key in found else ""
+    return f"{item['include_mode']:<7} {_score(item)}  {item_label(item)}{mark}"
+
+
+def _left(item: Mapping[str, Any]) -> str:
+    return f"{item['reason']:<7} {_score(item)}  {item_label(item)}"
+
+
+def _score(item: Mapping[str, Any]) -> str:
+    score = item.get("similarity_score")
+    return "    " if score is None else f"{score:.2f}"
+
+
+def _slice(one: Mapping[str, Any]) -> str:
+    cut = " (shortened)" if one["compressed"] else ""
+    return (
+        f"{one['layer']:<7} {one['tokens']:>6,} tokens  {one['type']:<12} {one.get('path') or one['id']}{cut}"
+    )
+
+
+def _remarks(request: Mapping[str, Any]) -> Iterator[str]:
+    if request.get("degraded"):
+        yield "degraded"
+    if request.get("pruned"):
+        yield f"no content: {request['pruned']}"

@@ -1,0 +1,238 @@
+"""Owns `foveal sessions`: what is always in a conversation and what it is about, seen and changed by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from . import terminal
+from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .connect import CALL_TIMEOUT_S, connect
+from .group import CommandGroup
+from .hints import hint_if_unknown
+from .item_names import item_arguments, key_of
+from .remarks import say_warnings
+from .session_context import context_command
+from .session_text import describe, sessions_table
+
+PRESETS = ("aggressive", "normal", "conservative", "off")
+
+EXAMPLES = (
+    "foveal sessions list",
+    'foveal sessions create --name "payment bug" --selection aggressive',
+    "foveal sessions add s-1 tool search --server github",
+    "foveal sessions context s-1 files src/auth.py src/tokens.py",
+    "foveal sessions resume s-1",
+)
+
+
+@click.group(
+    "sessions", cls=CommandGroup, short_help="Conversations and what is always in them.", examples=EXAMPLES
+)
+def sessions_command() -> None:
+    """List and change sessions: the conversations of agents in a project.
+
+    A session holds the items that are always in it, what it is about, and its context sets: the files,
+    applet, endpoints and ports that matter to it, which are put before the agent when it resumes.
+    """
+
+
+@sessions_command.command("list", cls=Command, short_help="List the sessions of this project.")
+@cwd_option
+@click.option("--all", "everywhere", is_flag=True, help="Of all projects, not only of this one.")
+@json_option
+@click.pass_context
+def list_command(context: click.Context, cwd: str | None, everywhere: bool, as_json: bool) -> None:
+    """List the sessions of this project, those that were last heard of first."""
+    params = {} if everywhere else {"cwd": cwd or current_folder()}
+    reply = _call(context, "ListSessions", params)
+    if as_json:
+        terminal.say_json(reply)
+        return
+    sessions = reply["sessions"]
+    terminal.say(sessions_table(sessions, projects=everywhere) if sessions else "no sessions")
+    say_warnings(reply)
+
+
+@sessions_command.command("show", cls=Command, short_help="Show all of a session.")
+@click.argument("session_id")
+@json_option
+@click.pass_context
+def show_command(context: click.Context, session_id: str, as_json: bool) -> None:
+    """Show a session: its items, those that were removed from it, its context sets and its settings."""
+    _print_session(_call(context, "GetSession", {"session_id": session_id}), as_json)
+
+
+@sessions_command.command("create", cls=Command, short_help="Make a session.")
+@click.option("--id", "session_id", metavar="ID", help="Its id [default: a new one].")
+@click.option("--name", metavar="TEXT", help="What a person calls it.")
+@click.option("--agent", metavar="NAME", help="The agent that it is a conversation with.")
+@click.option("--selection", metavar="PRESET", help="How items are chosen for its messages; see set.")
+@cwd_option
+@json_option
+@click.pass_context
+def create_command(
+    context: click.Context,
+    session_id: str | None,
+    name: str | None,
+    agent: str | None,
+    selection: str | None,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Make a session in this project; it takes the items that are in every session. Prints its id."""
+    given = {
+        "cwd": cwd or current_folder(),
+        "session_id": session_id,
+        "name": name,
+        "agent_name": agent,
+        "selection": None if selection is None else parse_selection(selection),
+    }
+    reply = _call(
+        context, "CreateSession", {name: value for name, value in given.items() if value is not None}
+    )
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        terminal.say(terminal.clean(reply["session_id"]))
+
+
+@sessions_command.command("resume", cls=Command, short_help="Print what an agent begins with again.")
+@click.argument("session_id")
+@json_option
+@click.pass_context
+def resume_command(context: click.Context, session_id: str, as_json: bool) -> None:
+    """Resume a session: print the text that is put before its agent. Files that are gone are noted."""
+    reply = _call(context, "ResumeSession", {"session_id": session_id})
+    if as_json:
+        terminal.say_json(reply)
+        return
+    if reply["text"]:
+        terminal.say(terminal.clean_lines(reply["text"]))
+        terminal.flush()
+    else:
+        terminal.note("there is nothing to say: the session has no intent, no hint and no context sets")
+    for path in reply["missing_files"]:
+        terminal.note(f"not found: {path}")
+
+
+@sessions_command.command("end", cls=Command, short_help="End a session.")
+@click.argument("session_id")
+@json_option
+@click.pass_context
+def end_command(context: click.Context, session_id: str, as_json: bool) -> None:
+    """End a session. It is kept and can be resumed; when there are too many, ended ones go first."""
+    reply = _call(context, "EndSession", {"session_id": session_id})
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        terminal.say(f"ended: {terminal.clean(session_id)}")
+
+
+@sessions_command.command("add", cls=Command, short_help="Add an item to a session.")
+@click.argument("session_id")
+@item_arguments
+@json_option
+@click.pass_context
+def add_command(
+    context: click.Context, session_id: str, kind: str, name: str, server: str | None, as_json: bool
+) -> None:
+    """Add an item to a session by hand, whatever its mode: from then on it is in all its messages."""
+    _change_item(context, "AddSessionItem", session_id, key_of(context, kind, name, server), as_json)
+
+
+@sessions_command.command("remove", cls=Command, short_help="Remove an item from a session.")
+@click.argument("session_id")
+@item_arguments
+@json_option
+@click.pass_context
+def remove_command(
+    context: click.Context, session_id: str, kind: str, name: str, server: str | None, as_json: bool
+) -> None:
+    """Remove an item from a session. It stays out of it, also where its mode is always."""
+    _change_item(context, "RemoveSessionItem", session_id, key_of(context, kind, name, server), as_json)
+
+
+@sessions_command.command("set", cls=Command, short_help="Change a session's name, intent or settings.")
+@click.argument("session_id")
+@click.option("--name", metavar="TEXT", help="What a person calls it.")
+@click.option("--intent", metavar="TEXT", help="What the agent is doing in it.")
+@click.option("--env", metavar="TEXT", help="A hint on the environment, such as 'staging, Python 3.12'.")
+@click.option("--selection", metavar="PRESET", help="How items are chosen for its messages.")
+@json_option
+@click.pass_context
+def set_command(
+    context: click.Context,
+    session_id: str,
+    name: str | None,
+    intent: str | None,
+    env: str | None,
+    selection: str | None,
+    as_json: bool,
+) -> None:
+    """Change what is given of a session; an empty text clears.
+
+    PRESET is aggressive (the fewest items), normal, conservative (the most) or off, or a JSON map such as
+    '{"rules": "normal", "tools": {"preset": "aggressive", "top_n": 2}}'.
+    """
+    given = {
+        "name": name,
+        "current_intent": intent,
+        "env_hint": env,
+        "selection": None if selection is None else parse_selection(selection),
+    }
+    changes = {field: value for field, value in given.items() if value is not None}
+    if not changes:
+        raise click.UsageError("say what to change: --name, --intent, --env or --selection", context)
+    _print_session(_call(context, "UpdateSession", {"session_id": session_id, **changes}), as_json)
+
+
+sessions_command.add_command(context_command)
+
+
+def parse_selection(given: str) -> dict[str, Any] | str:
+    """Return a preset's name, the map that a JSON text holds, or an empty one. Raises `BadParameter`."""
+    if given in PRESETS:
+        return given
+    if not given:
+        return {}
+    try:
+        selection = json.loads(given)
+    except (ValueError, RecursionError):
+        selection = None
+    if not isinstance(selection, dict):
+        raise click.BadParameter(
+            f"{given!r} is neither one of {', '.join(PRESETS)} nor a JSON map", param_hint="'--selection'"
+        )
+    return selection
+
+
+def _print_session(session: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        terminal.say_json(session)
+        return
+    for line in describe(session):
+        terminal.say(line)
+    say_warnings(session)
+
+
+def _change_item(
+    context: click.Context, method: str, session_id: str, key: dict[str, str], as_json: bool
+) -> None:
+    reply = _call(
+        context, method, {"session_id": session_id, **key}, "foveal sessions list, foveal items list"
+    )
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        terminal.say(terminal.clean(reply["text"]))
+
+
+def _call(
+    context: click.Context, method: str, params: dict[str, Any], hint: str = "foveal sessions list"
+) -> dict[str, Any]:
+    with connect(settings_of(context)) as client, hint_if_unknown(hint):
+        reply: dict[str, Any] = client.call(method, params, CALL_TIMEOUT_S)
+    return reply

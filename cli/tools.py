@@ -1,0 +1,225 @@
+"""Owns `foveal tools`: the MCP servers that configuration files define, and what a person lets them do.
+
+Listing a server's tools runs its command, so nothing runs before a person saw that command and said yes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from ..ipc.client import Client
+from . import terminal
+from .bar import Bar
+from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
+from .connect import CALL_TIMEOUT_S, connect
+from .errors import FAILED, CliError
+from .group import CommandGroup
+from .hints import hint_if_unknown
+from .tool_text import describe_files, outcome, review
+
+LISTING_TIMEOUT_S = 600.0
+"""A server has 20 s unless its configuration says more, and four run at once; a first start may fetch it."""
+
+TOOL_MODES = ("always", "agent", "manual", "default")
+
+EXAMPLES = (
+    "foveal tools list",
+    "foveal tools approve .mcp.json          # shows what would run, and asks",
+    "foveal tools mode github agent          # found by what they do, not always there",
+    "foveal tools mode github always --tool search_code",
+)
+
+
+@click.group(
+    "tools", cls=CommandGroup, short_help="Tools of MCP servers, and who may run.", examples=EXAMPLES
+)
+def tools_command() -> None:
+    """List the tools of the MCP servers that are configured here, and set their modes.
+
+    Servers are read from .mcp.json and the files of other hosts. To list a server's tools its command has to
+    be run, so a file is approved once, as it is; when it changes it has to be approved again.
+    """
+
+
+@tools_command.command("list", cls=Command, short_help="List the servers and their tools.")
+@click.option("--again", is_flag=True, help="Ask all approved servers again, not only new ones.")
+@cwd_option
+@json_option
+@click.pass_context
+def list_command(context: click.Context, again: bool, cwd: str | None, as_json: bool) -> None:
+    """List the configuration files with their servers and tools. Approved servers that are new are run."""
+    folder = cwd or current_folder()
+    with connect(settings_of(context)) as client:
+        reply = _servers(client, folder, again=again)
+        items = client.call("ListItems", {"cwd": folder, "types": ["tool"]}, CALL_TIMEOUT_S)["items"]
+    if as_json:
+        terminal.say_json(reply)
+        return
+    modes = {(item["server_name"], item["name"]): item["include"] for item in items}
+    for line in describe_files(reply["files"], modes):
+        terminal.say(line)
+    if not reply["files"]:
+        terminal.say("no servers are configured")
+    _note_failed(reply["files"])
+    waiting = sum(not file["approved"] for file in reply["files"])
+    if waiting:
+        verb = "isn't" if waiting == 1 else "aren't"
+        terminal.note(
+            f"{terminal.count(waiting, 'file')} {verb} approved: foveal tools approve shows what it runs"
+        )
+
+
+@tools_command.command("approve", cls=Command, short_help="Let servers be run to list their tools.")
+@click.argument("path", required=False)
+@click.option("--yes", is_flag=True, help="Approve PATH without asking.")
+@cwd_option
+@json_option
+@click.pass_context
+def approve_command(
+    context: click.Context, path: str | None, yes: bool, cwd: str | None, as_json: bool
+) -> None:
+    """Approve the configuration file at PATH, as it is now, or all that aren't approved, one by one.
+
+    Shows the commands that are run then, as you and on this machine, and the variables that they get, and
+    asks. A file that changes has to be approved again.
+    """
+    if yes and path is None:
+        raise click.UsageError("--yes asks nothing, so it goes with a PATH", context)
+    if as_json and not yes:
+        raise click.UsageError("--json goes with --yes: a program can't be asked", context)
+    folder = cwd or current_folder()
+    with connect(settings_of(context)) as client:
+        known = client.call("ListToolServers", {"cwd": folder, "refresh": False}, CALL_TIMEOUT_S)["files"]
+        chosen = _chosen(known, path)
+        done = [file for file in chosen if _approve(client, folder, file, yes=yes, quiet=as_json)]
+        if done:
+            reply = _servers(client, folder, again=False)
+    if as_json:
+        terminal.say_json({"approved": [_place(file) for file in done]})
+        return
+    if not chosen:
+        terminal.say("all files are approved" if known else "no servers are configured")
+        return
+    if done:
+        listed = [file for file in reply["files"] if _place(file) in map(_place, done)]
+        for server in (server for file in listed for server in file["servers"]):
+            terminal.say(terminal.clean(f"{server['name']}: {outcome(server)}"))
+        _note_failed(listed)
+    if len(done) < len(chosen):
+        context.exit(FAILED)
+
+
+@tools_command.command("revoke", cls=Command, short_help="Take back the approval of a file.")
+@click.argument("path")
+@cwd_option
+@json_option
+@click.pass_context
+def revoke_command(context: click.Context, path: str, cwd: str | None, as_json: bool) -> None:
+    """Take back the approval of the file at PATH: its servers aren't run, and their tools are gone."""
+    params = {"cwd": cwd or current_folder(), "path": _real(path)}
+    with connect(settings_of(context)) as client:
+        reply = client.call("RevokeToolServers", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+    else:
+        terminal.say(f"revoked: {terminal.short_path(params['path'])}")
+
+
+@tools_command.command("mode", cls=Command, short_help="Set the mode of a server's tools, or of one.")
+@click.argument("server")
+@click.argument("mode", type=click.Choice(TOOL_MODES))
+@click.option("--tool", metavar="NAME", help="Only of this tool.")
+@cwd_option
+@json_option
+@click.pass_context
+def mode_command(
+    context: click.Context, server: str, mode: str, tool: str | None, cwd: str | None, as_json: bool
+) -> None:
+    """Set how the tools of a SERVER are included in this project, or one of them, whose own mode goes first.
+
+    They are in every session (always), found by what they do (agent), or only added by hand (manual); default
+    forgets what was set.
+    """
+    params = {"cwd": cwd or current_folder(), "server_name": server, "include": mode}
+    if tool is not None:
+        params["name"] = tool
+    with connect(settings_of(context)) as client, hint_if_unknown("foveal tools list"):
+        reply = client.call("SetToolMode", params, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+        return
+    for one in reply["tools"]:
+        terminal.say(terminal.clean(f"{one['include']:<7} {one['name']}"))
+    terminal.flush()
+    if not reply["changed"]:
+        terminal.note("that was set already")
+    elif not reply["tools"]:
+        terminal.note("no tools of that server are known yet; what was set holds for them too")
+
+
+def _servers(client: Client, folder: str, *, again: bool) -> dict[str, Any]:
+    """Return the files with their servers, whose tools are listed now where they weren't."""
+    with Bar("listing tools"):
+        reply: dict[str, Any] = client.call(
+            "ListToolServers", {"cwd": folder, "again": again, "refresh": True}, LISTING_TIMEOUT_S
+        )
+    return reply
+
+
+def _chosen(known: Sequence[dict[str, Any]], path: str | None) -> list[dict[str, Any]]:
+    """Return the files that are to be approved. Raises `CliError` for a path that configures no server."""
+    if path is not None:
+        named = [file for file in known if _real(file["path"]) == _real(path)]
+        if not named:
+            raise CliError(f"{path} configures no servers for this project", "foveal tools list")
+        known = named
+    return [file for file in known if not file["approved"]]
+
+
+def _approve(client: Client, folder: str, file: dict[str, Any], *, yes: bool, quiet: bool) -> bool:
+    """Show what a file makes foveal run, ask, and approve it with the hash of what was shown."""
+    if not quiet:
+        for line in review(file):
+            terminal.say(line)
+        terminal.say()
+        terminal.flush()
+    if not file["digest"]:
+        terminal.warn(f"it can't be approved: {file['problem']}")
+        return False
+    if not (yes or _confirmed()):
+        terminal.note(f"not approved: {file['path']}")
+        return False
+    params = {"cwd": folder, "path": file["path"], "section": file["section"], "digest": file["digest"]}
+    client.call("ApproveToolServers", params, CALL_TIMEOUT_S)
+    return True
+
+
+def _confirmed() -> bool:
+    """Ask whether all that was shown may be run. Raises `CliError` where nobody can answer."""
+    if not terminal.is_terminal(sys.stdin):
+        raise CliError(
+            "nobody can be asked, since the standard input is no terminal", "foveal tools approve PATH --yes"
+        )
+    return click.confirm("Let foveal run this to list the tools?", err=True)
+
+
+def _note_failed(files: Sequence[dict[str, Any]]) -> None:
+    """Say what to do about servers that could not be listed, which isn't tried again by itself."""
+    terminal.flush()
+    if any(server["problem"] for file in files for server in file["servers"]):
+        terminal.note("foveal tools list --again asks all approved servers once more")
+
+
+def _place(file: dict[str, Any]) -> dict[str, str]:
+    return {name: file[name] for name in ("path", "section", "digest")}
+
+
+def _real(path: str) -> str:
+    """Return a path as the daemon has it: its folder without links, while the file itself may be gone."""
+    folder, name = os.path.split(os.path.abspath(absolute(path)))
+    return os.path.join(os.path.realpath(folder), name)

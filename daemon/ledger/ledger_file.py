@@ -1,0 +1,112 @@
+"""Owns the ledger's file as a file: opening it, its lock and transactions, what becomes of a damaged one.
+
+One file holds the requests of all projects: a session's id names no project, so that with a file for each all
+would be searched; one bound on disk use holds for all; and what several projects share is kept once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+
+from ..errors import StateError
+from ..storage import Database, DatabaseError, may_pass, open_database, transaction
+from ..system import System
+from . import body_table, item_counts, piece_table, query_table, request_table
+
+SCHEMA_VERSION = 1
+"""Raised when the tables change; a file of another version is set aside, and an empty one begun."""
+
+SCHEMA = "".join(one.SCHEMA for one in (request_table, body_table, piece_table, item_counts, query_table))
+
+
+class LedgerFile:
+    """The SQLite file at `path`, whose folder is made when needed. Safe across threads, one at a time.
+
+    A crash loses what was not committed and nothing else. Raises `StateError` for what the disk refuses; for
+    a file that turns out to be damaged too, after it was set aside: the next call meets an empty one.
+    """
+
+    def __init__(self, path: str, system: System) -> None:
+        self.path = path
+        self._system = system
+        self._lock = threading.Lock()
+        self._warnings: list[str] = []
+        self._database: Database | None = None
+        self._closed = False
+        with self._lock:
+            self._open(check=False)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Database]:
+        """Lend the database to read from."""
+        with self._lock:
+            database = self._opened()
+            try:
+                yield database
+            except DatabaseError as error:
+                raise self._failure(error) from error
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Database]:
+        """Lend the database with a transaction: all that is written is kept, or nothing."""
+        with self.reading() as database, transaction(database):
+            yield database
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log is folded in. Nothing can be asked after that."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+            self._database = None
+            self._closed = True
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """Return what was set aside since the last call."""
+        with self._lock:
+            warnings = tuple(self._warnings)
+            self._warnings.clear()
+            return warnings
+
+    def _opened(self) -> Database:
+        if self._closed:
+            raise StateError(f"{self.path} is closed.")
+        # It could not be opened after it was found damaged; that may have been mended.
+        return self._database or self._open(check=False)
+
+    def _open(self, *, check: bool) -> Database:
+        """Open the file. With `check` all of it is read, which takes a second or more for a large one."""
+        try:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            opened = open_database(self.path, SCHEMA, SCHEMA_VERSION, self._system, check=check)
+        except (OSError, DatabaseError) as error:
+            raise StateError(
+                f"{self.path} can't be opened ({error}); requests are not recorded until then. Mend that."
+            ) from error
+        self._database = opened.database
+        if opened.replaced:
+            self._warnings.append(f"The record of earlier requests is lost: {opened.replaced}.")
+            self._remove_former_damaged()
+        return opened.database
+
+    def _failure(self, error: DatabaseError) -> StateError:
+        """Return the error for a failed statement, after a damaged file was set aside."""
+        if may_pass(error) or self._database is None:
+            return StateError(f"{self.path} can't be used now ({error}); try again.")
+        self._database.close()
+        self._database = None
+        self._open(check=True)
+        return StateError(f"{self.path} could not be used ({error}); it was opened anew. Try again.")
+
+    def _remove_former_damaged(self) -> None:
+        """Remove what was set aside earlier; the last one is there for who wants to know what happened."""
+        folder, name = os.path.split(self.path)
+        aside = f"{name}.damaged-"
+        with self._system.scandir(folder) as entries:
+            names = [one.name for one in entries if one.name.startswith(aside)]
+        moments = {one: int(one.removeprefix(aside).partition("-")[0]) for one in names}
+        for one in names:
+            if moments[one] != max(moments.values()):
+                os.unlink(os.path.join(folder, one))

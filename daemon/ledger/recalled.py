@@ -1,0 +1,56 @@
+"""Owns the recalled request: its record, what was sent with it, and what of that is gone or damaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..item.item_keys import ItemKey
+from ..storage import Database
+from . import body_table
+from .messages import Sent
+from .request_record import RequestRecord
+from .request_table import RequestRow, RequestSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A request as it was. `problem` is empty if `sent` is exactly what was sent; else it says what is gone
+    or damaged: all of it (`sent` is None), or parts, which are empty. `referred` names the items that a reply
+    referred to and is None while none was reported."""
+
+    record: RequestRecord
+    sent: Sent | None
+    problem: str = ""
+    referred: tuple[ItemKey, ...] | None = None
+
+
+def recalled(database: Database, row: RequestRow, *, content: bool = True) -> Recalled:
+    """Return the request in a row. Without `content`, what was sent isn't read, and is None."""
+    body = body_table.read(database, row.number)
+    record, problem = body.record, ""
+    if record is None:
+        record, problem = _bare(row.summary), "The record is damaged: its items and slices are lost."
+    referred = None
+    if row.referred is not None:
+        referred = tuple(record.items[one].key for one in row.referred if one < len(record.items))
+    if row.summary.pruned:
+        parts, lost = None, f"What was sent is not kept any more: {row.summary.pruned}."
+    elif content:
+        parts, lost = body_table.sent(database, body.manifest)
+    else:
+        parts, lost = None, body_table.MANIFEST_DAMAGED if body.manifest is None else ""
+    return Recalled(record, parts, " ".join(filter(None, (problem, lost))), referred)
+
+
+def _bare(summary: RequestSummary) -> RequestRecord:
+    """Return the record as far as a list knows it."""
+    return RequestRecord(
+        summary.id,
+        summary.session_id,
+        summary.project_root,
+        summary.at,
+        summary.message_hash,
+        tokens=summary.tokens,
+        bytes=summary.bytes,
+        elapsed_ms=summary.elapsed_ms,
+    )

@@ -1,0 +1,220 @@
+"""Owns the log of requests: what a context was made of is recorded behind the answer, and asked for later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from .context.assembly import Built
+from .context.requests import ContextRequest
+from .context.scopes import Scope
+from .errors import NotFound, StateError
+from .item.item_keys import ItemKey, key_of
+from .ledger.ledger import Ledger
+from .ledger.ledger_file import LedgerFile
+from .ledger.messages import ItemPart, Said, Sent, sent
+from .ledger.recalled import Recalled
+from .ledger.request_record import (
+    ConsideredItem,
+    LeftOut,
+    RecordedSlice,
+    RequestRecord,
+    UsedItem,
+    message_hash,
+    new_request_id,
+)
+from .ledger.request_table import RequestSummary
+from .ledger.usage import Reported, Usage
+from .session.sessions import timestamp_of
+from .system import System
+from .work import Work
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+FILE = "requests.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    file: LedgerFile
+    ledger: Ledger
+    usage: Usage
+
+
+class RequestLog:
+    """The requests of all sessions. On the event loop only; what blocks runs in threads.
+
+    Where the file can't be opened nothing is recorded, and who asks for a record hears why.
+    """
+
+    def __init__(self, state_dir: str, work: Work, system: System) -> None:
+        self._path = os.path.join(state_dir, FILE)
+        self._work = work
+        self._system = system
+        self._opened: _Open | None = None
+        self._problem = "the daemon is still starting"
+        self.reports = 0
+        """Counts what came of requests since the start: each report may change what is chosen."""
+        self._waiting = False
+        self._writing = False
+
+    async def load(self) -> str:
+        """Open the file; returns a warning or ""."""
+        try:
+            self._opened = await self._work.in_writer(self._open)
+        except StateError as error:
+            self._problem = str(error)
+            return self._problem
+        return " ".join(self._opened.file.take_warnings())
+
+    async def close(self) -> None:
+        """Write what waits and close the file."""
+        if self._opened is not None:
+            opened, self._opened, self._problem = self._opened, None, "the daemon is shutting down"
+            try:
+                await self._work.in_writer(partial(_close, opened))
+            except StateError as error:
+                log.warning("the last requests are not recorded: %s", error)  # nobody is left to be told
+
+    def record(
+        self,
+        scope: Scope,
+        request: ContextRequest,
+        built: Built,
+        reply: Mapping[str, Any],
+        agent_name: str,
+        elapsed_ms: float,
+    ) -> str | None:
+        """Record a request that is answered with `reply`; returns its id, or None where nothing is recorded.
+
+        Takes microseconds: it is written behind.
+        """
+        if self._opened is None or built.conversation is None:
+            return None
+        at = timestamp_of(self._system.now())
+        record = _record(scope, request, built, reply, agent_name, elapsed_ms, at)
+        self._opened.ledger.add(record, sent_of(request, built))
+        self._waiting = True
+        if not self._writing:
+            self._writing = True
+            self._work.start_unheard(self._write(), "write requests")
+        return record.id
+
+    async def list(self, session_id: str, limit: int, before: str) -> tuple[RequestSummary, ...]:
+        """Return a session's requests, the latest first; see `Ledger.list`."""
+        return await self._ask(lambda one: one.ledger.list(session_id, limit, before))
+
+    async def get(self, session_id: str, request_id: str) -> Recalled:
+        """Return a request with the very texts that were sent. Raises `NotFound`."""
+        return await self._ask(lambda one: one.ledger.get(session_id, request_id))
+
+    async def report(self, session_id: str, request_id: str, reply: str, used: Sequence[ItemKey]) -> Reported:
+        """Note which items of a request a reply referred to. Raises `NotFound`."""
+        opened = self._usable()
+        work = partial(opened.usage.report, session_id, request_id, reply=reply, used=used)
+        reported = await self._work.in_writer(work)
+        self.reports += 1
+        return reported
+
+    async def served(self, project_root: str, message: str) -> dict[ItemKey, float]:
+        """Return how well items served nearly equal earlier messages, 0 to 1; see `Usage.evidence`.
+
+        Raises `StateError` where that can't be read; nothing is known where nothing is recorded.
+        """
+        if self._opened is None:
+            return {}
+        return await self._ask(lambda one: one.usage.evidence(project_root, message))
+
+    async def ask_usage(self, question: Callable[[Usage], T]) -> T:
+        """Ask what is known of the use of items."""
+        return await self._ask(lambda one: question(one.usage))
+
+    async def _ask(self, question: Callable[[_Open], T]) -> T:
+        return await self._work.in_builder(partial(question, self._usable()))
+
+    async def _write(self) -> None:
+        """Write what waits, until nothing came meanwhile. What fails waits for the next request."""
+        try:
+            while self._opened is not None and self._waiting:
+                self._waiting = False
+                # In a thread of its own: who waits for the writer's waits for something lasting.
+                await asyncio.to_thread(self._opened.ledger.write)
+        finally:
+            self._writing = False
+
+    def _usable(self) -> _Open:
+        if self._opened is None:
+            raise StateError(f"no requests are recorded: {self._problem}")
+        return self._opened
+
+    def _open(self) -> _Open:
+        file = LedgerFile(self._path, self._system)
+        ledger = Ledger(file, self._system)
+        return _Open(file, ledger, Usage(ledger, file))
+
+
+def sent_of(request: ContextRequest, built: Built) -> Sent:
+    """Return all parts of what an answer holds, with the texts as they are in it."""
+    conversation = built.conversation
+    if conversation is None:
+        raise NotFound("this context was built without its conversation")
+    return Sent(
+        built.reply["context"],
+        conversation.system_prompt,
+        conversation.user_prompt,
+        sent((), history=[Said(one.role, one.content) for one in request.history]).history,
+        tuple(ItemPart(ItemKey("reference", item.name), text) for item, text in conversation.references),
+        tuple(ItemPart(ItemKey("rule", item.name), text) for item, text in conversation.rules),
+        sent(conversation.tools).tools,
+    )
+
+
+def _record(
+    scope: Scope,
+    request: ContextRequest,
+    built: Built,
+    reply: Mapping[str, Any],
+    agent_name: str,
+    elapsed_ms: float,
+    at: str,
+) -> RequestRecord:
+    return RequestRecord(
+        new_request_id(),
+        scope.session_id,
+        scope.root,
+        at,
+        message_hash(request.prompt),
+        agent_name,
+        request.format,
+        tuple(UsedItem(key_of(one.item), one.include, one.score) for one in built.items),
+        tuple(
+            ConsideredItem(key_of(one.item), one.score, cast("LeftOut", one.reason)) for one in built.left_out
+        ),
+        tuple(
+            RecordedSlice(
+                **{name: one[name] for name in ("id", "type", "layer", "weight", "tokens", "compressed")},
+                path=one.get("path", ""),
+                source=one["source"],
+                score=one.get("score"),
+            )
+            for one in reply["slices"]
+        ),
+        reply["tokens"],
+        reply["bytes"],
+        elapsed_ms,
+        {},
+        tuple(reply["degraded"]),
+    )
+
+
+def _close(opened: _Open) -> None:
+    try:
+        opened.ledger.write()
+    finally:
+        opened.file.close()

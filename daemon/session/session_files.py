@@ -1,0 +1,175 @@
+"""Owns the sessions' files: a meta.json each, replaced whole, set aside if damaged; knows no lock."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+
+from ..errors import NotFound, StateError, TooLarge
+from ..system import Stamp, System, stamp_of
+from .session_ids import is_id
+from .session_meta import Damaged, NewerVersion, bytes_of, session_in
+from .sessions import Session
+
+META_NAME = "meta.json"
+MAX_META_BYTES = 16 * 1024 * 1024
+"""A session with 5,000 items of long names takes 6 MB; a file above this was not written here."""
+
+_REMOVED_PREFIX = ".removed-"
+"""A session that is removed is renamed first, so that a crash leaves no half of one. No id begins so."""
+
+
+class OthersFolder(NotFound):
+    """The folder's meta.json is of a session with another id: copied, or the disk takes `A` for `a`."""
+
+
+class SetAside(NotFound):
+    """A meta.json was damaged and renamed; the text is the warning."""
+
+
+class SessionFiles:
+    """The folder of all sessions, `<folder>/<id>/meta.json`. It and what is in it are made when needed.
+
+    The caller sees to it that a session is read, written or removed by one thread at a time, and its ids are
+    checked. Raises `StateError`, with the path, for what the disk refuses.
+    """
+
+    def __init__(self, folder: str, system: System) -> None:
+        self._folder = folder
+        self._system = system
+        self._durable = False
+
+    def names(self) -> list[str]:
+        """Return the names of folders that may be sessions', in no order. What else lies there is ignored."""
+        try:
+            with self._system.scandir(self._folder) as entries:
+                return [one.name for one in entries if is_id(one.name) and one.is_dir(follow_symlinks=False)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StateError(f"The sessions in {self._folder} can't be listed: {error.strerror}.") from error
+
+    def stamp(self, session_id: str) -> Stamp | None:
+        """Return the stamp of a session's file, None where there is none, with one stat."""
+        path = self._path(session_id)
+        try:
+            status = self._system.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise self._unusable(path, f"can't be read: {error.strerror}") from error
+        if not stat.S_ISREG(status.st_mode):
+            raise self._unusable(path, "is not a regular file. Move it away, then try again")
+        return stamp_of(status)
+
+    def read(self, session_id: str) -> tuple[Session, Stamp]:
+        """Read a session. A damaged file is renamed aside, never deleted, and `SetAside` raised.
+
+        Raises `NotFound`, `OthersFolder`, and `StateError` for a file of a newer version, which stays.
+        """
+        path = self._path(session_id)
+        if self.stamp(session_id) is None:
+            raise not_found(session_id)
+        try:
+            data, status = self._system.read(path, MAX_META_BYTES + 1)
+            self._remove_leftovers(session_id)
+        except OSError as error:
+            raise self._unusable(path, f"can't be read: {error.strerror or error}") from error
+        try:
+            if len(data) > MAX_META_BYTES:
+                raise Damaged(f"is larger than {MAX_META_BYTES:,} bytes")
+            session = session_in(data)
+        except Damaged as damage:
+            raise SetAside(self._set_aside(session_id, damage)) from damage
+        except NewerVersion as newer:
+            raise self._unusable(path, f"{newer}. Update foveal; it was left untouched") from newer
+        if session.id != session_id:
+            raise OthersFolder(
+                f"{path} is of the session {session.id!r:.130}; rename its folder, or remove it."
+            )
+        return session, stamp_of(status)
+
+    def write(self, session: Session) -> Stamp:
+        """Replace a session's file, durably; its folder is there. Returns the stamp. Raises `TooLarge`."""
+        data = bytes_of(session)
+        path = self._path(session.id)
+        if len(data) > MAX_META_BYTES:
+            raise TooLarge(f"The session {session.id} would take more than {MAX_META_BYTES:,} bytes.")
+        try:
+            self._system.write_atomic(path, data)
+            return stamp_of(self._system.lstat(path))
+        except OSError as error:
+            raise self._unusable(
+                path, f"can't be written: {error.strerror}. Mend that, then try again"
+            ) from error
+
+    def make(self, session_id: str) -> None:
+        """Make a session's folder, durably; one that is there without a session is used."""
+        path = os.path.join(self._folder, session_id)
+        try:
+            for folder in (self._folder, path):
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(folder, 0o700)
+            if not stat.S_ISDIR(self._system.lstat(path).st_mode):
+                raise self._unusable(path, "is no folder. Move it away, then try again")
+            # Also for folders that were there: who made them may have died before this.
+            self._system.fsync_folder(self._folder)
+            if not self._durable:
+                self._system.fsync_folder(os.path.dirname(self._folder))
+                self._durable = True
+        except OSError as error:
+            raise self._unusable(path, f"can't be made: {error.strerror}") from error
+
+    def remove(self, session_id: str) -> None:
+        """Remove a session's folder with all that is in it, and what a removal that was cut off left."""
+        path = os.path.join(self._folder, session_id)
+        try:
+            os.rename(
+                path, os.path.join(self._folder, f"{_REMOVED_PREFIX}{self._system.time_ns()}-{session_id}")
+            )
+            with self._system.scandir(self._folder) as entries:
+                removed = [one.path for one in entries if one.name.startswith(_REMOVED_PREFIX)]
+            for one in removed:
+                shutil.rmtree(one)
+        except OSError as error:
+            raise self._unusable(path, f"can't be removed: {error.strerror}") from error
+
+    def _path(self, session_id: str) -> str:
+        return os.path.join(self._folder, session_id, META_NAME)
+
+    def _set_aside(self, session_id: str, damage: Damaged) -> str:
+        path = self._path(session_id)
+        aside = f"{path}.damaged-{self._system.time_ns()}"
+        try:
+            os.replace(path, aside)
+        except OSError as error:
+            raise self._unusable(path, f"{damage}, and can't be renamed: {error.strerror}") from error
+        return (
+            f"The session {session_id} could not be used: its {META_NAME} {damage}; it was kept as {aside}."
+            f" Mend that and rename it to {META_NAME}, or make a new session."
+        )
+
+    def _remove_leftovers(self, session_id: str) -> None:
+        """Remove what a write that was cut off left beside the file. No other thread writes this session."""
+        folder = os.path.join(self._folder, session_id)
+        with self._system.scandir(folder) as entries:
+            left = [
+                one.path
+                for one in entries
+                if one.name.startswith(f"{META_NAME}.") and one.name.endswith(".tmp")
+            ]
+        for path in left:
+            os.unlink(path)
+
+    def _unusable(self, path: str, problem: str) -> StateError:
+        return StateError(f"{path} {problem}.")
+
+
+def not_found(session_id: str) -> NotFound:
+    """Return the error for an id that no session has."""
+    return NotFound(
+        f"no session {session_id!r:.130}: it was removed as the one longest unused, or never existed."
+        " Call CreateSession to make it; ListSessions names those that there are."
+    )

@@ -1,0 +1,140 @@
+"""Owns which configuration files a person approved for listing tools, by the hash of what they define.
+
+Listing a server's tools runs its command, so nothing is listed before; what changes has to be approved anew.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidRequest, NotFound, StateError
+from ..system import System
+from .server_definition import Server, ServerFile
+
+VERSION = 1
+MAX_DIGESTS = 20
+"""Of one file: going back to another branch asks nothing again."""
+MAX_FILES = 5_000
+MAX_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """What is approved: digests by path and section of the file."""
+
+    digests: Mapping[tuple[str, str], frozenset[str]]
+
+    def covers(self, file: ServerFile) -> bool:
+        """Tell whether a file is approved as it is now."""
+        return bool(file.digest) and file.digest in self.digests.get((file.path, file.section), ())
+
+
+class Approvals:
+    """The JSON file at `path`, in the user's own state folder, for all projects.
+
+    May be used from several threads. Raises `StateError` for a file that can't be read, used or written:
+    then nothing counts as approved.
+    """
+
+    def __init__(self, path: str, system: System) -> None:
+        self._path = path
+        self._system = system
+        self._lock = threading.Lock()
+
+    def load(self) -> Approved:
+        """Return what is approved."""
+        with self._lock:
+            records = self._read()
+        digests: dict[tuple[str, str], set[str]] = {}
+        for record in records:
+            digests.setdefault((record["path"], record["section"]), set()).add(record["digest"])
+        return Approved({place: frozenset(each) for place, each in digests.items()})
+
+    def approve(self, file: ServerFile, digest: str) -> bool:
+        """Approve a file with the digest that a person saw; false if it was already.
+
+        Raises `InvalidRequest` if the file says something else by now, or can't be used.
+        """
+        if not file.digest:
+            raise InvalidRequest(f"{file.problem} It can't be approved.", "path")
+        if digest != file.digest:
+            raise InvalidRequest(f"{file.path} has changed since it was listed: look at it again.", "digest")
+        at = self._system.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        record = {"path": file.path, "section": file.section, "digest": digest, "at": at}
+        with self._lock:
+            records = self._read()
+            same = [each for each in records if _place(each) == _place(record)]
+            if any(each["digest"] == digest for each in same):
+                return False
+            for dropped in same[: max(0, len(same) + 1 - MAX_DIGESTS)]:
+                records.remove(dropped)
+            self._write([*records, record][-MAX_FILES:])
+        return True
+
+    def revoke(self, path: str) -> int:
+        """Take back all approvals of a file, also of one that is gone; returns how many there were.
+
+        Raises `NotFound` if there is none.
+        """
+        with self._lock:
+            records = self._read()
+            kept = [each for each in records if each["path"] != path]
+            if len(kept) == len(records):
+                raise NotFound(f"{path} isn't approved. See: foveal tools list")
+            self._write(kept)
+        return len(records) - len(kept)
+
+    def _read(self) -> list[dict[str, Any]]:
+        try:
+            data, _ = self._system.read(self._path, MAX_BYTES + 1)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise self._unusable(f"can't be read ({error.strerror or error})") from error
+        try:
+            content = json.loads(data)
+            records = content["approved"]
+            if content["version"] != VERSION or not all(_is_record(record) for record in records):
+                raise ValueError("it is of another version, or has entries that aren't complete")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise self._unusable(f"can't be used ({error})") from error
+        return list(records)
+
+    def _write(self, records: list[dict[str, Any]]) -> None:
+        data = json.dumps({"version": VERSION, "approved": records}, indent=1).encode()
+        try:
+            self._system.write_atomic(self._path, data + b"\n")
+        except OSError as error:
+            raise self._unusable(f"can't be written ({error.strerror or error})") from error
+
+    def _unusable(self, problem: str) -> StateError:
+        return StateError(f"The approvals in {self._path} {problem}. Mend the file or remove it.")
+
+
+def approved_servers(files: Iterable[ServerFile], approved: Approved) -> tuple[Server, ...]:
+    """Return the servers whose tools may be listed, one for each name: of the most specific approved file.
+
+    Left out are those that are disabled or can't be used, and foveal's own. `files` come in the order of
+    precedence.
+    """
+    chosen: dict[str, Server] = {}
+    for file in files:
+        if approved.covers(file):
+            for server in file.servers:
+                if not server.problem and not server.is_own:
+                    chosen.setdefault(server.name, server)
+    return tuple(server for server in chosen.values() if not server.disabled)
+
+
+def _place(record: Mapping[str, Any]) -> tuple[str, str]:
+    return record["path"], record["section"]
+
+
+def _is_record(record: object) -> bool:
+    return isinstance(record, dict) and all(
+        isinstance(record.get(key), str) for key in ("path", "section", "digest")
+    )

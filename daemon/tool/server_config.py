@@ -1,0 +1,238 @@
+"""Owns where hosts keep their MCP servers' configuration, and reading it; runs nothing and reaches nobody.
+
+A project's files come from repositories that nobody vouched for: none is read outside the project, none
+above a size, and what can't be used is said, not guessed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..system import RACY_NS, Stamp, System, stamp_of
+from .server_definition import SCOPES, Host, Scope, Server, ServerFile, digest_of
+from .server_dialects import server_of
+
+MAX_BYTES = 1_048_576
+"""Of a project's file: hand-written ones have a few KB."""
+MAX_USER_BYTES = 64 * 1024 * 1024
+"""Of the user's own: ~/.claude.json also keeps a history, and has tens of megabytes here and there."""
+MAX_SERVERS = 200
+"""Of one file. Hosts are slow with twenty."""
+_MAX_DOTS_IN_LINE = 1_000
+"""tomllib needs time in the square of a key's parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFiles:
+    """The files that define servers for a project, the more specific ones first, and the stamps of all
+    places that were looked at, None where there is no file."""
+
+    files: tuple[ServerFile, ...]
+    stamps: tuple[tuple[str, Stamp | None], ...]
+    settled: bool
+    """Whether the stamps prove anything: no file was modified just before it was read."""
+
+    def unchanged(self, system: System) -> bool:
+        """Tell whether the same would be read again: a stat for each place."""
+        return self.settled and all(_stamp(system, path) == stamp for path, stamp in self.stamps)
+
+
+def read_server_files(root: str, home: str, system: System) -> ServerFiles:
+    """Read the configuration of all hosts: the project's own at `root`, and the user's below `home`.
+
+    A file that defines no server isn't listed, unless it has a problem. Never raises for what it finds.
+    """
+    reader = _Reader(system)
+    files = [file for place in _PLACES for file in reader.files(place, root, home)]
+    files.sort(key=lambda file: SCOPES.index(file.scope))
+    return ServerFiles(tuple(files), tuple(reader.stamps.items()), reader.settled)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A file of a host, relative to the root or, for a scope of the user, to the home folder.
+
+    `keys` lead to its section; a key "" stands for the project's root.
+    """
+
+    host: Host
+    scope: Scope
+    path: str
+    keys: tuple[str, ...]
+
+
+_CODE = "Library/Application Support/Code" if sys.platform == "darwin" else ".config/Code"
+_PLACES = (
+    _Place("claude-code", "local", ".claude.json", ("projects", "", "mcpServers")),
+    _Place("claude-code", "project", ".mcp.json", ("mcpServers",)),
+    _Place("claude-code", "user", ".claude.json", ("mcpServers",)),
+    _Place("cursor", "project", ".cursor/mcp.json", ("mcpServers",)),
+    _Place("cursor", "user", ".cursor/mcp.json", ("mcpServers",)),
+    _Place("vscode", "project", ".vscode/mcp.json", ("servers",)),
+    _Place("vscode", "user", f"{_CODE}/User/mcp.json", ("servers",)),
+    _Place("codex", "project", ".codex/config.toml", ("mcp_servers",)),
+    _Place("codex", "user", ".codex/config.toml", ("mcp_servers",)),
+    _Place("gemini", "project", ".gemini/settings.json", ("mcpServers",)),
+    _Place("gemini", "user", ".gemini/settings.json", ("mcpServers",)),
+    _Place("copilot", "user", ".copilot/mcp-config.json", ("mcpServers",)),
+    _Place("opencode", "project", "opencode.json", ("mcp",)),
+    _Place("opencode", "project", "opencode.jsonc", ("mcp",)),
+    _Place("opencode", "user", ".config/opencode/opencode.json", ("mcp",)),
+    _Place("opencode", "user", ".config/opencode/opencode.jsonc", ("mcp",)),
+)
+_STRICT = frozenset({"claude-code", "copilot"})
+"""Hosts that allow no comments in their JSON."""
+
+
+class _Unusable(Exception):
+    """A file or a section that can't be used. The text completes a sentence that begins with its path."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    text: str
+    tables: Mapping[str, object]
+
+
+class _Reader:
+    """One reading of all places; each file is read once."""
+
+    def __init__(self, system: System) -> None:
+        self.stamps: dict[str, Stamp | None] = {}
+        self.settled = True
+        self._system = system
+        self._contents: dict[str, _Content | _Unusable | None] = {}
+
+    def files(self, place: _Place, root: str, home: str) -> Iterator[ServerFile]:
+        """Yield what a place holds, if anything."""
+        base = root if place.scope == "project" else home
+        path = os.path.join(base, place.path)
+        keys = tuple(key or root for key in place.keys)
+        section_name = ".".join(keys)
+        try:
+            content = self._content(path, root if place.scope == "project" else "", place.host)
+            section = None if content is None else _section(content.tables, keys)
+            if content is None or not section:
+                return
+            digest = digest_of(section)
+        except (_Unusable, ValueError, RecursionError) as error:
+            problem = str(error) if isinstance(error, _Unusable) else "holds values that can't be used"
+            yield ServerFile(path, section_name, place.host, place.scope, "", (), f"{path} {problem}.")
+            return
+        run_in = home if place.scope == "user" else root
+        servers = tuple(
+            server_of(
+                Server(name, place.host, place.scope, path, _line(content.text, keys, name), run_in),
+                definition,
+            )
+            for name, definition in list(section.items())[:MAX_SERVERS]
+            if name.strip() and name.isprintable() and len(name) <= 1_000
+        )
+        left_out = len(section) - len(servers)
+        problem = f"{path} has {left_out} servers whose names can't be used, or too many." if left_out else ""
+        yield ServerFile(path, section_name, place.host, place.scope, digest, servers, problem)
+
+    def _content(self, path: str, within: str, host: Host) -> _Content | None:
+        if path not in self._contents:
+            try:
+                self._contents[path] = self._read(path, within, host)
+            except _Unusable as error:
+                self._contents[path] = error
+        content = self._contents[path]
+        if isinstance(content, _Unusable):
+            raise content
+        return content
+
+    def _read(self, path: str, within: str, host: Host) -> _Content | None:
+        most = MAX_BYTES if within else MAX_USER_BYTES
+        self.stamps[path] = None
+        if within and not _lies_in(os.path.realpath(path), os.path.realpath(within)):
+            raise _Unusable("is a link that leaves the project: replace it by a file")
+        try:
+            data, status = self._system.read(path, most + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            raise _Unusable(f"can't be read ({error})") from error
+        self.stamps[path] = stamp_of(status)
+        self.settled = self.settled and status.st_mtime_ns <= self._system.time_ns() - RACY_NS
+        if len(data) > most:
+            raise _Unusable(f"exceeds {most} bytes")
+        try:
+            text = data.decode("utf-8-sig")
+            tables = _toml(text) if path.endswith(".toml") else _json(text, strict=host in _STRICT)
+        except (ValueError, RecursionError) as error:
+            raise _Unusable(f"can't be understood ({_short(error)})") from error
+        return _Content(text, tables)
+
+
+def _section(tables: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str, object]:
+    """Return the map that keys lead to, empty where there is none. Raises `_Unusable`."""
+    section: object = tables
+    for key in keys:
+        if not isinstance(section, Mapping):
+            break
+        section = section.get(key)
+        if section is None:
+            return {}
+    if not isinstance(section, Mapping):
+        raise _Unusable(f"has something else than an object under {keys[-1]}")
+    return section
+
+
+def _stamp(system: System, path: str) -> Stamp | None:
+    try:
+        return stamp_of(system.stat(path))
+    except (OSError, ValueError):
+        return None
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(folder, ""))
+
+
+def _toml(text: str) -> Mapping[str, object]:
+    if any(line.count(".") > _MAX_DOTS_IN_LINE for line in text.split("\n")):
+        raise ValueError(f"more than {_MAX_DOTS_IN_LINE} dots in a line")
+    return tomllib.loads(text)
+
+
+# Strings are matched so that what looks like a comment inside one stays. Nothing here can backtrack.
+_COMMENT = re.compile(r'"(?:[^"\\]++|\\.)*+\\?"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+\\?"?|,(?=\s*+[}\]])', re.DOTALL)
+
+
+def _json(text: str, *, strict: bool) -> Mapping[str, object]:
+    """Parse an object, with comments and trailing commas unless `strict`. Raises `ValueError`."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        if strict:
+            raise
+        for pattern in (_COMMENT, _COMMA):
+            text = pattern.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
+        value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("it holds no object")
+    return value
+
+
+def _line(text: str, keys: tuple[str, ...], name: str) -> int:
+    """Return the line on which a server is defined, 1 where a look at the text doesn't find it."""
+    quoted = re.escape(json.dumps(name, ensure_ascii=False))
+    start = 0
+    for key in keys:
+        start = max(text.find(json.dumps(key, ensure_ascii=False), start), start)
+    header = rf"\[[^\]\n]*\.[ \t]*(?:{quoted}|{re.escape(name)})[ \t]*\]"
+    match = re.compile(rf"{quoted}[ \t]*:|^[ \t]*{header}", re.MULTILINE).search(text, start)
+    return 1 if match is None else text.count("\n", 0, match.end()) + 1
+
+
+def _short(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]

@@ -1,0 +1,173 @@
+"""Owns the launch: a server's definition with everything resolved, as it is about to run. Holds secrets.
+
+A launch is handed to the process that lists tools and to nobody else: not to a disk, a log or an error.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from .server_definition import Server, Transport
+from .server_variables import Unresolved, Variables, variables_in
+
+INHERITED = (
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+)
+"""The variables that a server gets without being named: those of the SDK's own list, and of language and
+time zone. None of them is a secret."""
+_MIN_SECRET = 4
+"""A shorter value would hide parts of ordinary words, and is none."""
+
+
+class NotAllowed(Exception):
+    """A server that may not be reached. The text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is run or connected to. `command` is absolute, `environment` complete, `timeout_s` for it all.
+
+    `is_loopback` says that the url is this machine's. `secrets` are the values that no message may show.
+    """
+
+    transport: Transport
+    timeout_s: float
+    command: str
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: str
+    url: str
+    headers: Mapping[str, str]
+    is_loopback: bool
+    secrets: tuple[str, ...]
+
+    def redacted(self, text: str) -> str:
+        """Return a text without the values that were resolved for it."""
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def launch_of(
+    server: Server, environ: Mapping[str, str], home: str, *, network: bool, timeout_s: float
+) -> Launch:
+    """Resolve a server's definition. `environ` is the daemon's environment.
+
+    With `network` a url may lead anywhere, else only to this machine. Raises `Unresolved` and `NotAllowed`.
+    """
+    variables = Variables(server, environ, home)
+    if server.transport != "stdio":
+        return _remote(server, variables, network=network, timeout_s=timeout_s)
+    folder = os.path.normpath(os.path.join(server.base, variables.resolve(server.folder)))
+    if not os.path.isdir(folder):
+        raise Unresolved(f"its folder {server.folder or server.base} doesn't exist")
+    environment = {
+        name: environ[name] for name in INHERITED if name in environ and not environ[name].startswith("()")
+    }
+    if server.host == "claude-code" and server.scope != "user":
+        environment["CLAUDE_PROJECT_DIR"] = server.base
+    environment |= {name: environ[name] for name in server.forwarded if name in environ}
+    environment |= {name: variables.resolve(value) for name, value in server.environment}
+    if any(not name or "=" in name for name in environment):
+        raise Unresolved("a name in its environment is empty or has an equals sign")
+    return Launch(
+        "stdio",
+        timeout_s,
+        _program(variables.resolve(server.command), folder, environment.get("PATH", os.defpath)),
+        tuple(variables.resolve(argument) for argument in server.arguments),
+        environment,
+        folder,
+        "",
+        {},
+        is_loopback=True,
+        secrets=_secrets(server, variables, [value for _, value in server.environment]),
+    )
+
+
+def _remote(server: Server, variables: Variables, *, network: bool, timeout_s: float) -> Launch:
+    url = variables.resolve(server.url)
+    host = _host(url)
+    is_loopback = _is_loopback(host)
+    if not is_loopback and not network:
+        raise NotAllowed(
+            f"it is at {host}, and the daemon uses no network unless the user's own configuration allows it"
+        )
+    headers = {name: variables.resolve(value) for name, value in server.headers}
+    headers |= {name: variables.named(variable) for name, variable in server.header_variables}
+    if server.bearer_variable:
+        headers["Authorization"] = f"Bearer {variables.named(server.bearer_variable)}"
+    if any(not f"{name}{value}".isprintable() for name, value in headers.items()):
+        raise Unresolved("a header has a line break or a control character")
+    return Launch(
+        server.transport,
+        timeout_s,
+        "",
+        (),
+        {},
+        "",
+        url,
+        headers,
+        is_loopback,
+        _secrets(server, variables, [value for _, value in server.headers]),
+    )
+
+
+def _host(url: str) -> str:
+    """Return the host that a url leads to. Raises `Unresolved` for what is no http url."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError as error:
+        raise Unresolved("its url can't be understood") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise Unresolved("its url doesn't begin with http:// or https:// and a host")
+    return host
+
+
+def _is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine by its very name: what a name resolves to isn't asked."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _program(command: str, folder: str, path: str) -> str:
+    """Return the absolute path of a program; one with a slash is relative to the folder it runs in.
+
+    Relative entries of PATH are left out: a project's folder must not stand for a system's program.
+    """
+    if "/" in command:
+        found = os.path.normpath(os.path.join(folder, os.path.expanduser(command)))
+        if not os.access(found, os.X_OK) or not os.path.isfile(found):
+            raise Unresolved(f"its command {command} isn't a program that can be run")
+        return found
+    entries = [entry for entry in path.split(os.pathsep) if os.path.isabs(entry)]
+    program = shutil.which(command, path=os.pathsep.join(entries)) if entries else None
+    if program is None:
+        raise Unresolved(f"its command {command} isn't found on the daemon's PATH: name it in full")
+    return program
+
+
+def _secrets(server: Server, variables: Variables, texts: list[str]) -> tuple[str, ...]:
+    """Return what was resolved from variables or stands in an environment or a header, the longest first."""
+    values = {variables.environ.get(name, "") for name in variables_in(server)}
+    values |= {variables.resolve(text) for text in texts}
+    return tuple(sorted((value for value in values if len(value) >= _MIN_SECRET), key=len, reverse=True))

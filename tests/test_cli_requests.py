@@ -1,0 +1,151 @@
+"""Requests are listed, shown as they were sent and exported from the command line, over a real daemon."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.cli.requests import describe, requests_table
+
+from tests.command_cases import CommandLine
+from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
+
+REQUEST: dict[str, Any] = {
+    "request_id": "req_1",
+    "at": "2026-01-31T12:00:00.000Z",
+    "tokens": 1234,
+    "bytes": 4936,
+    "elapsed_ms": 2.25,
+    "items": [],
+    "considered": [],
+    "slices": [],
+    "steps_ms": {},
+    "degraded": [],
+    "referred": None,
+}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    with running_daemon(tmp_path_factory.mktemp("d")) as process:
+        yield process
+
+
+@pytest.fixture
+def foveal(
+    daemon: DaemonProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    root = write_files(tmp_path / "shop", SMALL_PROJECT)
+    git(root, "init", "-q")
+    return CommandLine(daemon, root, monkeypatch, capsys)
+
+
+def ask(foveal: CommandLine, session: str, prompt: str) -> dict[str, Any]:
+    reply = foveal.json("context", prompt, "--session", session, "--focus", "web/money.ts")
+    assert isinstance(reply, dict)
+    return reply
+
+
+def test_what_was_sent_is_shown_as_it_was(foveal: CommandLine) -> None:
+    session = foveal.says("sessions", "create").strip()
+    assert foveal.says("requests", "list", session) == "no requests\n"
+    reply = ask(foveal, session, "add up prices")
+    request = reply["request_id"]
+    write_files(foveal.folder, {"web/money.ts": "// other\n", "CLAUDE.md": "other\n"})
+    header, row = foveal.says("requests", "list", session).splitlines()
+    assert header.split() == ["REQUEST", "AT", "ITEMS", "REFERRED", "TOKENS", "MS", "REMARK"]
+    assert row.startswith(request)
+    show = ("requests", "show", session, request)
+    assert foveal.says(*show, "--sent") == reply["context"]
+    messages = json.loads(foveal.says(*show, "--messages"))
+    assert messages["messages"][-1] == {"role": "user", "content": "add up prices"}
+    shown = foveal.says(*show)
+    assert shown.startswith(f"{request}\n20")
+    assert "\nitems:\n  always        rule CLAUDE.md\n" in shown
+    assert "tokens  focus        web/money.ts\n" in shown
+    assert foveal.json(*show)["context"] == reply["context"]
+
+
+def test_requests_are_exported_the_first_first(foveal: CommandLine) -> None:
+    sessions = [foveal.says("sessions", "create").strip() for _ in range(2)]
+    asked = [ask(foveal, session, prompt)["request_id"] for session in sessions for prompt in ("one", "two")]
+    lines = [json.loads(line) for line in foveal.says("requests", "export").splitlines()]
+    assert [line["request_id"] for line in lines] == asked
+    assert "context" not in lines[0]
+    [first, second] = foveal.says("requests", "export", sessions[1], "--content").splitlines()
+    assert json.loads(first)["request_id"] == asked[2]
+    assert json.loads(second)["messages"][-1]["content"] == "two"
+    assert len(foveal.says("requests", "list", sessions[0], "--limit", "1").splitlines()) == 2
+
+
+def test_what_is_not_there(foveal: CommandLine) -> None:
+    session = foveal.says("sessions", "create").strip()
+    for arguments in (("list", "nope"), ("export", "nope")):
+        assert foveal.fails("requests", *arguments).endswith("hint: foveal sessions list\n")
+    assert foveal.fails("requests", "show", session, "nope").endswith(
+        f"hint: foveal requests list {session}\n"
+    )
+    wrong = foveal.fails("requests", "show", session, "nope", "--sent", "--messages", code=2)
+    assert "give one" in wrong
+    assert foveal.says("requests", "export") == ""
+
+
+def test_a_request_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    request = {
+        **REQUEST,
+        "items": [
+            {"type": "rule", "name": "a\x1b", "include_mode": "agent", "similarity_score": 0.625},
+            {"type": "tool", "name": "get", "server_name": "x", "include_mode": "manual"},
+        ],
+        "considered": [{"type": "rule", "name": "b", "similarity_score": 0.2, "reason": "floor"}],
+        "slices": [
+            {
+                "id": "f",
+                "type": "document",
+                "layer": "focus",
+                "tokens": 1200,
+                "compressed": True,
+                "path": "a.py",
+            },
+            {"id": "map", "type": "skeleton", "layer": "horizon", "tokens": 34, "compressed": False},
+        ],
+        "steps_ms": {"search": 1.5},
+        "degraded": ["no model"],
+        "referred": [{"type": "tool", "name": "get", "server_name": "x"}],
+    }
+    head, about, *lines = describe(request)
+    assert head == "req_1"
+    assert about.endswith(", 1,234 tokens, 4.9 kB, 2.2 ms")
+    assert lines == [
+        "items:",
+        "  agent   0.62  rule a\\x1b",
+        "  manual        tool get of x  (the reply referred to it)",
+        "considered and left out:",
+        "  floor   0.20  rule b",
+        "slices:",
+        "  focus    1,200 tokens  document     a.py (shortened)",
+        "  horizon     34 tokens  skeleton     map",
+        "degraded:",
+        "  no model",
+        "time:",
+        "        1.5 ms  search",
+    ]
+    assert len(list(describe(REQUEST))) == 2
+
+
+def test_a_table_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    summary = {**REQUEST, "items": 2, "considered": 9, "degraded": 0, "pruned": ""}
+    poor = {**summary, "referred": 1, "degraded": 2, "pruned": "it was too old"}
+    header, row, second = requests_table([summary, poor]).splitlines()
+    assert row.split()[3:] == ["2", "1,234", "2.2"]
+    assert second.split()[3:6] == ["2", "1", "1,234"]
+    assert second.endswith("2.2  degraded, no content: it was too old")
+    assert header.index("TOKENS") + len("TOKENS") == row.index("1,234") + len("1,234")

@@ -1,0 +1,168 @@
+"""Sessions are made, seen, changed and resumed from the command line, over a real daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from foveal.cli.session_text import describe, sessions_table
+from foveal.cli.sessions import parse_selection
+
+from tests.command_cases import CommandLine
+from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
+
+SESSION: dict[str, Any] = {
+    "session_id": "s-1",
+    "project": "/p/shop",
+    "name": "",
+    "agent_name": "",
+    "created": "2026-01-31T12:00:00.000Z",
+    "last_observed": None,
+    "last_idle": None,
+    "ended": None,
+    "current_intent": "",
+    "env_hint": "",
+    "context": {},
+    "items": [],
+    "removed": [],
+    "selection": {},
+}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    with running_daemon(tmp_path_factory.mktemp("d")) as process:
+        yield process
+
+
+@pytest.fixture
+def foveal(
+    daemon: DaemonProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    root = write_files(tmp_path / "shop", SMALL_PROJECT)
+    git(root, "init", "-q")
+    return CommandLine(daemon, root, monkeypatch, capsys)
+
+
+def test_a_session_from_its_beginning_to_its_end(foveal: CommandLine) -> None:
+    assert foveal.says("sessions", "list") == "no sessions\n"
+    session = foveal.says("sessions", "create", "--name", "bug 7", "--agent", "claude").strip()
+    row = foveal.says("sessions", "list").splitlines()[1]
+    assert row.startswith(f"{session}  bug 7  claude  20")
+    assert row.split()[-2:] == ["1", "0"]
+    assert str(foveal.folder) in foveal.says("sessions", "list", "--all")
+
+    code, output, errors = foveal("sessions", "resume", session)
+    assert (code, output) == (0, "")
+    assert errors.startswith("note: there is nothing to say: ")
+    shown = foveal.says("sessions", "set", session, "--intent", "fix it", "--env", "py 3.12")
+    assert "intent:        fix it\nenvironment:   py 3.12\nitems: 1\n  always  rule CLAUDE.md\n" in shown
+    assert foveal.says("sessions", "show", session) == shown
+    assert foveal.says("sessions", "resume", session) == (
+        "Context of this session, as it was left:\nIntent: fix it\nEnvironment: py 3.12\n"
+    )
+    assert foveal.json("sessions", "set", session, "--intent", "")["current_intent"] == ""
+    assert foveal.says("sessions", "end", session) == f"ended: {session}\n"
+    assert "(ended)" in foveal.says("sessions", "list")
+    assert foveal.json("sessions", "show", session)["ended"]
+
+
+def test_items_go_in_and_out(foveal: CommandLine) -> None:
+    foveal.says("items", "put", "rule", "sql", "--include", "manual", "--text", "Bind values.")
+    session = foveal.json("sessions", "create")["session_id"]
+    add, remove = ("sessions", "add", session), ("sessions", "remove", session)
+    assert foveal.says(*add, "rule", "sql") == "Added the rule sql.\n"
+    assert (
+        foveal.says(*add, "rule", "sql") == "The rule sql is in the session already; nothing was changed.\n"
+    )
+    assert foveal.json(*remove, "rule", "CLAUDE.md")["changed"] is True
+    assert foveal.says("sessions", "show", session).endswith(
+        "items: 1\n  manual  rule sql\nremoved by hand:\n  rule CLAUDE.md\n"
+    )
+    assert foveal.fails(*add, "rule", "nope").endswith("hint: foveal sessions list, foveal items list\n")
+    assert "a tool is named with its server" in foveal.fails(*add, "tool", "search", code=2)
+
+
+def test_context_sets(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = foveal.json("sessions", "create")["session_id"]
+    sets = ("sessions", "context", session)
+    assert foveal.says(*sets) == "no context sets\n"
+    assert foveal.says(*sets, "ports") == "ports is empty\n"
+    assert (
+        foveal.says(*sets, "files", "CLAUDE.md", "gone.py") == "files has 2 entries (2 added, 0 removed).\n"
+    )
+    monkeypatch.chdir(foveal.folder / "web")
+    foveal.says(*sets, "files", "app.ts", "--merge")
+    assert foveal.json(*sets, "files")["items"] == [
+        f"{foveal.folder}/{name}" for name in ("CLAUDE.md", "gone.py", "web/app.ts")
+    ]
+    assert "fles: did you mean files?" in foveal.says(*sets, "fles", "x")
+    foveal.says(*sets, "applet", "cart", "id=1")
+    assert foveal.says(*sets).splitlines()[-5:] == ["applet:", "  cart", "  id=1", "fles:", "  x"]
+    code, output, errors = foveal("sessions", "resume", session)
+    assert (code, errors) == (0, f"note: not found: {foveal.folder}/gone.py\n")
+    assert "(1 file not found)\nLast applet: cart (id=1)\n" in output
+    assert foveal.says(*sets, "files", "--clear") == "files was cleared (3 removed).\n"
+    code, output, errors = foveal(*sets, "fles")
+    assert (code, output, errors) == (0, "fles:\n  x\n", "warning: fles: did you mean files?\n")
+    assert "ports takes numbers from 1 to 65535" in foveal.fails(*sets, "ports", "http")
+    for wrong in (("--clear",), ("files", "x", "--clear"), ("files", "--merge")):
+        assert foveal.fails(*sets, *wrong, code=2).startswith("error: --")
+
+
+def test_what_is_not_there(foveal: CommandLine) -> None:
+    for arguments in (("show",), ("resume",), ("end",), ("context",), ("set", "--name", "x")):
+        errors = foveal.fails("sessions", arguments[0], "nope", *arguments[1:])
+        assert errors.startswith("error: no session 'nope'")
+        assert errors.endswith("hint: foveal sessions list\n")
+    assert "say what to change" in foveal.fails("sessions", "set", "nope", code=2)
+
+
+def test_selections(foveal: CommandLine) -> None:
+    assert parse_selection("aggressive") == "aggressive"
+    assert parse_selection("") == {}
+    assert parse_selection('{"tools": "off"}') == {"tools": "off"}
+    for wrong in ("agressive", "[1]", "{", '"off"', "[" * 100_000):
+        with pytest.raises(click.BadParameter, match="aggressive, normal, conservative, off"):
+            parse_selection(wrong)
+    session = foveal.json("sessions", "create", "--selection", "off")["session_id"]
+    assert 'selection:     {"preset": "off"}\n' in foveal.says("sessions", "show", session)
+    assert foveal.json("sessions", "set", session, "--selection", "")["selection"] == {}
+
+
+def test_a_session_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    session = {
+        **SESSION,
+        "name": "a\x1b[2J",
+        "current_intent": "one\ntwo",
+        "items": [{"type": "tool", "name": "search", "server_name": "git\x1bhub", "include": "manual"}],
+        "context": {"fi\x07les": ["/a\x1b"]},
+    }
+    lines = list(describe(session))
+    assert lines[:3] == ["s-1", "project:       /p/shop", "name:          a\\x1b[2J"]
+    assert lines[5:] == [
+        "intent:        one\n               two",
+        "items: 1",
+        "  manual  tool search of git\\x1bhub",
+        "fi\\x07les:",
+        "  /a\\x1b",
+    ]
+    assert "items: none" in list(describe(SESSION))
+
+
+def test_a_table_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    summary = {**SESSION, "items": 1200, "context_items": 3, "current_intent": "x\n" * 60}
+    later = {**summary, "session_id": "s-2", "last_idle": "2031-01-31T12:00:00.000Z"}
+    header, row, second = sessions_table([summary, later], projects=True).splitlines()
+    assert header.split()[:4] == ["SESSION", "PROJECT", "NAME", "AGENT"]
+    assert row.split()[:2] == ["s-1", "/p/shop"]
+    assert row.endswith("1,200        3  " + "x " * 24 + "x…")
+    assert "  2031-0" in second

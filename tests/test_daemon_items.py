@@ -1,0 +1,426 @@
+"""Items over the socket: where they come from, which of them a request gets, and which a context shows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DaemonProcess, link_models, running_daemon, write_files
+from tests.server_cases import RAW_SERVER
+
+RULES = {
+    "A": ("always", "Every answer is in English.", ""),
+    "B": ("manual", "Sign commits with the release key.", ""),
+    "C": (
+        "agent",
+        "Write a database migration for each change of a table, and test it on a copy of the data.",
+        "How to change the schema of the database with a migration.",
+    ),
+    "X": ("always", "Never push to main.", ""),
+    "Y": (
+        "agent",
+        "Use the colour tokens of the design system in CSS, never raw hexadecimal colours.",
+        "Colours and themes in the style sheets.",
+    ),
+}
+MIGRATION = "Add a column to the orders table: which migration of the database schema do I write?"
+COLOURS = "Which colour do I use for the theme of the button in the CSS style sheet?"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    files: dict[str, str | bytes] = {
+        "src/a.py": "x = 1\n",
+        "docs/notes.md": "# Notes\n\nRemember this.\n",
+        ".git/HEAD": "x",
+    }
+    return write_files(tmp_path / "p", files).resolve()
+
+
+@pytest.fixture(scope="module")
+def searching(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[DaemonProcess]:
+    """Give a daemon whose model is there, for searches."""
+    folder = tmp_path_factory.mktemp("d")
+    link_models(models, folder / "state")
+    with running_daemon(folder, embedding=True) as daemon:
+        rule = {"type": "rule", "name": "any", "text": "Any text."}
+        root = write_files(folder / "any", {".git/HEAD": "x"})
+        # Until the model is loaded, however long that takes.
+        ready = {"cwd": str(root), "query": "any", "items": [rule], "deadline_ms": 600_000}
+        assert daemon.call("SearchItems", **ready)["degraded"] == []
+        yield daemon
+
+
+def put(daemon: DaemonProcess, root: Path, name: str, include: str, **fields: Any) -> Any:
+    item = {"type": "rule", "name": name, "include": include, "text": f"Text of {name}.", **fields}
+    return daemon.call("PutItem", cwd=str(root), item=item)["item"]
+
+
+def classic(daemon: DaemonProcess, root: Path) -> None:
+    for name, (include, text, description) in RULES.items():
+        put(daemon, root, name, include, text=text, description=description)
+
+
+def listed(daemon: DaemonProcess, root: Path) -> dict[str, str]:
+    return {one["name"]: one["include"] for one in daemon.call("ListItems", cwd=str(root))["items"]}
+
+
+def used(reply: Any) -> dict[str, str]:
+    return {one["name"]: one["include_mode"] for one in reply["items"]}
+
+
+def session_names(daemon: DaemonProcess, session: str) -> list[str]:
+    return [one["name"] for one in daemon.call("GetSession", session_id=session)["items"]]
+
+
+# The agent level
+
+
+def test_items_come_from_all_sources(shared_daemon: DaemonProcess, project: Path) -> None:
+    toml = '[[items]]\ntype = "rule"\nname = "configured"\ntext = "Be brief."\ninclude = "agent"\n'
+    write_files(project, {"AGENTS.md": "Be kind.\n", "foveal.toml": toml})
+    made = put(shared_daemon, project, "made", "glob", globs=["*.py"], description="d", priority_level=450)
+    assert made == {
+        "type": "rule",
+        "name": "made",
+        "include": "glob",
+        "description": "d",
+        "globs": ["*.py"],
+        "priority_level": 450,
+        "source": "PutItem",
+        "line": 1,
+        "put": True,
+    }
+    reply = shared_daemon.call("ListItems", cwd=str(project))
+    assert (reply["warnings"], reply["texts_left_out"]) == ([], 0)
+    assert [(one["name"], one["include"], one["put"]) for one in reply["items"]] == [
+        ("AGENTS.md", "always", False),
+        ("configured", "agent", False),
+        ("made", "glob", True),
+    ]
+    by_name = {one["name"]: one for one in reply["items"]}
+    assert by_name["AGENTS.md"]["text"] == "Be kind."
+    assert by_name["configured"]["source"] == str(project / "foveal.toml")
+    status = shared_daemon.call("Status", cwd=str(project))["projects"][0]
+    assert status["degraded"] == [], "the table of items is no unknown key"
+
+
+def test_what_is_put_is_changed_and_deleted(shared_daemon: DaemonProcess, project: Path) -> None:
+    write_files(project, {"AGENTS.md": "Be kind.\n"})
+    assert put(shared_daemon, project, "AGENTS.md", "manual", text="")["include"] == "manual"
+    assert listed(shared_daemon, project) == {"AGENTS.md": "manual"}
+    deleted = shared_daemon.call("DeleteItem", cwd=str(project), type="rule", name="AGENTS.md")
+    assert deleted["item"]["include"] == "always"
+    error = shared_daemon.error("DeleteItem", cwd=str(project), type="rule", name="AGENTS.md")
+    assert (error.code, "AGENTS.md" in error.message) == ("invalid_params", True)
+    assert shared_daemon.error("DeleteItem", cwd=str(project), type="rule", name="no").code == "not_found"
+
+
+def test_items_survive_a_restart(daemon: DaemonProcess, project: Path) -> None:
+    put(daemon, project, "made", "agent")
+    daemon.stop()
+    assert listed(daemon, project) == {"made": "agent"}
+
+
+@pytest.mark.parametrize(
+    ("item", "field"),
+    [
+        (None, "item"),
+        ({"name": "x", "include": "always", "text": "t"}, "item.type"),
+        ({"type": "rule", "include": "always", "text": "t"}, "item.name"),
+        ({"type": "rule", "name": "x", "text": "t"}, "item.include"),
+        ({"type": "rule", "name": "x", "include": "always"}, "item.text"),
+        ({"type": "rule", "name": "x", "include": "glob", "text": "t"}, "item.globs"),
+        ({"type": "tool", "name": "x", "include": "always"}, "item.server_name"),
+        ({"type": "rule", "name": "x", "include": "always", "text": 5}, "item.text"),
+    ],
+)
+def test_an_item_that_can_not_be_put(
+    shared_daemon: DaemonProcess, project: Path, item: Any, field: str
+) -> None:
+    error = shared_daemon.error("PutItem", cwd=str(project), **({"item": item} if item else {}))
+    assert (error.code, error.data) == ("invalid_params", {"field": field})
+
+
+def test_modes_of_tools(shared_daemon: DaemonProcess, project: Path) -> None:
+    for name in ("search", "write"):
+        tool = {"type": "tool", "name": name, "server_name": "hub", "include": "always"}
+        shared_daemon.call("PutItem", cwd=str(project), item=tool)
+    cwd = {"cwd": str(project), "server_name": "hub"}
+    assert shared_daemon.call("SetToolMode", **cwd, name="write", include="manual") == {
+        "changed": True,
+        "tools": [{"name": "write", "include": "manual"}],
+    }
+    assert not shared_daemon.call("SetToolMode", **cwd, name="write", include="manual")["changed"]
+    assert listed(shared_daemon, project) == {"search": "always", "write": "manual"}
+    shared_daemon.call("SetToolMode", **cwd, name="write", include="default")
+    assert shared_daemon.error("SetToolMode", **cwd, name="write", include="glob").code == "invalid_params"
+    assert shared_daemon.error("SetToolMode", **cwd, name="no", include="agent").code == "not_found"
+    unknown = {"cwd": str(project), "server_name": "club", "include": "agent"}
+    assert shared_daemon.error("SetToolMode", **unknown).code == "not_found"
+
+
+def test_a_damaged_file_of_items_is_named_and_left_alone(daemon: DaemonProcess, project: Path) -> None:
+    write_files(project, {"AGENTS.md": "Be kind.\n"})
+    put(daemon, project, "made", "always")
+    (path,) = daemon.state.glob("projects/*/items.json")
+    daemon.stop()
+    path.write_text("{")
+    reply = daemon.call("GetContext", cwd=str(project))
+    assert used(reply) == {"AGENTS.md": "always"}
+    assert any(str(path) in reason for reason in reply["degraded"])
+    assert any(str(path) in warning for warning in daemon.call("ListItems", cwd=str(project))["warnings"])
+    error = daemon.error("PutItem", cwd=str(project), item={"type": "rule", "name": "a", "include": "manual"})
+    assert (error.code, str(path) in error.message) == ("internal", True)
+    assert path.read_text() == "{"
+
+
+# A request without a session
+
+
+def test_without_a_session_items_go_by_their_modes(shared_daemon: DaemonProcess, project: Path) -> None:
+    put(shared_daemon, project, "in", "always")
+    put(shared_daemon, project, "python", "glob", globs=["*.py"])
+    put(shared_daemon, project, "go", "glob", globs=["*.go"])
+    put(shared_daemon, project, "by hand", "manual")
+    put(shared_daemon, project, "found", "agent")
+    reference = {"type": "reference", "name": "api", "include": "always", "text": "The API has two methods."}
+    shared_daemon.call("PutItem", cwd=str(project), item=reference)
+    reply = shared_daemon.call("GetContext", cwd=str(project), focus_paths=["src/a.py"])
+    assert used(reply) == {"in": "always", "python": "glob", "api": "always"}
+    assert "Text of in." in reply["context"]
+    assert "## References\n\n### `api`" in reply["context"]
+    assert not any(text in reply["context"] for text in ("Text of go", "Text of by hand", "Text of found"))
+    assert "request_id" not in reply
+    nothing = shared_daemon.call("GetContext", cwd=str(project), focus_paths=["docs/notes.md"])
+    assert used(nothing) == {"in": "always", "api": "always"}
+
+
+def test_what_is_put_shows_in_the_next_context(shared_daemon: DaemonProcess, project: Path) -> None:
+    before = shared_daemon.call("GetContext", cwd=str(project))
+    put(shared_daemon, project, "new", "always")
+    after = shared_daemon.call("GetContext", cwd=str(project))
+    assert (used(before), used(after)) == ({}, {"new": "always"})
+    shared_daemon.call("DeleteItem", cwd=str(project), type="rule", name="new")
+    again = shared_daemon.call("GetContext", cwd=str(project))
+    assert again["context"] == before["context"]
+
+
+def test_items_for_one_request(shared_daemon: DaemonProcess, project: Path) -> None:
+    put(shared_daemon, project, "in", "always")
+    put(shared_daemon, project, "by hand", "manual")
+    reply = shared_daemon.call(
+        "GetContext",
+        cwd=str(project),
+        include_items=[{"type": "rule", "name": "by hand"}, {"type": "rule", "name": "gone"}],
+        exclude_items=[{"type": "rule", "name": "in"}],
+    )
+    assert used(reply) == {"by hand": "manual"}
+    assert "the rule gone isn't there (any more)" in reply["gaps"]
+    assert used(shared_daemon.call("GetContext", cwd=str(project))) == {"in": "always"}
+    for name in ("include_items", "exclude_items"):
+        error = shared_daemon.error("GetContext", cwd=str(project), **{name: [{"type": "tool", "name": "x"}]})
+        assert (error.code, error.data) == ("invalid_params", {"field": f"{name}.server_name"})
+
+
+# A request in a session
+
+
+def test_the_classic_example(searching: DaemonProcess, project: Path) -> None:
+    """A always, B manual, C agent, X always, Y agent: each question gets the one that it is about."""
+    classic(searching, project)
+    session = searching.call("CreateSession", cwd=str(project))["session_id"]
+    searching.call("AddSessionItem", session_id=session, type="rule", name="B")
+    assert sorted(session_names(searching, session)) == ["A", "B", "X"]
+
+    def ask(prompt: str, **params: Any) -> Any:
+        return searching.call("GetContext", cwd=str(project), session_id=session, prompt=prompt, **params)
+
+    always = {"A": "always", "X": "always", "B": "manual"}
+    first, second = ask(MIGRATION), ask(COLOURS)
+    assert used(first) == always | {"C": "agent"}
+    assert used(second) == always | {"Y": "agent"}
+    assert not any("items of mode agent" in one for one in (*first["degraded"], *second["degraded"]))
+    scores = {one["name"]: one.get("similarity_score") for one in first["items"]}
+    assert scores["C"] > 0.3
+    assert {name: score for name, score in scores.items() if name != "C"} == dict.fromkeys("ABX")
+    assert RULES["C"][1] in first["context"]
+    assert RULES["Y"][1] not in first["context"]
+    assert sorted(session_names(searching, session)) == ["A", "B", "X"]
+    assert first["request_id"] != second["request_id"]
+    again = ask(MIGRATION)
+    assert again["context"] == first["context"]
+    assert again["request_id"] not in {first["request_id"], second["request_id"]}
+    assert used(ask("yes, do that", history=[{"role": "user", "content": MIGRATION}])) == always | {
+        "C": "agent"
+    }
+
+
+def test_what_was_removed_by_hand_comes_back_by_no_way(searching: DaemonProcess, project: Path) -> None:
+    classic(searching, project)
+    put(searching, project, "G", "glob", globs=["*.py"])
+    write_files(project, {"AGENTS.md": "Each migration of the database schema adds a column to orders.\n"})
+    session = searching.call("CreateSession", cwd=str(project))["session_id"]
+    for name in ("A", "C", "G"):
+        searching.call("AddSessionItem", session_id=session, type="rule", name=name)
+        searching.call("RemoveSessionItem", session_id=session, type="rule", name=name)
+    searching.call("RemoveSessionItem", session_id=session, type="rule", name="AGENTS.md")
+    params = {"cwd": str(project), "session_id": session, "focus_paths": ["src/a.py"]}
+    reply = searching.call("GetContext", **params, prompt=f"{MIGRATION} As AGENTS.md says.")
+    assert set(used(reply)) == {"X"}
+    assert "adds a column to orders" not in reply["context"]
+    assert "### `src/a.py`" in reply["context"]
+    assert not any(one in reply["context"] for one in (RULES["A"][1], RULES["C"][1], "Text of G"))
+    record = searching.call("GetRequest", session_id=session, request_id=reply["request_id"])
+    reasons = {one["name"]: one["reason"] for one in record["considered"]}
+    assert reasons["C"] == "removed"
+    assert reasons["Y"] == "floor"
+
+
+def test_a_session_says_how_items_are_chosen(searching: DaemonProcess, project: Path) -> None:
+    classic(searching, project)
+    session = searching.call("CreateSession", cwd=str(project), selection={"preset": "off"})["session_id"]
+    params = {"cwd": str(project), "session_id": session, "prompt": MIGRATION}
+    assert set(used(searching.call("GetContext", **params))) == {"A", "X"}
+    searching.call("UpdateSession", session_id=session, selection={"rules": "normal"})
+    assert set(used(searching.call("GetContext", **params))) == {"A", "X", "C"}
+    write_files(project, {"foveal.toml": '[selection.agents.quiet]\nrules = "off"\n'})
+    quiet = {**params, "session_id": "not made", "agent_name": "quiet"}
+    assert set(used(searching.call("GetContext", **quiet))) == {"A", "X"}
+    assert set(used(searching.call("GetContext", **quiet | {"agent_name": "other"}))) == {"A", "X", "C"}
+
+
+def test_what_served_a_like_question_is_taken_again(searching: DaemonProcess, project: Path) -> None:
+    classic(searching, project)
+    put(searching, project, "Z", "agent", text="Speak of whales and of the deep sea.")
+    session = searching.call("CreateSession", cwd=str(project))["session_id"]
+    params = {"cwd": str(project), "session_id": session}
+    z = {"type": "rule", "name": "Z"}
+    assert set(used(searching.call("GetContext", **params, prompt=MIGRATION))) == {"A", "X", "C"}
+    reply = searching.call("GetContext", **params, prompt=MIGRATION, include_items=[z])
+    assert used(reply)["Z"] == "agent"
+    report = {"session_id": session, "request_id": reply["request_id"]}
+    assert searching.call("ReportReply", **report, used=[z])["referred"] == [z]
+    again = searching.call("GetContext", **params, prompt=f"Please: {MIGRATION}")
+    assert set(used(again)) == {"A", "X", "C", "Z"}
+    assert set(used(searching.call("GetContext", **params, prompt=MIGRATION))) == {"A", "X", "C", "Z"}
+    assert set(used(searching.call("GetContext", **params, prompt=COLOURS))) == {"A", "X", "Y"}
+    searching.call("AddSessionItem", session_id=session, **z)
+    searching.call("RemoveSessionItem", session_id=session, **z)
+    assert set(used(searching.call("GetContext", **params, prompt=MIGRATION))) == {"A", "X", "C"}
+
+
+def test_items_are_searched(searching: DaemonProcess, project: Path) -> None:
+    classic(searching, project)
+    reply = searching.call("SearchItems", cwd=str(project), query=MIGRATION)
+    assert [one["name"] for one in reply["items"]][:1] == ["C"]
+    assert reply["items"][0]["similarity_score"] >= reply["items"][0]["similarity"]
+    assert reply["degraded"] == []
+    assert (
+        searching.call("SearchItems", cwd=str(project), query=MIGRATION, top_n=0, include_score=2)["items"]
+        == []
+    )
+    assert searching.call("SearchItems", cwd=str(project), query=MIGRATION, types=["tool"])["items"] == []
+    given = [{"type": "rule", "name": "Y"}, {"type": "rule", "name": "new", "text": "Migrations of schemas."}]
+    found = searching.call("SearchItems", cwd=str(project), query=MIGRATION, items=given)
+    assert [one["name"] for one in found["items"]] == ["new"]
+    assert "new" not in listed(searching, project)
+    for params, field in (
+        ({"preset": "odd"}, "preset"),
+        ({"types": ["page"]}, "types"),
+        ({"top_k": -1}, "top_k"),
+        ({"include_score": "high"}, "include_score"),
+    ):
+        error = searching.error("SearchItems", cwd=str(project), query="x", **params)
+        assert (error.code, error.data) == ("invalid_params", {"field": field})
+
+
+def test_where_the_search_fails_the_rest_is_answered(shared_daemon: DaemonProcess, project: Path) -> None:
+    classic(shared_daemon, project)
+    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
+    reply = shared_daemon.call("GetContext", cwd=str(project), session_id=session, prompt=MIGRATION)
+    assert set(used(reply)) == {"A", "X"}
+    assert any("items of mode agent are left out" in reason for reason in reply["degraded"])
+    record = shared_daemon.call("GetRequest", session_id=session, request_id=reply["request_id"])
+    assert record["degraded"] == reply["degraded"]
+
+
+def test_a_changed_rule_changes_in_all_sessions(shared_daemon: DaemonProcess, project: Path) -> None:
+    write_files(project, {"AGENTS.md": "Be kind.\n"})
+    sessions = [shared_daemon.call("CreateSession", cwd=str(project))["session_id"] for _ in range(2)]
+
+    def contexts() -> list[str]:
+        return [
+            shared_daemon.call("GetContext", cwd=str(project), session_id=session)["context"]
+            for session in sessions
+        ]
+
+    assert all("Be kind." in context for context in contexts())
+    write_files(project, {"AGENTS.md": "Be very brief.\n"})
+    assert all("Be very brief." in context and "Be kind." not in context for context in contexts())
+    (project / "AGENTS.md").unlink()
+    reply = shared_daemon.call("GetContext", cwd=str(project), session_id=sessions[0])
+    assert used(reply) == {}
+    assert "the rule AGENTS.md isn't there (any more)" in reply["gaps"]
+
+
+# Files of a session
+
+
+def test_files_of_a_session_are_shown_if_they_lie_inside(
+    shared_daemon: DaemonProcess, project: Path, tmp_path: Path
+) -> None:
+    outside = write_files(tmp_path / "other", {"secret.txt": "SECRET\n"}) / "secret.txt"
+    (project / "link.txt").symlink_to(outside)
+    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
+    files = [str(project / "docs/notes.md"), str(outside), str(project / "link.txt"), str(project / "no.md")]
+    shared_daemon.call("SetRelevantContext", session_id=session, set_name="files", items=files)
+    params = {"cwd": str(project), "session_id": session, "focus_paths": ["src/a.py"]}
+    reply = shared_daemon.call("GetContext", **params)
+    assert "Remember this." in reply["context"]
+    assert "SECRET" not in json.dumps(reply)
+    weights = {one["path"]: one["weight"] for one in reply["slices"] if one["layer"] == "focus"}
+    assert weights["src/a.py"] > weights["docs/notes.md"]
+    for path in files[1:3]:
+        assert f"{path}, a file of the session, lies outside of the project: not shown" in reply["gaps"]
+    assert f"{files[3]}, a file of the session, is no file (any more)" in reply["gaps"]
+    shared_daemon.call("SetRelevantContext", session_id=session, set_name="files", items=[])
+    assert "Remember this." not in shared_daemon.call("GetContext", **params)["context"]
+
+
+# Servers of tools
+
+
+def test_tools_are_listed_once_their_file_is_approved(shared_daemon: DaemonProcess, project: Path) -> None:
+    write_files(project, {"server.py": RAW_SERVER})
+    command = {"command": sys.executable, "args": [str(project / "server.py"), "pages"]}
+    write_files(project, {".mcp.json": json.dumps({"mcpServers": {"raw": command}})})
+    cwd = {"cwd": str(project)}
+    (file,) = shared_daemon.call("ListToolServers", **cwd)["files"]
+    assert (file["approved"], file["servers"][0]["tools"]) == (False, [])
+    assert "isn't approved" in file["servers"][0]["left_out"]
+    assert listed(shared_daemon, project) == {}
+    wrong = shared_daemon.error("ApproveToolServers", **cwd, path=file["path"], digest="0" * 64)
+    assert (wrong.code, wrong.data) == ("invalid_params", {"field": "digest"})
+    assert shared_daemon.error("ApproveToolServers", **cwd, path="/no", digest="0").code == "not_found"
+    approval = {"path": file["path"], "section": file["section"], "digest": file["digest"]}
+    assert shared_daemon.call("ApproveToolServers", **cwd, **approval) == {"approved": 1}
+    (file,) = shared_daemon.call("ListToolServers", **cwd)["files"]
+    assert [one["name"] for one in file["servers"][0]["tools"]] == ["page0", "page1", "page2"]
+    assert listed(shared_daemon, project) == {"page0": "always", "page1": "always", "page2": "always"}
+    shared_daemon.call("SetToolMode", **cwd, server_name="raw", include="manual")
+    shared_daemon.call("SetToolMode", **cwd, server_name="raw", name="page1", include="always")
+    reply = shared_daemon.call("GetContext", **cwd)
+    assert reply["items"] == [
+        {"type": "tool", "name": "page1", "server_name": "raw", "include_mode": "always"}
+    ]
+    write_files(project, {".mcp.json": json.dumps({"mcpServers": {"raw": command | {"args": ["other"]}}})})
+    (file,) = shared_daemon.call("ListToolServers", **cwd)["files"]
+    assert file["approved"] is False, "what changed has to be approved anew"
+    assert shared_daemon.call("RevokeToolServers", **cwd, path=file["path"]) == {"revoked": 1}
+    assert listed(shared_daemon, project) == {}

@@ -1,0 +1,237 @@
+"""Requests over the socket: each message of a session is recorded, and given back exactly as it was sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DaemonProcess, next_event, write_files
+
+PROMPT = "What does `x` in src/a.py mean for the orders?"
+HISTORY = [
+    {"role": "system", "content": "Obey the client."},
+    {"role": "user", "content": "Hello."},
+    {"role": "developer", "content": "Obey the host."},
+    {"role": "assistant", "content": "Hello to you."},
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    files: dict[str, str | bytes] = {
+        "AGENTS.md": "Be kind.\n",
+        "src/a.py": "x = 1\n",
+        "src/b.py": "y = 2\n",
+        ".git/HEAD": "x",
+    }
+    return write_files(tmp_path / "p", files).resolve()
+
+
+def prepared(daemon: DaemonProcess, root: Path) -> str:
+    """Make a session with two rules, a reference and tools of two servers."""
+    items: list[dict[str, Any]] = [
+        {"type": "reference", "name": "api", "description": "the API", "text": "It has two methods."},
+        {"type": "rule", "name": "first", "text": "Think first.", "priority_level": 150},
+        {"type": "tool", "name": "write", "server_name": "hub", "description": "Write.", "text": '{"a": 1}'},
+        {"type": "tool", "name": "read", "server_name": "hub"},
+        {"type": "tool", "name": "ask", "server_name": "cat"},
+    ]
+    for item in items:
+        daemon.call("PutItem", cwd=str(root), item=item | {"include": "always"})
+    return str(daemon.call("CreateSession", cwd=str(root))["session_id"])
+
+
+def ask(daemon: DaemonProcess, root: Path, session: str, **params: Any) -> Any:
+    given = {"cwd": str(root), "session_id": session, "prompt": PROMPT, "focus_paths": ["src/a.py"]}
+    return daemon.call("GetContext", **given | params)
+
+
+def recorded(daemon: DaemonProcess, session: str, reply: Any) -> Any:
+    return daemon.call("GetRequest", session_id=session, request_id=reply["request_id"])
+
+
+def test_messages_come_in_their_order(shared_daemon: DaemonProcess, project: Path) -> None:
+    session = prepared(shared_daemon, project)
+    reply = ask(shared_daemon, project, session, format="messages", history=HISTORY)
+    messages = reply["messages"]
+    assert [(one["role"], one["content"]) for one in messages[1:]] == [
+        ("user", "Hello."),
+        ("assistant", "Hello to you."),
+        ("user", "Reference: api\n\nIt has two methods."),
+        ("user", "Rule: first\n\nThink first."),
+        ("user", "Rule: AGENTS.md\n\nBe kind."),
+        ("user", PROMPT),
+    ]
+    assert messages[0] == {"role": "system", "content": reply["system_prompt"]}
+    assert "x = 1" in reply["system_prompt"]
+    assert all(text in reply["context"] for text in ("x = 1", "Be kind.", "two methods"))
+    assert not any(text in reply["system_prompt"] for text in ("Be kind.", "two methods", "Obey"))
+    assert {server: [tool["name"] for tool in tools] for server, tools in reply["tools"].items()} == {
+        "cat": ["ask"],
+        "hub": ["read", "write"],
+    }
+    assert reply["tools"]["hub"][1] == {"name": "write", "description": "Write.", "input_schema": '{"a": 1}'}
+    assert {one["name"] for one in reply["items"]} == {"api", "first", "AGENTS.md", "write", "read", "ask"}
+    record = recorded(shared_daemon, session, reply)
+    for name in ("messages", "tools", "context", "system_prompt", "user_prompt"):
+        assert record[name] == reply[name]
+
+
+@pytest.mark.parametrize("kind", ["markdown", "json"])
+def test_messages_are_rebuilt_whatever_the_format(
+    shared_daemon: DaemonProcess, project: Path, kind: str
+) -> None:
+    session = prepared(shared_daemon, project)
+    wanted = ask(shared_daemon, project, session, format="messages", history=HISTORY)
+    reply = ask(shared_daemon, project, session, format=kind, history=HISTORY)
+    record = recorded(shared_daemon, session, reply)
+    assert record["context"] == reply["context"]
+    assert "Be kind." in reply["context"]
+    assert (record["messages"], record["tools"]) == (wanted["messages"], wanted["tools"])
+    prompts = ask(shared_daemon, project, session, format="prompts")
+    record = recorded(shared_daemon, session, prompts)
+    assert (record["system_prompt"], record["user_prompt"]) == (prompts["system_prompt"], PROMPT)
+    assert "Be kind." in record["messages"][0]["content"]
+
+
+def test_the_record_tells_what_was_used(shared_daemon: DaemonProcess, project: Path) -> None:
+    session = prepared(shared_daemon, project)
+    reply = ask(shared_daemon, project, session, agent_name="codex")
+    record = recorded(shared_daemon, session, reply)
+    for name in ("items", "slices", "tokens", "bytes", "degraded", "request_id"):
+        assert record[name] == reply[name]
+    assert (record["session_id"], record["project"]) == (session, str(project))
+    assert (record["agent_name"], record["format"]) == ("codex", "markdown")
+    assert (record["considered"], record["referred"], record["problem"]) == ([], None, "")
+    assert record["elapsed_ms"] > 0
+    without = shared_daemon.call(
+        "GetRequest", session_id=session, request_id=reply["request_id"], content=False
+    )
+    names = {"context", "system_prompt", "user_prompt", "messages", "tools"}
+    assert without == {name: value for name, value in record.items() if name not in names}
+
+
+def test_the_same_bytes_after_a_restart_and_after_the_files_changed(
+    daemon: DaemonProcess, project: Path
+) -> None:
+    session = prepared(daemon, project)
+    reply = ask(daemon, project, session)
+    before = recorded(daemon, session, reply)
+    write_files(project, {"AGENTS.md": "Be rude.\n", "src/a.py": "x = 3\n"})
+    daemon.call("DeleteItem", cwd=str(project), type="rule", name="first")
+    daemon.stop()
+    assert recorded(daemon, session, reply) == before
+    assert before["context"] == reply["context"]
+    changed = ask(daemon, project, session)
+    assert "Be rude." in changed["context"]
+    assert {one["name"] for one in before["items"]} - {one["name"] for one in changed["items"]} == {"first"}
+
+
+def test_requests_are_listed_latest_first(shared_daemon: DaemonProcess, project: Path) -> None:
+    session = prepared(shared_daemon, project)
+    assert shared_daemon.call("ListRequests", session_id=session) == {"requests": []}
+    asked = [ask(shared_daemon, project, session, prompt=f"Question {n}")["request_id"] for n in range(4)]
+    listed = shared_daemon.call("ListRequests", session_id=session)["requests"]
+    assert [one["request_id"] for one in listed] == asked[::-1]
+    assert all(one["items"] == 6 and one["tokens"] > 0 for one in listed)
+    two = shared_daemon.call("ListRequests", session_id=session, limit=2, before=asked[3])["requests"]
+    assert [one["request_id"] for one in two] == [asked[2], asked[1]]
+    unknown = shared_daemon.error("GetRequest", session_id=session, request_id="req_0")
+    assert unknown.code == "not_found"
+
+
+def test_what_has_no_message_is_not_recorded(shared_daemon: DaemonProcess, project: Path) -> None:
+    session = prepared(shared_daemon, project)
+    for params in ({"prompt": ""}, {"prompt": " \n"}, {"session_id": None}):
+        assert "request_id" not in ask(shared_daemon, project, session, **params)
+    ready = {"cwd": str(project), "session_id": session, "prompt": PROMPT}
+    assert shared_daemon.open_ready(project)["state"] == "ready"
+    with shared_daemon.subscribed("context.built") as listener:
+        if shared_daemon.call("PrepareContext", **ready)["state"] == "preparing":
+            next_event(listener, "context.built", session_id=session)
+    assert shared_daemon.call("PrepareContext", **ready)["state"] == "ready"
+    assert shared_daemon.call("ListRequests", session_id=session) == {"requests": []}
+
+
+def test_a_session_that_nobody_made_has_a_record_too(shared_daemon: DaemonProcess, project: Path) -> None:
+    reply = ask(shared_daemon, project, "of a host", focus_paths=[])
+    assert {one["name"] for one in reply["items"]} >= {"AGENTS.md"}
+    (listed,) = shared_daemon.call("ListRequests", session_id="of a host")["requests"]
+    assert listed["request_id"] == reply["request_id"]
+
+
+def test_a_small_budget_cuts_items_and_the_record_says_so(
+    shared_daemon: DaemonProcess, project: Path
+) -> None:
+    text = "".join(f"Line {number} of a long rule.\n" for number in range(200))
+    rule = {"type": "rule", "name": "long", "include": "always", "text": text}
+    shared_daemon.call("PutItem", cwd=str(project), item=rule)
+    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
+    for kind in ("messages", "markdown", "json"):
+        reply = ask(shared_daemon, project, session, format=kind, max_tokens=600, reserve_tokens=0)
+        assert reply["tokens"] <= 600
+        assert reply["truncated"]
+        record = recorded(shared_daemon, session, reply)
+        long = next(one["content"] for one in record["messages"] if one["content"].startswith("Rule: long"))
+        assert "Line 0 of a long rule." in long
+        assert "Line 199" not in long
+        sizes = sum(len(one["content"]) for one in record["messages"][:-1])
+        assert sizes / 4 < 700
+
+
+def test_tools_take_no_more_than_the_bytes_allow(shared_daemon: DaemonProcess, project: Path) -> None:
+    for name in ("a", "b", "c"):
+        tool = {"type": "tool", "name": name, "server_name": "s", "include": "always", "text": "x" * 4_000}
+        shared_daemon.call("PutItem", cwd=str(project), item=tool)
+    reply = shared_daemon.call("GetContext", cwd=str(project), max_bytes=9_000, format="messages")
+    assert [one["name"] for one in reply["tools"]["s"]] == ["a", "b"]
+    assert any("1 of 3 tools are left out" in gap for gap in reply["gaps"])
+
+
+# What came of it
+
+
+def test_a_reply_is_reported(shared_daemon: DaemonProcess, project: Path) -> None:
+    session = prepared(shared_daemon, project)
+    reply = ask(shared_daemon, project, session)
+    report = {"session_id": session, "request_id": reply["request_id"]}
+    tool = {"type": "tool", "name": "read", "server_name": "hub"}
+    done = shared_daemon.call(
+        "ReportReply", **report, reply="As AGENTS.md says.", used=[tool, {"type": "rule", "name": "no"}]
+    )
+    assert sorted(one["name"] for one in done["referred"]) == ["AGENTS.md", "read"]
+    assert done["unknown"] == [{"type": "rule", "name": "no"}]
+    (listed,) = shared_daemon.call("ListRequests", session_id=session)["requests"]
+    assert listed["referred"] == 2
+    record = recorded(shared_daemon, session, reply)
+    assert sorted(one["name"] for one in record["referred"]) == ["AGENTS.md", "read"]
+    usage = shared_daemon.call("GetItemUsage", cwd=str(project))
+    counts = {one["name"]: (one["requests"], one["reported"], one["referred"]) for one in usage["items"]}
+    assert (counts["AGENTS.md"], counts["api"]) == ((1, 1, 1), (1, 1, 0))
+    assert (usage["suggestions"], usage["shares"]) == ([], [])
+    error = shared_daemon.error("ReportReply", **report, used=[{"type": "tool", "name": "read"}])
+    assert (error.code, error.data) == ("invalid_params", {"field": "used.server_name"})
+
+
+def test_a_damaged_ledger_costs_no_answer(daemon: DaemonProcess, project: Path) -> None:
+    session = prepared(daemon, project)
+    ask(daemon, project, session)
+    daemon.stop()
+    path = daemon.state / "requests.sqlite"
+    path.write_bytes(b"no database" * 1_000)
+    reply = ask(daemon, project, session)
+    assert "x = 1" in reply["context"]
+    assert recorded(daemon, session, reply)["context"] == reply["context"]
+    assert any("requests.sqlite" in one for one in daemon.call("Status")["degraded"])
+
+
+def test_records_hold_what_json_has_no_form_for(shared_daemon: DaemonProcess, project: Path) -> None:
+    session = prepared(shared_daemon, project)
+    prompt = "nul \0, emoji 🙂, right to left \u202e"
+    reply = ask(shared_daemon, project, session, prompt=prompt)
+    record = recorded(shared_daemon, session, reply)
+    assert record["messages"][-1]["content"] == prompt
+    assert json.dumps(record)
