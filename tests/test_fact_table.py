@@ -85,8 +85,8 @@ def test_a_file_without_facts_has_none(store: Store) -> None:
         ("Base", True, True),
         ("User", True, False),
         ("Token", True, True),
-        ("local", True, True),
-        ("deep", True, True),
+        ("local", True, False),  # what is declared decides what others see
+        ("deep", True, False),
         ("inner", False, False),
         ("unheard", False, False),
         ("", False, False),

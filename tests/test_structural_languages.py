@@ -59,6 +59,10 @@ FILES: dict[str, str | bytes] = {
     "go/main.go": (
         "package main\n\nfunc parseFlags() int {\n\treturn 1\n}\n\nfunc main() {\n\tparseFlags()\n}\n"
     ),
+    "go.mod": "module ex\n",
+    "lib/first.go": "package lib\n\nfunc First() {}\n",
+    "lib/second.go": "package lib\n\nfunc Second() {}\n",
+    "cmd/run.go": 'package main\n\nimport "ex/lib"\n\nfunc run() {\n\tlib.Second()\n}\n',
     "rust/lib.rs": "pub fn hash_key(key: u32) -> u32 {\n    key\n}\n\npub fn find_slot() -> u32 {\n    hash_key(1)\n}\n",
     "java/Shop.java": (
         "class Shop {\n"
@@ -68,6 +72,10 @@ FILES: dict[str, str | bytes] = {
         "\n"
         "    int roundUp() {\n"
         "        return 1;\n"
+        "    }\n"
+        "\n"
+        "    int roundUp(int digits) {\n"
+        "        return digits;\n"
         "    }\n"
         "}\n"
     ),
@@ -92,6 +100,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
         ("what inherits from Store", ["py/store.py#DiskStore:6"]),
         ("what implements the Shape interface", ["web/shape.ts#Circle:5"]),
         ("where is Store.put_row overridden", ["py/store.py#DiskStore.put_row:7"]),
+        ("where is put_row overridden", ["py/store.py#DiskStore.put_row:7"]),
+        ("who imports lib/second.go", ["cmd/run.go:3"]),
+        ("what calls Second", ["cmd/run.go#run:6"]),
         ("which tests cover check_row", ["tests/test_app.py#test_run:5"]),
         (
             "what breaks if DiskStore.put_row changes",
@@ -109,6 +120,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
         ("what calls parse_flags", ["go/main.go#main:8?"]),
         ("what calls hash_key", ["rust/lib.rs#find_slot:6"]),
         ("what calls Shop.roundUp", ["java/Shop.java#Shop.totalOf:3"]),
+        ("what calls java/Shop.java#Shop.roundUp~2", ["java/Shop.java#Shop.totalOf:3?"]),
         ("what calls list_len", ["c/list.c#list_sum:6"]),
     ],
 )

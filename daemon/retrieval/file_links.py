@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from ..index.store import Reader
+from ..project.relative_paths import within
 from .code_graph import CodeGraph, leads
 from .found import FOUND_MAX, Findings, Found, in_order
 from .generation_cache import GenerationCache
@@ -28,7 +29,7 @@ def importers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     for meaning in meanings:
         found.extend(
             Found(edge.importer, edge.line, 0, meaning.certainty, edge.target, f"imports {edge.target}")
-            for edge in graph.reader.graph.edges_into(_paths(meaning))
+            for edge in graph.reader.graph.edges_into(_imported_as(_paths(meaning), graph))
         )
         if meaning.external:
             found.extend(
@@ -36,6 +37,18 @@ def importers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
                 for each in graph.reader.graph.module_imports(meaning.module or meaning.written, FOUND_MAX)
             )
     return Findings(in_order(found, graph), more=len(found) >= FOUND_MAX)
+
+
+def _imported_as(paths: Iterable[str], graph: CodeGraph) -> list[str]:
+    """Return the files that imports of files lead to: a package of Go is imported as one of its files."""
+    found = dict.fromkeys(paths)
+    for path in list(found):
+        if path.endswith(".go"):
+            folder = path.rpartition("/")[0]
+            layout = graph.tree.layout.folders.get(folder)
+            names = layout.files if layout is not None else ()
+            found.update(dict.fromkeys(within(folder, name) for name in names if name.endswith(".go")))
+    return list(found)
 
 
 def imports(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:

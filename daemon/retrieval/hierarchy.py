@@ -89,10 +89,16 @@ def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = 
         for member, kin, owner in _counterparts(meaning.definitions, graph, down=True):
             found.append(_counterpart(member, kin, owner, meaning.certainty, "overrides it", 0))
         if upwards:
+            meant = {each.id for each in meaning.definitions}
             for member, kin, owner in _counterparts(meaning.definitions, graph, down=False):
+                if member.id in meant:
+                    continue  # told as what the others override
                 found.append(
                     _counterpart(member, kin, owner, meaning.certainty, "overridden by it", DEPTH_MAX)
                 )
+        if len(meaning.definitions) > OWNERS_MAX:
+            count = len(meaning.definitions)
+            remarks.append(f"{count} definitions bear the name, too many to follow: say whose is meant")
         remarks.append(several(meaning))
     return Findings(in_order(found, graph), tuple(filter(None, remarks)))
 
@@ -179,15 +185,15 @@ def _counterparts(
     known = {each.id: each for each in definitions}
     owners = graph.reader.graph.owners(known)
     methods = {of.id: known[method] for method, of in owners.items() if of.symbol.kind in CLASSES}
-    kin = {
-        each.id: each
-        for each in (below if down else above)([owners[each.id] for each in methods.values()], graph)
-    }
-    names = {base_name(each.symbol.name) for each in methods.values()}
-    for holder, member in graph.reader.graph.members_named(kin, names) if kin else ():
-        method = methods[kin[holder].steps[-1]]
-        if base_name(member.symbol.name) == base_name(method.symbol.name):
-            yield member, kin[holder], method
+    seen: set[int] = set()
+    # One by one: of several methods of a name one often overrides another.
+    for owner, method in methods.items():
+        kin = {each.id: each for each in (below if down else above)([owners[method.id]], graph)}
+        named = {base_name(method.symbol.name)}
+        for holder, member in graph.reader.graph.members_named(kin, named) if kin else ():
+            if member.id not in seen and kin[holder].steps[-1] == owner:
+                seen.add(member.id)
+                yield member, kin[holder], method
 
 
 def _counterpart(

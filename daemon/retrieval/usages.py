@@ -98,6 +98,11 @@ def _parts(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str)
         for link in graph.links.into(bases, kinds, FOUND_MAX + 1)
         if link.scope not in themselves
     ]
+    overloads = _overloads(definitions, graph)
+    yield [
+        Found(link.path, link.line, link.scope, "name", overloads[link.target], f"{why} an overload of it")
+        for link in graph.links.into(overloads, kinds, FOUND_MAX + 1)
+    ]
     families = {graph.family(each.path) for each in definitions}
     yield [
         Found(link.path, link.line, link.scope, "name", "", f"{why} something of its name")
@@ -105,6 +110,21 @@ def _parts(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str)
         for link in graph.links.named(name, kinds, limit=FOUND_MAX + 1)
         if graph.family(link.path) in families
     ]
+
+
+def _overloads(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, str]:
+    """Return the names, by id, of other definitions of the same name in the same place: a link leads to the
+    first of them, as which one is called isn't known."""
+    own = {each.id for each in definitions}
+    places = dict.fromkeys((each.path, each.symbol.name.partition("~")[0]) for each in definitions)
+    if len(places) > OWNERS_MAX:
+        return {}
+    return {
+        each.id: each.symbol.name
+        for place in places
+        for each in graph.links.definitions_at(*place)
+        if each.id not in own
+    }
 
 
 def _external(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str) -> list[Found]:
