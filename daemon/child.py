@@ -221,7 +221,8 @@ class ChildProcess(Generic[E]):
                 self._ready.set()
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionResetError):
+        # A write to a process that has just ended shows here, as its end does.
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
                 message = pickle.loads(await reader.readexactly(length))  # noqa: S301 - from our own child
