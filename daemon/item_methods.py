@@ -284,7 +284,7 @@ def _server_map(state: ServerState) -> dict[str, Any]:
         "command": server.command,
         "arguments": list(server.arguments),
         "folder": os.path.join(server.base, server.folder),
-        "environment": [*(name for name, _ in server.environment), *server.forwarded],
+        "environment": list(server.shown_environment),
         "headers": [name for name, _ in (*server.headers, *server.header_variables)],
         "variables": list(state.variables),
         "left_out": state.left_out,

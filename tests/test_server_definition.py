@@ -59,3 +59,23 @@ def test_a_configuration_may_forbid_tools() -> None:
     assert not replace(SERVER, allowed=("fetch",)).permits("search")
     assert not replace(SERVER, allowed=()).permits("search")
     assert replace(SERVER, allowed=("search",)).permits("search")
+
+
+def test_what_decides_which_code_runs_is_shown_with_its_value() -> None:
+    server = replace(
+        SERVER,
+        environment=(
+            ("TOKEN", "secret"),
+            ("PATH", "./bin:/usr/bin"),
+            ("LD_PRELOAD", "x.so"),
+            ("APP_PATH", "y"),
+        ),
+        forwarded=("HOME",),
+    )
+    assert server.shown_environment == (
+        "TOKEN",
+        "PATH=./bin:/usr/bin",
+        "LD_PRELOAD=x.so",
+        "APP_PATH",
+        "HOME",
+    )

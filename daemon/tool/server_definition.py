@@ -72,6 +72,13 @@ class Server:
             for name, following in zip(names, words[1:], strict=False)
         )
 
+    @property
+    def shown_environment(self) -> tuple[str, ...]:
+        """What it sets, for whoever is to approve it: names, as values may be secrets, but of those that
+        decide which program or code runs also the value as it is written."""
+        said = (f"{name}={value}" if _DECIDES.match(name) else name for name, value in self.environment)
+        return (*said, *self.forwarded)
+
     def permits(self, tool: str) -> bool:
         """Tell whether the configuration lets a tool be used."""
         return tool not in self.denied and (self.allowed is None or tool in self.allowed)
@@ -93,6 +100,14 @@ class ServerFile:
     digest: str
     servers: tuple[Server, ...] = ()
     problem: str = ""
+
+
+_DECIDES = re.compile(
+    r"(?:PATH|PATHEXT|BASH_ENV|ENV|SHELL|IFS|CLASSPATH|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS|DOTNET_\w+"
+    r"|LD_\w+|DYLD_\w+|NODE_\w+|NPM_CONFIG_\w+|PYTHON\w+|UV_\w+|PIP_\w+|RUBY\w+|PERL5?\w*|PHP\w+|GIT_\w+)\Z",
+    re.IGNORECASE,
+)
+"""Variables by which loaders, shells, interpreters and package runners choose what they run."""
 
 
 def digest_of(value: object) -> str:
