@@ -63,9 +63,6 @@ COOKIE_FILES = 10_000
 
 COOKIE_S = 2.0
 TOUCHED_MAX = 1_000
-VANISHED_FOLDERS = 16
-"""In so many folders at most a vanished file is looked for under another name; more are a branch switch."""
-
 RETRY_MAX = 2_000
 """When more names than this come or go, all imports are resolved again at once."""
 
@@ -360,14 +357,6 @@ class ProjectIndexer:
 
     def _examine(self, paths: Sequence[str]) -> Changes:
         changes = self._scanner.examine(paths, self._known)
-        vanished = {path.rpartition("/")[0] for path in changes.removed}
-        if 0 < len(vanished) <= VANISHED_FOLDERS:
-            # What is renamed again and again bears a name by now that nobody has told of: for no moment may
-            # it be nowhere.
-            beside = {folder: os.path.join(self._root, folder).rstrip("/") for folder in vanished}
-            there = {folder: path for folder, path in beside.items() if os.path.isdir(path)}
-            if there:
-                changes = changes.replaced_in(there, self._scanner.examine(there.values(), self._known))
         self._apply(changes)
         return changes
 

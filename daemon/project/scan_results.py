@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import ProjectUnavailable
@@ -26,22 +26,6 @@ class Changes:
 
     def __bool__(self) -> bool:
         return bool(self.upserted or self.removed)
-
-    def replaced_in(self, folders: Collection[str], later: Changes) -> Changes:
-        """Return these changes, with those of `later` in place of what concerns files directly in folders."""
-
-        def kept(path: str) -> bool:
-            return path.rpartition("/")[0] not in folders
-
-        upserted = {record.path: record for record in self.upserted if kept(record.path)}
-        upserted.update((record.path, record) for record in later.upserted)
-        removed = dict.fromkeys([*filter(kept, self.removed), *later.removed])
-        return Changes(
-            tuple(upserted.values()),
-            tuple(path for path in removed if path not in upserted),
-            self.ignored_changed or later.ignored_changed,
-            tuple(dict.fromkeys((*self.folders_added, *later.folders_added))),
-        )
 
 
 @dataclass(frozen=True, slots=True)
