@@ -1,0 +1,159 @@
+"""What looks like a secret is masked wherever it stands; code, words, examples and line breaks stay."""
+
+from __future__ import annotations
+
+import string
+from random import Random
+
+import pytest
+from foveal.daemon.privacy.secret_values import MASK, mask_piece, mask_secrets
+from hypothesis import given
+from hypothesis import strategies as st
+
+_DRAW = Random(7)
+
+
+def drawn(size: int, letters: str = string.ascii_letters + string.digits) -> str:
+    """Return a text as keys are drawn; none is a key of anybody."""
+    return "".join(_DRAW.choice(letters) for _ in range(size))
+
+
+HEX = "0123456789abcdef"
+UPPER = string.ascii_uppercase + string.digits
+
+SECRETS = {
+    "aws key": ("AKIA" + drawn(16, UPPER), "key = {}"),
+    "aws secret": (drawn(40), 'aws_secret_access_key = "{}"'),
+    "github": ("ghp_" + drawn(36), "git clone https://{}@example.org/x"),
+    "github fine": ("github_pat_" + drawn(60), "TOKEN: {}"),
+    "gitlab": ("glpat-" + drawn(20), "--header 'PRIVATE-TOKEN: {}'"),
+    "slack": ("xoxb-" + drawn(24), "slack({})"),
+    "stripe": ("sk_live_" + drawn(24), 'stripe.api_key = "{}"'),
+    "model": ("sk-ant-" + drawn(80), "export KEY={}"),
+    "other model": ("sk-" + drawn(48), "client({})"),
+    "google": ("AIza" + drawn(35), "?key={}"),
+    "npm": ("npm_" + drawn(36), "//registry.example/:_authToken={}"),
+    "pypi": ("pypi-" + drawn(80), "password = {}"),
+    "telegram": ("AA" + drawn(33), "12345678:{}"),
+    "vault": ("hvs." + drawn(40), "token {}"),
+    "azure": (drawn(86) + "==", "AccountName=x;AccountKey={};"),
+    "web token": (f"eyJ{drawn(20)}.eyJ{drawn(40)}.{drawn(43)}", "cookie: {}"),
+    "header": (drawn(40, HEX), 'curl -H "Authorization: Bearer {}"'),
+    "url": (drawn(12) + "9", "postgres://app:{}@db.internal:5432/app"),
+    "quoted": (drawn(20) + "7aB", 'DB_PASSWORD = "{}"'),
+    "dictionary": (drawn(32, HEX), "{{'client_secret': '{}'}}"),
+    "call": (drawn(20) + "7aB", "define('DB_PASSWORD', '{}');"),
+    "environment": (drawn(24) + "31x9", "export API_KEY={}"),
+    "yaml": (drawn(16) + "!4a", "password: {}"),
+    "chosen by a person": ("hunter2hunter2", 'password="{}"'),
+    "chosen, in YAML": ("Tr0ub4dor&3", "  POSTGRES_PASSWORD: {}"),
+    "chosen, in an environment file": ("w1nter!sale", "MYSQL_ROOT_PASSWORD={}"),
+    "query": (drawn(31, HEX) + "7", "https://api.example.org/v1/me?access_token={}&page=2"),
+    "hashed": ("$2b$12$" + drawn(53), "hash {}"),
+    "hashed by a framework": (drawn(12) + "$" + drawn(43) + "=", "pbkdf2_sha256$260000${}"),
+    "command": (drawn(14) + "9", "curl -s -u admin:{} https://example.org"),
+    "typed": (drawn(24) + "1a", 'const apiKey: string = "{}"'),
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_is_masked(name: str) -> None:
+    secret, around = SECRETS[name]
+    text = f"before\n{around.format(secret)}\nafter\n"
+    masked = mask_secrets(text)
+    assert secret not in masked.text
+    assert masked.count == 1
+    assert masked.text.startswith("before\n")
+    assert masked.text.endswith("\nafter\n")
+    assert len(masked.text) <= len(text)
+
+
+PLAIN = [
+    'password = "password"',
+    'password = os.environ["DB_PASSWORD"]',
+    "token = parser.next_token(position2)",
+    'fields = ["new_password1", "new_password2"]',
+    "secret_key = get_random_secret_key()",
+    'API_KEY = "your-api-key-here-0000"',
+    'token = "${GITHUB_TOKEN}"',
+    'api_key = "<YOUR API KEY>"',
+    "mongodb://username:password@host:1234/db",
+    "https://example.org:8080/@scope/package",
+    'key = "9f86d081884c7d659a2feaa0c55ad015"',
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "commit 6034e69f4c1d2a3b4c5d6e7f8091a2b3c4d5e6f7",
+    "The token is refreshed every fifteen minutes by a background task.",
+    'tokenizer: "./data/minimumInputLength"',
+    "keyboard_key = 'ArrowLeftAndRight2'",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+    "password = form.cleaned_data['password1']",
+    "password=hashed_password2",
+    'pwd = "~/work/kite2/src"',
+    "password: str | None = None",
+    'password = "12345678"',
+    "next_token=parser.advance_to_next(token_index0)",
+    "if line.startswith('-----BEGIN RSA PRIVATE KEY-----') or '-----BEGIN PRIVATE KEY-----' in line:",
+]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert mask_secrets(text).text == text
+
+
+def test_a_private_key_keeps_its_marks_and_lines_also_where_lines_are_numbered() -> None:
+    body = [drawn(64, string.ascii_letters + string.digits + "+/") for _ in range(12)]
+    for numbered in (False, True):
+        lines = ["-----BEGIN RSA PRIVATE KEY-----", *body, "-----END RSA PRIVATE KEY-----", "code()"]
+        if numbered:
+            lines = [f"{number:3}  {line}" for number, line in enumerate(lines, 1)]
+        masked = mask_secrets("\n".join(lines))
+        assert masked.count == len(body)
+        assert not any(line in masked.text for line in body)
+        assert "code()" in masked.text
+        assert "END RSA PRIVATE KEY" in masked.text
+        assert masked.text.count("\n") == len(lines) - 1
+
+
+def test_masking_twice_changes_nothing_more() -> None:
+    text = "\n".join(around.format(secret) for secret, around in SECRETS.values())
+    once = mask_secrets(text)
+    assert once.count >= len(SECRETS)
+    assert mask_secrets(once.text) == type(once)(once.text, 0)
+    assert MASK in once.text
+
+
+@given(st.text(max_size=400))
+def test_any_text_keeps_its_lines_and_never_grows(text: str) -> None:
+    masked = mask_secrets(text)
+    assert masked.text.count("\n") == text.count("\n")
+    assert len(masked.text) <= len(text)
+
+
+@pytest.mark.parametrize(
+    "unit", ["password=", "eyJ", "://a:", "sk-", 'secret: "', "-----BEGIN PRIVATE KEY-----\n", "a" * 50]
+)
+def test_a_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
+    """Each pattern is bounded: 200,000 characters of its own beginnings end, which a backtracking one doesn't."""
+    text = unit * (200_000 // len(unit))
+    assert mask_secrets(text).text.count("\n") == text.count("\n")
+
+
+BODY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+
+
+@pytest.mark.parametrize(
+    ("piece", "masked"),
+    [
+        (f"{BODY}\n{BODY}\n-----END PRIVATE KEY-----\n", "[masked]\n[masked]\n-----END PRIVATE KEY-----\n"),
+        (f'    "{BODY}\\n"\n    "{BODY}\\n"\n', '    "[masked]\\n"\n    "[masked]\\n"\n'),
+        (f"{BODY}\n{BODY[:30]}==\n-----END", f"{BODY}\n{BODY[:30]}==\n-----END"),
+        (f"{BODY[:30]}==\n-----END RSA PRIVATE KEY-----", "[masked]\n-----END RSA PRIVATE KEY-----"),
+        (f"x = 1\n{BODY}\ny = 2", f"x = 1\n{BODY}\ny = 2"),
+    ],
+)
+def test_the_middle_of_a_key_is_masked_in_a_piece_of_a_text(piece: str, masked: str) -> None:
+    assert mask_piece(piece).text == masked
+    assert mask_piece(masked).text == masked
+    assert piece.count("\n") == masked.count("\n")
+    assert mask_piece(piece).count == masked.count("[masked]")
