@@ -1,0 +1,1 @@
+"""What an agent may see of a project. Policy, not authentication: an agent says itself who it is."""
