@@ -1,0 +1,230 @@
+"""Owns the document: a text's lines, how they lie in one another, and on which of them a term stands."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from itertools import accumulate, repeat
+from typing import TypeVar
+
+from .prompt_terms import Term, lower_of, places_of
+
+POSTINGS_MAX = 256
+"""Terms whose places are remembered for a document; all are forgotten when there are more."""
+
+TAB = 4
+"""Columns of a tab; only the order of indentations matters."""
+
+WORKED_OUT_MAX = 4
+"""Things that are remembered for a document besides its lines; all are forgotten when there are more."""
+
+AROUND_MAX = 12
+"""Of the blocks that a line lies in so many are shown, the inner ones; few people write deeper."""
+
+NO_LINE = -1
+
+T = TypeVar("T")
+
+
+class Document:
+    """A text as what every way of compressing it starts from. Threads may share one.
+
+    Lines are counted from 0 here and end at line feeds only, as the parser counts them. `shown` are the
+    indexes of the lines that aren't blank: what is said of "lines" when they are counted.
+    """
+
+    def __init__(
+        self, text: str, numbers: Sequence[int] | None = None, whole: Document | None = None
+    ) -> None:
+        self.text = text
+        self._numbers = numbers
+        self._whole = whole
+        self._postings: dict[Term, tuple[int, ...]] = {}
+        self._worked_out: dict[Hashable, object] = {}
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends."""
+        lines = self.text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        return [line.removesuffix("\r") for line in lines] if "\r" in self.text else lines
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each line begins in the text, and where the last one ends."""
+        lengths = map(len, self.text.split("\n"))
+        return list(accumulate(map(int.__add__, lengths, repeat(1)), initial=0))
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case, place by place."""
+        return lower_of(self.text)
+
+    @cached_property
+    def indents(self) -> list[int]:
+        """The columns before each line's first character, -1 for a blank line."""
+        return [indent_of(line) for line in self.lines]
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """How the lines lie in one another, by their indentation."""
+        return Blocks(self.lines, self.indents)
+
+    @cached_property
+    def numbers(self) -> Sequence[int]:
+        """The place of each line in the whole text, from 0."""
+        return range(len(self.lines)) if self._numbers is None else self._numbers
+
+    def part(self, numbers: Sequence[int]) -> Document:
+        """Return some lines as a document of their own, which knows their places in this one."""
+        text = "\n".join([self.lines[number] for number in numbers]) + "\n"
+        return Document(text, numbers, self)
+
+    def filled_between(self, start: int, end: int) -> int:
+        """Return how many lines of the whole text, from one place to before another, aren't blank."""
+        lines = self.lines if self._whole is None else self._whole.lines
+        return sum(map(bool, map(str.strip, lines[start:end])))
+
+    @property
+    def count(self) -> int:
+        """How many lines the whole text has."""
+        return len(self.lines) if self._whole is None else len(self._whole.lines)
+
+    @property
+    def characters(self) -> int:
+        """How much of what may be kept it takes, in characters."""
+        return len(self.text) + 100
+
+    def worked_out(self, key: tuple[type[T], Hashable], make: Callable[[], T]) -> T:
+        """Return what was made for a key before, else make it; the key's first part is the class of it."""
+        known = self._worked_out.get(key)
+        if not isinstance(known, key[0]):
+            if len(self._worked_out) >= WORKED_OUT_MAX:
+                self._worked_out.clear()
+            self._worked_out[key] = known = make()
+        return known
+
+    def places_of(self, term: Term) -> tuple[int, ...]:
+        """Return where a term begins in the text, in order."""
+        found = self._postings.get(term)
+        if found is None:
+            found = tuple(places_of(term, self.text, self.lower))
+            if len(self._postings) >= POSTINGS_MAX:
+                self._postings.clear()
+            self._postings[term] = found
+        return found
+
+    def lines_with(self, term: Term) -> tuple[int, ...]:
+        """Return the lines on which a term stands, in order, each as often as it stands there."""
+        starts = self.starts
+        return tuple(bisect_right(starts, place) - 1 for place in self.places_of(term))
+
+
+class Blocks:
+    """Which line opens the block that a line lies in; also which one a line goes on with.
+
+    `parents[i]` is the nearest line above that is indented less, -1 for none. `partners[i]` is, for a line
+    that begins with a closing bracket, a lone opening one, `else`, `except`, `case` and the like, the line of
+    the same indentation that it belongs to, else -1.
+    """
+
+    def __init__(self, lines: Sequence[str], indents: Sequence[int]) -> None:
+        self._lines = lines
+        self.parents = [NO_LINE] * len(lines)
+        self.partners = [NO_LINE] * len(lines)
+        levels: list[int] = []
+        openers: list[int] = []
+        for index, indent in enumerate(indents):
+            if indent < 0:
+                continue
+            if not indent and openers and lines[index][0] == "#" and lines[index][1:2].isalpha():
+                if lines[openers[0]][0] != "}":
+                    self.parents[index] = openers[0]  # a preprocessor's line ends no block
+                continue
+            last = NO_LINE
+            while levels and levels[-1] >= indent:
+                level, last = levels.pop(), openers.pop()
+                if level != indent:
+                    last = NO_LINE
+            if openers:
+                self.parents[index] = openers[-1]
+            if last >= 0 and _continues(lines[index], indent):
+                partner = self.partners[last]
+                self.partners[index] = partner if partner >= 0 else last
+            levels.append(indent)
+            openers.append(index)
+
+    def around(self, index: int) -> list[int]:
+        """Return the lines that open what a line lies in, from the inside out, without lone brackets.
+
+        Lines that a block goes on with bring along the line that it began with: `else` its `if`.
+        """
+        found: list[int] = []
+        line = index
+        while True:
+            if self.partners[line] >= 0:
+                line = self.partners[line]
+            elif self.parents[line] >= 0:
+                line = self.parents[line]
+            else:
+                return found
+            if not _is_bracket(self._lines[line]):
+                found.append(line)
+                if len(found) >= AROUND_MAX:
+                    return found
+
+
+_CONTINUING = frozenset(
+    [
+        "else",
+        "elif",
+        "elsif",
+        "elseif",
+        "except",
+        "finally",
+        "catch",
+        "rescue",
+        "ensure",
+        "case",
+        "default",
+        "when",
+        "fi",
+        "done",
+        "end",
+        "esac",
+        "endif",
+        "otherwise",
+        "then",
+        "do",
+        "while",
+    ]
+)
+_BRACKETS = frozenset("(){}[];,")
+
+
+def indent_of(line: str) -> int:
+    """Return the columns before a line's first character, -1 for a blank line."""
+    stripped = line.lstrip()
+    if not stripped:
+        return -1
+    columns = len(line) - len(stripped)
+    return len(line[:columns].expandtabs(TAB)) if "\t" in line[:columns] else columns
+
+
+def _continues(line: str, indent: int) -> bool:
+    stripped = line.lstrip()
+    if stripped[0] in "}])":
+        return True
+    if stripped[0] == "{":
+        return True
+    if not stripped[0].isalpha():
+        return False
+    word = stripped[:10].replace(":", " ").replace("(", " ").replace("{", " ").partition(" ")[0]
+    return word.rstrip(";") in _CONTINUING
+
+
+def _is_bracket(line: str) -> bool:
+    stripped = line.strip()
+    return len(stripped) <= 3 and all(character in _BRACKETS for character in stripped)

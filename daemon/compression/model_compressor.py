@@ -1,0 +1,298 @@
+"""Owns compression by a model where the user switched it on, and the way back to the extractive one."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..privacy.secret_values import mask_secrets
+from ..project.tree import Symbol
+from ..storage import DatabaseError
+from ..system import System
+from .compress import Compressed, compress
+from .cutting import cut
+from .document import Document
+from .model_answer import cleaned, instructions, problem_of_answer
+from .model_cache import ModelCache
+from .model_endpoint import Answer, ChatEndpoint, EndpointFailed
+from .prompt_terms import Words
+from .settings import CompressionSettings, problem_of
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+"""Raised when the model is asked in another way: earlier answers are no longer given then."""
+
+SENT_CHARACTERS_MAX = 120_000
+"""A longer text is brought down to this by the extractive way first, so that any model can read it."""
+
+SENT_RATIO = 16
+"""So many times the room is sent at most, brought down the same way: nobody pays for a MB to get 2 KB."""
+
+CHARACTERS_PER_TOKEN = 4
+"""The product's estimate; see the context's token counter."""
+
+FAILURES_MAX = 3
+REST_SECONDS = 60.0
+"""After so many failures in a row the endpoint isn't asked for so long: a context shouldn't wait for it."""
+
+QUESTIONS_MAX = 4
+"""So many questions are asked at the same time; further ones are answered without the model."""
+
+ROOM_STEPS = 8
+"""Rooms between a power of two and the next are rounded down to one of so many, so that answers are found
+again when a budget shifts a little."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionStatistics:
+    """What became of the texts that a model was to compress, since the start.
+
+    `calls` are questions to the endpoint, `cached` answers from the disk, `failures` those of the endpoint
+    and answers that were refused. Tokens are the endpoint's own count, or estimated.
+    """
+
+    enabled: bool
+    calls: int
+    cached: int
+    failures: int
+    tokens_in: int
+    tokens_out: int
+    masked: int
+    last_problem: str
+    resting: bool
+
+
+class ModelCompressor:
+    """Compresses by a model if it can, else by extraction, else by cutting. Blocks: for threads, not a loop.
+
+    Nothing leaves the machine unless the settings say so, and never a value that looks like a secret.
+    Threads may share it.
+    """
+
+    def __init__(
+        self,
+        settings: CompressionSettings,
+        system: System,
+        cache_path: str,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._settings = settings
+        self._system = system
+        self._lock = threading.Lock()
+        self._slots = threading.Semaphore(QUESTIONS_MAX)
+        self._failed_in_a_row = 0
+        self._rests_until = -math.inf
+        self._statistics = CompressionStatistics(False, 0, 0, 0, 0, 0, 0, "", resting=False)
+        self._cache: ModelCache | None = None
+        key = environment.get(settings.api_key_env, "") if settings.api_key_env else ""
+        problem = problem_of(settings, key)
+        self._endpoint: ChatEndpoint | None = None
+        if problem:
+            self._remark(problem)
+        elif settings.enabled:
+            self._endpoint = ChatEndpoint(settings.endpoint, settings.model, key, system)
+            self._open_cache(cache_path)
+        self._statistics = replace(self._statistics, enabled=self._endpoint is not None)
+
+    def compress(
+        self,
+        text: str,
+        path: str,
+        words: Words,
+        characters: int,
+        symbols: Sequence[Symbol] = (),
+        wanted: Collection[str] = (),
+        seconds: float = math.inf,
+    ) -> Compressed:
+        """Return a text within so many characters, as `compress` does; raises nothing.
+
+        `seconds` is the time that is left, if it is less than the setting; with 0 only what was answered
+        before is used. A form that a model made bears its name.
+        """
+        made = None
+        if self.may_ask(text, characters):
+            made = self._by_model(text, path, words, characters, symbols, wanted, seconds)
+        return made or self._extracted(text, path, words, characters, symbols, wanted)
+
+    def may_ask(self, text: str, characters: int) -> bool:
+        """Whether a model would be asked to make a text that short: there is one, and the text is long."""
+        is_long = len(text) > characters and len(text) >= self._settings.min_tokens * CHARACTERS_PER_TOKEN
+        return self._endpoint is not None and is_long
+
+    def statistics(self) -> CompressionStatistics:
+        """Return the counts so far."""
+        with self._lock:
+            resting = self._system.monotonic() < self._rests_until
+            return replace(self._statistics, resting=resting)
+
+    def close(self) -> None:
+        """Close the cache."""
+        if self._cache is not None:
+            self._cache.close()
+
+    def _by_model(
+        self,
+        text: str,
+        path: str,
+        words: Words,
+        characters: int,
+        symbols: Sequence[Symbol],
+        wanted: Collection[str],
+        seconds: float,
+    ) -> Compressed | None:
+        """Return what a model made of a text, or None if it can't or what it made is of no use."""
+        if self._endpoint is None:
+            return None
+        room = _rounded(characters)
+        sent_room = min(SENT_CHARACTERS_MAX, room * SENT_RATIO)
+        extracted = self._extracted(text, path, words, sent_room, symbols, wanted)
+        masked = mask_secrets(extracted.text)
+        names = _names(words)
+        key = self._key(masked.text, path, names, room)
+        answer = self._remembered(key)
+        if answer is None and seconds <= 0:
+            return None
+        if answer is None:
+            answer = self._asked(masked.text, path, names, room, seconds)
+            if answer is None:
+                return None
+            self._count(masked=masked.count)
+            self._remember(key, answer)
+        left_out = _lines_missing(text, answer)
+        return Compressed(answer, left_out, extracted.kind, self._settings.model)
+
+    def _asked(self, sent: str, path: str, names: Sequence[str], room: int, seconds: float) -> str | None:
+        assert self._endpoint is not None  # looked at by the caller
+        if self._system.monotonic() < self._rests_until or not self._slots.acquire(blocking=False):
+            return None
+        try:
+            told = instructions(path, names, room)
+            tokens = room // CHARACTERS_PER_TOKEN + 64
+            time = min(seconds, self._settings.timeout_ms / 1000)
+            self._count(calls=1)
+            answer = self._endpoint.ask(told, sent, tokens, time)
+        except EndpointFailed as error:
+            self._fail(str(error))
+            return None
+        finally:
+            self._slots.release()
+        text = cleaned(answer.text, room)
+        self._count_tokens(answer, told, sent)
+        problem = problem_of_answer(text, sent, room)
+        if problem:
+            self._fail(problem)
+            return None
+        with self._lock:
+            self._failed_in_a_row = 0
+        return text
+
+    def _extracted(
+        self,
+        text: str,
+        path: str,
+        words: Words,
+        characters: int,
+        symbols: Sequence[Symbol],
+        wanted: Collection[str],
+    ) -> Compressed:
+        try:
+            return compress(text, path, words, characters, symbols, wanted)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must cost no context: cutting always works
+            self._remark(f"extraction failed ({type(error).__name__}): the text was cut")
+            folded = cut(Document(text), (), characters)
+            return Compressed(folded.text, folded.left_out_lines, "cut")
+
+    # The cache
+
+    def _open_cache(self, path: str) -> None:
+        try:
+            self._cache = ModelCache(path, self._system)
+        except (OSError, DatabaseError) as error:
+            self._remark(f"answers aren't kept: {error}")
+        else:
+            if self._cache.replaced:
+                self._remark(self._cache.replaced)
+
+    def _key(self, sent: str, path: str, names: Sequence[str], room: int) -> bytes:
+        name = path.rpartition("/")[2]
+        parts = (str(VERSION), self._settings.endpoint, self._settings.model, name, str(room), *names)
+        digest = hashlib.blake2b(digest_size=20)
+        for part in (*parts, "", sent):
+            data = part.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(8, "big") + data)
+        return digest.digest()
+
+    def _remembered(self, key: bytes) -> str | None:
+        if self._cache is None:
+            return None
+        try:
+            answer = self._cache.get(key)
+        except DatabaseError as error:
+            self._remark(f"an answer could not be read: {error}")
+            return None
+        if answer is not None:
+            self._count(cached=1)
+        return answer
+
+    def _remember(self, key: bytes, answer: str) -> None:
+        if self._cache is None:
+            return
+        try:
+            self._cache.put(key, answer)
+        except DatabaseError as error:
+            self._remark(f"an answer could not be kept: {error}")
+
+    # The counts
+
+    def _fail(self, problem: str) -> None:
+        with self._lock:
+            self._failed_in_a_row += 1
+            if self._failed_in_a_row >= FAILURES_MAX:
+                self._rests_until = self._system.monotonic() + REST_SECONDS
+                self._failed_in_a_row = 0
+        self._count(failures=1)
+        self._remark(problem)
+
+    def _remark(self, problem: str) -> None:
+        """Keep a problem for Status, and log it unless it was the last one that was logged."""
+        with self._lock:
+            known = self._statistics.last_problem == problem
+            self._statistics = replace(self._statistics, last_problem=problem)
+        if not known:
+            log.warning("Compression by a model: %s", problem)
+
+    def _count_tokens(self, answer: Answer, told: str, sent: str) -> None:
+        tokens_in = answer.tokens_in or math.ceil((len(told) + len(sent)) / CHARACTERS_PER_TOKEN)
+        tokens_out = answer.tokens_out or math.ceil(len(answer.text) / CHARACTERS_PER_TOKEN)
+        self._count(tokens_in=tokens_in, tokens_out=tokens_out)
+
+    def _count(self, **more: int) -> None:
+        with self._lock:
+            counts = {name: getattr(self._statistics, name) + count for name, count in more.items()}
+            self._statistics = replace(self._statistics, **counts)
+
+
+def _names(words: Words) -> tuple[str, ...]:
+    """Return the words of a prompt, the weightiest first, equal ones by the alphabet."""
+    if isinstance(words, Mapping):
+        return tuple(sorted(words, key=lambda word: (-words[word], word)))
+    return tuple(sorted(set(words)))
+
+
+def _rounded(characters: int) -> int:
+    if characters < ROOM_STEPS * 2:
+        return max(characters, 1)
+    step = int(2 ** (characters.bit_length() - 1)) // ROOM_STEPS
+    return characters // step * step
+
+
+def _lines_missing(text: str, answer: str) -> int:
+    """Return how many lines of a text, but for blank ones, don't stand in an answer, with numbers or not."""
+    shown = {line.strip().lstrip("0123456789").strip() for line in answer.split("\n")}
+    shown.update(line.strip() for line in answer.split("\n"))
+    return sum(bool(line) and line not in shown for line in map(str.strip, text.split("\n")))
