@@ -1,0 +1,95 @@
+"""Owns the run: python -m benchmarks.transcripts prints precision and recall of what is found, per set."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from foveal.daemon.transcript.extraction import Finding, extract
+from foveal.daemon.transcript.transcripts import read
+
+from .labelled import SETS, read_set, transcript_lines
+from .matching import Compared, Figures, compare, figures
+
+MIN_PRECISION, MIN_RECALL = 0.9, 0.7
+
+
+def main() -> int:
+    """Run and print; the exit status is 1 if a set misses a target."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.transcripts", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--misses", action="store_true", help="print what was wrong and what was missed")
+    parser.add_argument("--set", choices=tuple(SETS), help="only this set")
+    arguments = parser.parse_args()
+    compared = {
+        name: [compare(one, findings_in(one.path)) for one in read_set(folder)]
+        for name, folder in SETS.items()
+        if arguments.set in (None, name)
+    }
+    results = {name: figures(of_set) for name, of_set in compared.items() if of_set}
+    if arguments.json:
+        print(json.dumps({name: result.to_map() for name, result in results.items()}, indent=2))
+    else:
+        print(_table(results))
+    if arguments.misses:
+        for of_set in compared.values():
+            print("\n".join(line for one in of_set for line in _misses(one)))
+    return 0 if all(is_met(result) for result in results.values()) else 1
+
+
+def findings_in(path: Path) -> list[Finding]:
+    """Return what the product finds in a transcript, read as the product reads it."""
+    with tempfile.TemporaryDirectory(prefix="fv-") as folder:
+        whole = Path(folder, path.name)
+        whole.write_text("".join(transcript_lines(path)), "utf-8")
+        with read(str(whole)) as reading:
+            return extract(reading.entries())
+
+
+def is_met(result: Figures) -> bool:
+    """Whether a set meets the targets."""
+    return result.precision >= MIN_PRECISION and result.recall >= MIN_RECALL and not result.unasked
+
+
+def _table(results: dict[str, Figures]) -> str:
+    head = (
+        "set",
+        "transcripts",
+        "without",
+        "labels",
+        "findings",
+        "precision",
+        "recall",
+        "unasked",
+        "outcome",
+        "files",
+    )
+    rows: list[Sequence[str]] = [head, ["---"] * len(head)]
+    for name, one in results.items():
+        counts = (one.transcripts, one.without, one.labels, one.findings)
+        shares = (one.precision, one.recall)
+        told = [*map(str, counts), *(f"{share:.3f}" for share in shares), str(one.unasked)]
+        rows.append([name, *told, f"{one.outcome:.3f}", f"{one.files:.3f}"])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _misses(one: Compared) -> list[str]:
+    name = one.labelled.path.name
+    lines = [f"{name}: wrong: {found.decision} <- {found.rationale} {found.evidence}" for found in one.wrong]
+    lines += [f"{name}: missed: {label.says}" for label in one.missed]
+    for found, label in one.pairs:
+        if label.outcome is not None and found.outcome != label.outcome:
+            lines.append(f"{name}: outcome {found.outcome!r}, not {label.outcome!r}: {label.says}")
+        if label.files is not None and not all(
+            any(path.endswith(file) for path in found.files) for file in label.files
+        ):
+            lines.append(f"{name}: files {found.files}, not {label.files}: {label.says}")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

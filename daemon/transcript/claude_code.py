@@ -1,0 +1,245 @@
+"""Owns Claude Code's transcripts: records of its JSON Lines become entries. Its format is no promise of its
+makers, so nothing is taken for granted and what isn't known is passed over.
+
+One file is one conversation, or that of one subagent (`agent-<id>.jsonl`, all of it `isSidechain` with one
+`agentId`). Older versions wrote subagents' records between those of their parent: `sidechain` marks them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import replace
+
+from .claude_calls import (
+    HANDBACK,
+    PLAN,
+    QUESTION,
+    answers_of,
+    call_of,
+    has_failed,
+    output_of,
+    report_of,
+    short,
+)
+from .entry import Entry, EntryKind
+from .injections import is_own_command, is_own_tool, part_said, printed, said
+from .records import TEXT_CHARACTERS, Record, cut, joined, map_at, maps_at, parts_at, record_of, text_at
+
+_CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
+_HEADLESS = frozenset(
+    {
+        "summary", "ai-title", "custom-title", "agent-name", "mode", "permission-mode", "last-prompt",
+        "queue-operation", "file-history-snapshot", "file-history-delta", "pr-link", "tag", "worktree-state",
+    }
+)  # fmt: skip
+"""Records that keep the host's books. A file may begin with some."""
+_SYNTHETIC = "<synthetic>"
+_REMEMBERED = 65_536
+"""So many records are known again when they are repeated, as after a resume."""
+
+
+def is_claude_code(record: Record) -> bool:
+    """Whether a record is one of Claude Code's conversations."""
+    kind = text_at(record, "type")
+    return kind in _CHAIN and "uuid" in record and ("sessionId" in record or "isSidechain" in record)
+
+
+def prompt_of(record: Record) -> str:
+    """Return what a person, or the parent of a subagent, said in a record; empty for everything else."""
+    if (
+        text_at(record, "type") != "user"
+        or record.get("isMeta") is True
+        or record.get("isCompactSummary") is True
+        or "toolUseResult" in record
+    ):
+        return ""
+    message = map_at(record, "message")
+    if any(text_at(one, "type") == "tool_result" for one in maps_at(message, "content")):
+        return ""
+    return said("\n".join(parts_at(message, "content")))
+
+
+class ClaudeCodeReader:
+    """Reads one transcript. The blocks of a message may stand in several records, which share its id."""
+
+    def __init__(self) -> None:
+        self.unknown = 0
+        self.owner = ""
+        """The subagent whose own file this is."""
+        self.cwd = ""
+        self._begun = False
+        self._open: Entry | None = None
+        """A text whose message may go on in the next record."""
+        self._open_message = ""
+        self._seen: OrderedDict[bytes, None] = OrderedDict()
+        self._calls: OrderedDict[str, str] = OrderedDict()
+        """Calls whose results aren't told as they are, by id: `own`, `command`, `handback` or `question`."""
+
+    def read(self, line: int, data: bytes) -> list[Entry] | None:
+        """Return what a line adds; None for one that is no record."""
+        record = record_of(data)
+        if record is None:
+            return None
+        kind = text_at(record, "type")
+        if kind not in _CHAIN:
+            self.unknown += kind not in _HEADLESS
+            return []
+        if self._is_repeated(text_at(record, "uuid")):
+            return []
+        self._note_owner(record)
+        if kind == "assistant":
+            return self._assistant(line, record)
+        if kind == "user":
+            return self._user(line, record)
+        if kind == "attachment":
+            return self._attachment(line, record)
+        return []
+
+    def finish(self) -> list[Entry]:
+        """Return a text that waited for more of its message."""
+        entries = [replace(self._open, text=self._open.text.strip())] if self._open else []
+        self._open = None
+        return entries
+
+    def _assistant(self, line: int, record: Record) -> list[Entry]:
+        message = map_at(record, "message")
+        if record.get("isApiErrorMessage") is True or message.get("model") == _SYNTHETIC:
+            return []
+        message_id = text_at(message, "id")
+        entries: list[Entry] = []
+        blocks = maps_at(message, "content")
+        if not blocks and (text := text_at(message, "content")):
+            blocks = [{"type": "text", "text": text}]
+        for block in blocks:
+            # Some versions write a growing message again and again: a block counts once.
+            if message_id and self._is_repeated(_block_key(message_id, block)):
+                continue
+            kind = text_at(block, "type")
+            if kind == "text":
+                entries += self._text(line, record, message_id, text_at(block, "text"))
+            elif kind == "thinking":
+                if thought := text_at(block, "thinking"):
+                    entries += [*self.finish(), self._entry("thinking", line, record, thought)]
+            elif kind == "tool_use":
+                entries += [*self.finish(), *self._call(line, record, block)]
+            else:
+                self.unknown += kind != "redacted_thinking"
+        return entries
+
+    def _text(self, line: int, record: Record, message_id: str, text: str) -> list[Entry]:
+        text = part_said(text)
+        if not text.strip():
+            return []
+        if self._open and message_id and message_id == self._open_message:
+            whole = cut(joined([self._open.text, text]), TEXT_CHARACTERS)
+            self._open = replace(self._open, text=whole)
+            return []
+        before = self.finish()
+        self._open, self._open_message = self._entry("agent", line, record, text), message_id
+        return before
+
+    def _call(self, line: int, record: Record, block: Record) -> list[Entry]:
+        name, call_id, given = text_at(block, "name"), text_at(block, "id"), map_at(block, "input")
+        if is_own_tool(name):
+            self._note_call(call_id, "own")
+            return []
+        if name == HANDBACK:
+            self._note_call(call_id, "handback")
+            report = said(text_at(given, "message"))
+            return [self._entry("handback", line, record, report)] if report else []
+        call = call_of(name, given)
+        entry = replace(
+            self._entry("call", line, record, said(call.text)),
+            tool=call.tool,
+            name=name,
+            call_id=call_id,
+            paths=call.paths,
+            command=cut(call.command, TEXT_CHARACTERS),
+        )
+        if is_own_command(call.command):
+            self._note_call(call_id, "command")
+        if name == QUESTION:
+            self._note_call(call_id, "question")
+        plan = said(text_at(given, "plan")) if name == PLAN else ""
+        return [self._entry("agent", line, record, plan), entry] if plan else [entry]
+
+    def _user(self, line: int, record: Record) -> list[Entry]:
+        entries = self.finish()
+        message = map_at(record, "message")
+        if record.get("isCompactSummary") is True:
+            summary = said("\n".join(parts_at(message, "content")))
+            return [*entries, self._entry("boundary", line, record, summary)]
+        if prompt := prompt_of(record):
+            return [*entries, self._entry("user", line, record, prompt)]
+        for block in maps_at(message, "content"):
+            if text_at(block, "type") == "tool_result":
+                entries += self._result(line, record, block)
+        return entries
+
+    def _result(self, line: int, record: Record, block: Record) -> list[Entry]:
+        call_id, outcome = text_at(block, "tool_use_id"), record.get("toolUseResult")
+        special = self._calls.pop(call_id, "")
+        if special in {"own", "handback"}:
+            return []
+        failed = has_failed(block, outcome)
+        if report := report_of(outcome):
+            agent_id, text = report
+            entry = self._entry("handback", line, record, said(text))
+            return [replace(entry, agent_id=agent_id or entry.agent_id, call_id=call_id, sidechain=True)]
+        text = "" if special == "command" else short(printed(output_of(block, outcome)))
+        result = replace(self._entry("result", line, record, text), call_id=call_id, failed=failed)
+        if special == "question" and (answers := answers_of(outcome)):
+            return [result, self._entry("user", line, record, answers)]
+        return [result]
+
+    def _attachment(self, line: int, record: Record) -> list[Entry]:
+        """Take up a prompt that was typed while the agent worked; what hooks and hosts add is nobody's."""
+        attachment = map_at(record, "attachment")
+        if (
+            text_at(attachment, "type") != "queued_command"
+            or attachment.get("commandMode", "prompt") != "prompt"
+        ):
+            return []
+        prompt = said("\n".join(parts_at(attachment, "prompt")))
+        return [*self.finish(), self._entry("user", line, record, prompt)] if prompt else []
+
+    def _entry(self, kind: EntryKind, line: int, record: Record, text: str) -> Entry:
+        agent_id = text_at(record, "agentId")
+        return Entry(
+            kind,
+            line,
+            cut(text, TEXT_CHARACTERS),
+            text_at(record, "timestamp"),
+            agent_id,
+            text_at(record, "sessionId"),
+            sidechain=record.get("isSidechain") is True and not (self.owner and agent_id == self.owner),
+        )
+
+    def _note_owner(self, record: Record) -> None:
+        if not self._begun:
+            self._begun = True
+            self.owner = text_at(record, "agentId") if record.get("isSidechain") is True else ""
+            self.cwd = text_at(record, "cwd")
+
+    def _note_call(self, call_id: str, what: str) -> None:
+        self._calls[call_id] = what
+        if len(self._calls) > _REMEMBERED:
+            self._calls.popitem(last=False)
+
+    def _is_repeated(self, key: str) -> bool:
+        if not key:
+            return False
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=12).digest()
+        if digest in self._seen:
+            return True
+        self._seen[digest] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return False
+
+
+def _block_key(message_id: str, block: Record) -> str:
+    """Return what a block of a message is known by: its id, or what it says."""
+    kind = text_at(block, "type")
+    return f"{message_id}\0{kind}\0{text_at(block, 'id', 'text', 'thinking', 'data')}"

@@ -1,0 +1,251 @@
+"""Owns Codex's rollouts: lines of `{timestamp, type, payload}` become entries, unknown types are passed over.
+
+What was said stands there twice, as an item that the model saw and as an event that the screen showed; each
+text counts once. A subagent has a file of its own, whose first record names its parent.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+
+from .codex_calls import Call, call_of, command_of, output_of, paths_in, summary_of
+from .entry import Entry, EntryKind
+from .injections import is_own_command, is_own_tool, printed, said
+from .records import (
+    RESULT_CHARACTERS,
+    TEXT_CHARACTERS,
+    Record,
+    cut,
+    map_at,
+    parts_at,
+    record_of,
+    text_at,
+)
+
+_LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
+_QUIET_LINES = frozenset({"turn_context", "world_state"})
+_ITEMS = frozenset(
+    {
+        "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
+        "custom_tool_call_output", "local_shell_call", "agent_message",
+    }
+)  # fmt: skip
+_BARE_ITEMS = _ITEMS - {"agent_message"}
+"""Early versions wrote items without an envelope."""
+_FINAL = "FINAL_ANSWER"
+_REMEMBERED = 4_096
+
+
+def is_codex(record: Record) -> bool:
+    """Whether a record is one of a rollout."""
+    kind = text_at(record, "type")
+    if isinstance(record.get("payload"), dict):
+        return kind in _LINES
+    return kind in _BARE_ITEMS and ("role" in record or "call_id" in record or "summary" in record)
+
+
+class CodexReader:
+    """Reads one rollout."""
+
+    def __init__(self) -> None:
+        self.unknown = 0
+        self.owner = ""
+        self.cwd = ""
+        self._session_id = ""
+        self._begun = False
+        self._open: Entry | None = None
+        """What an agent said last: of a subagent it may turn out to be its report."""
+        self._items: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._events: OrderedDict[tuple[str, str], int] = OrderedDict()
+        """Texts of items without their event yet, and the other way round, with how many of each."""
+        self._calls: OrderedDict[str, str] = OrderedDict()
+        """Calls by id: `own`, `command` for one that runs our program, or `told`."""
+        self._failed: OrderedDict[str, str] = OrderedDict()
+        """Calls of which an event said that they failed, before their result."""
+
+    def read(self, line: int, data: bytes) -> list[Entry] | None:
+        """Return what a line adds; None for one that is no record."""
+        record = record_of(data)
+        if record is None:
+            return None
+        kind, payload, at = text_at(record, "type"), record.get("payload"), text_at(record, "timestamp")
+        if not isinstance(payload, dict):
+            if kind in _BARE_ITEMS:
+                return self._item(line, at, record)
+            self.unknown += bool(kind)  # the first line of early versions has no type
+            return []
+        if kind == "session_meta":
+            self._meta(payload)
+            return []
+        if kind == "response_item":
+            return self._item(line, at, payload)
+        if kind == "event_msg":
+            return self._event(line, at, payload)
+        if kind == "compacted":
+            summary = said(text_at(payload, "message"))
+            return [*self.finish(), self._entry("boundary", line, at, summary)]
+        self.unknown += kind not in _QUIET_LINES
+        return []
+
+    def finish(self) -> list[Entry]:
+        """Return what the agent said last."""
+        entries = [self._open] if self._open else []
+        self._open = None
+        return entries
+
+    def _meta(self, payload: Record) -> None:
+        """Take over whose file it is; a fork repeats its parent's records, and the first one counts."""
+        if self._begun:
+            return
+        self._begun = True
+        self.cwd = text_at(payload, "cwd")
+        own = text_at(payload, "id")
+        source = map_at(payload, "source")
+        spawn = map_at(map_at(source, "subagent"), "thread_spawn")
+        if parent := text_at(spawn, "parent_thread_id"):
+            self._session_id, self.owner = parent, own
+        else:
+            self._session_id = own
+            self.owner = own if "subagent" in source else ""
+
+    def _item(self, line: int, at: str, item: Record) -> list[Entry]:
+        kind = text_at(item, "type")
+        if kind == "message":
+            return self._message(line, at, item)
+        if kind == "reasoning":
+            thoughts = [text for text in summary_of(item) if text]
+            return [
+                entry for text in thoughts for entry in self._said("thinking", line, at, text, self._items)
+            ]
+        if kind in {"function_call", "custom_tool_call"}:
+            name = text_at(item, "name")
+            if is_own_tool(name, text_at(item, "namespace")):
+                _remember(self._calls, text_at(item, "call_id"), "own")
+                return self.finish()
+            given = text_at(item, "arguments", "input")
+            return self._call(line, at, text_at(item, "call_id"), name, call_of(name, given))
+        if kind == "local_shell_call":
+            call = Call("run", command=command_of(map_at(item, "action")))
+            return self._call(line, at, text_at(item, "call_id"), "local_shell", call)
+        if kind in {"function_call_output", "custom_tool_call_output"}:
+            return self._output(line, at, text_at(item, "call_id"), item.get("output"))
+        if kind == "agent_message":
+            return self._report(line, at, item)
+        self.unknown += 1
+        return []
+
+    def _message(self, line: int, at: str, item: Record) -> list[Entry]:
+        role = text_at(item, "role")
+        if role not in {"user", "assistant"}:
+            return []  # what the host tells the model
+        parts = [text for part in parts_at(item, "content") if (text := said(part))]
+        kind: EntryKind = "user" if role == "user" else "agent"
+        if self.owner and item.get("phase") == "final_answer":
+            kind = "handback"
+        return self._said(kind, line, at, "\n".join(parts), self._items)
+
+    def _event(self, line: int, at: str, event: Record) -> list[Entry]:
+        kind = text_at(event, "type")
+        if kind == "user_message":
+            return self._said("user", line, at, said(text_at(event, "message")), self._events)
+        if kind == "agent_message":
+            return self._said("agent", line, at, said(text_at(event, "message")), self._events)
+        if kind == "agent_reasoning":
+            return self._said("thinking", line, at, text_at(event, "text"), self._events)
+        if kind in {"task_complete", "turn_complete"}:
+            return self._complete(text_at(event, "last_agent_message"))
+        if kind == "exec_command_end":
+            call = Call("run", command=command_of(event))
+            failed = event.get("exit_code") not in (0, None)
+            text = text_at(event, "aggregated_output", "formatted_output", "stdout")
+            return self._ended(line, at, event, ("exec_command", call), text, failed)
+        if kind == "patch_apply_end":
+            call = Call("edit", paths=paths_in(event.get("changes")))
+            failed = event.get("success") is False
+            text = text_at(event, "stderr" if failed else "stdout")
+            return self._ended(line, at, event, ("apply_patch", call), text, failed)
+        return []  # there are some seventy kinds, most of them for the screen
+
+    def _said(
+        self, kind: EntryKind, line: int, at: str, text: str, by: OrderedDict[tuple[str, str], int]
+    ) -> list[Entry]:
+        """Return what was said, unless its twin among the items or the events has told it."""
+        if not text.strip():
+            return []
+        key = ("agent" if kind == "handback" else kind, text[:1_000])
+        others = self._events if by is self._items else self._items
+        if others.get(key, 0):
+            others[key] -= 1
+            return []
+        by[key] = by.pop(key, 0) + 1
+        if len(by) > _REMEMBERED:
+            by.popitem(last=False)
+        before, entry = self.finish(), self._entry(kind, line, at, text)
+        if kind != "agent":
+            return [*before, entry]
+        self._open = entry
+        return before
+
+    def _complete(self, last: str) -> list[Entry]:
+        """End a turn: what a subagent said last is its report."""
+        if self.owner and self._open and self._open.text == said(last):
+            self._open = replace(self._open, kind="handback")
+        return self.finish()
+
+    def _report(self, line: int, at: str, item: Record) -> list[Entry]:
+        """Take up what a subagent sent to this agent, if it is its report."""
+        head, found, report = "\n".join(parts_at(item, "content")).partition("Payload:")
+        if not found or _FINAL not in head or not (report := said(report)):
+            return self.finish()
+        entry = self._entry("handback", line, at, report)
+        return [*self.finish(), replace(entry, agent_id=text_at(item, "author"), sidechain=True)]
+
+    def _call(self, line: int, at: str, call_id: str, name: str, call: Call) -> list[Entry]:
+        _remember(self._calls, call_id, "command" if is_own_command(call.command) else "told")
+        entry = replace(
+            self._entry("call", line, at, said(call.text)),
+            tool=call.tool,
+            name=name,
+            call_id=call_id,
+            paths=call.paths,
+            command=cut(call.command, TEXT_CHARACTERS),
+        )
+        return [*self.finish(), entry]
+
+    def _output(self, line: int, at: str, call_id: str, given: object) -> list[Entry]:
+        what = self._calls.pop(call_id, "")
+        broken = bool(self._failed.pop(call_id, ""))
+        if what == "own":
+            return self.finish()
+        output = output_of(given)
+        return self._result(
+            line, at, call_id, "" if what == "command" else output.text, output.failed or broken
+        )
+
+    def _ended(
+        self, line: int, at: str, event: Record, named: tuple[str, Call], text: str, failed: bool
+    ) -> list[Entry]:
+        """Take up how a call ended, if nothing else tells of it: such as one that a script made."""
+        call_id = text_at(event, "call_id")
+        if call_id in self._calls:
+            if failed:
+                _remember(self._failed, call_id, "failed")
+            return []
+        entries = self._call(line, at, call_id, *named)
+        own = self._calls.pop(call_id, "") == "command"
+        return [*entries, *self._result(line, at, call_id, "" if own else text, failed)]
+
+    def _result(self, line: int, at: str, call_id: str, text: str, failed: bool) -> list[Entry]:
+        entry = self._entry("result", line, at, cut(printed(text), RESULT_CHARACTERS))
+        return [*self.finish(), replace(entry, call_id=call_id, failed=failed)]
+
+    def _entry(self, kind: EntryKind, line: int, at: str, text: str) -> Entry:
+        return Entry(kind, line, cut(text, TEXT_CHARACTERS), at, self.owner, self._session_id)
+
+
+def _remember(calls: OrderedDict[str, str], call_id: str, what: str) -> None:
+    if call_id:
+        calls[call_id] = what
+    if len(calls) > _REMEMBERED:
+        calls.popitem(last=False)

@@ -1,0 +1,297 @@
+"""Owns what is kept of one agent's conversation while it is read: its turns, edits, checks and candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .candidates import MAX_CANDIDATES, Candidate, best, candidate_of, folded
+from .entry import Entry
+from .folding import telling_words
+from .outcomes import (
+    Check,
+    changes_files,
+    check_of,
+    commits,
+    is_among,
+    is_check,
+    taken_back,
+    telling_line,
+)
+from .phrases import meets
+from .report import MAX_TEXT
+from .scene import Scene, is_source
+from .statement import Voice
+from .statements import given_up, statements_in
+from .touched_files import MAX_FILES, files_of, is_prose_file
+from .turn import Turn, judge, with_one_cause
+
+_MAX_EDITED = 400
+"""Of a turn and of a commit the last so many edited files are kept."""
+_SURE = 5.0
+"""So much must speak for a choice where nothing is told of files: a report that chose, with a reason."""
+_MAX_WAITING = 200
+"""So many calls may wait for their results."""
+_SHARED_WITH_ASKED = 2
+_SHARE_AS_ASKED = 0.6
+"""What shares so many of its telling words with the user's task does that task; as for statements that say
+the same."""
+_EDITED = (
+    r"(?i)^\W*(?:\w+ ){0,3}?(?:edited|wrote|written|updated|created|modified|patched|applied|saved|changed)\b"
+)
+"""How an output without a call begins that tells of an edit."""
+_MAX_USER_TEXT = 3_000
+"""A longer message of a user is pasted."""
+
+
+class Conversation:
+    """One agent's part of a transcript."""
+
+    def __init__(self) -> None:
+        self._turn = Turn()
+        self._earlier: list[Candidate] = []
+        self._said: list[Entry] = []
+        """What the agent said last, until it is known whether it goes on working."""
+        self._waiting: dict[str, Entry] = {}
+        """Calls that have no result yet, by their ids."""
+        self._failure = ""
+        """What failed since the agent spoke last."""
+        self._uncommitted: dict[str, None] = {}
+        self._committed: dict[str, None] = {}
+        self._changed = self._called = False
+        self._asked_before: tuple[frozenset[str], bool] = (frozenset(), False)
+        self._just_edited = self._ran = False
+        """Since the agent spoke last sources were edited; since the last edit something was run."""
+        self._last: Entry | None = None
+
+    def add(self, entry: Entry) -> None:
+        """Take the next entry."""
+        match entry.kind:
+            case "agent":
+                if sum(len(one.text) for one in self._said) < MAX_TEXT:
+                    self._said.append(entry)
+            case "handback":
+                self._speak("narration")
+                self._said = [entry]
+                self._speak("report")
+            case "boundary":
+                self._speak("narration")
+                self._said = [entry]
+                self._speak("summary")
+            case "call":
+                self._speak("narration")
+                self._call(entry)
+            case "result":
+                self._result(entry)
+            case "user":
+                self._user(entry)
+            case _:
+                return
+        if entry.kind != "result":
+            self._last = entry
+
+    def conclude(self) -> list[Candidate]:
+        """Return the candidates that hold, in their order; nothing can be added afterwards."""
+        unfinished = (
+            not self._said
+            and not self._turn.reported
+            and self._last is not None
+            and self._last.kind == "call"
+        )
+        if self._said:
+            self._speak("report")
+        self._end_turn(broken_off=unfinished)
+        if unfinished and not self._changed:
+            return []
+        return folded(self._earlier)
+
+    def _user(self, entry: Entry) -> None:
+        interrupted = "[Request interrupted" in entry.text[:200]
+        finished = bool(self._said) or self._turn.reported
+        self._speak("narration" if interrupted else "report")
+        if interrupted or finished:
+            self._end_turn(broken_off=interrupted)
+        if not interrupted:
+            self._turn.ask(entry.text[:_MAX_USER_TEXT], self._asked_before)
+            self._asked_before = (self._turn.asked, self._turn.complaint)
+        if interrupted or entry.sidechain or len(entry.text) > _MAX_USER_TEXT:
+            return
+        for statement in statements_in(entry.text, "user"):
+            self._turn.candidates.append(candidate_of(statement, "user", self._turn.number, entry))
+        del self._turn.candidates[:-MAX_CANDIDATES]
+
+    def _speak(self, voice: Voice) -> None:
+        """Judge what the agent said last, now that it is known what it was: a report, or said on the way."""
+        if not self._said:
+            return
+        turn, failure = self._turn, self._failure
+        for entry in self._said:
+            if voice == "narration" and (how := given_up(entry.text)):
+                turn.drop_announced(entry.text, at_once=how == "at once")
+        turn.settle()
+        turn.open = []
+        for entry in self._said:
+            for statement in statements_in(entry.text, voice):
+                candidate = candidate_of(statement, voice, turn.number, entry)
+                candidate.scene = self._scene(candidate)
+                if failure and voice == "narration":
+                    candidate.evidence = ("something failed before it",)
+                    candidate.error = failure
+                turn.candidates.append(candidate)
+                turn.open.append(candidate)
+        del turn.candidates[:-MAX_CANDIDATES]
+        turn.reported = voice == "report"
+        self._said, self._failure = [], ""
+        self._just_edited = False
+
+    def _scene(self, candidate: Candidate) -> Scene:
+        turn = self._turn
+        shared = (candidate.words | telling_words(candidate.statement.source)) & turn.asked
+        return Scene(
+            tried=turn.source_edited,
+            just_edited=self._just_edited,
+            ran=self._ran or bool(self._failure),
+            repairing=turn.source_edited and turn.check is not None and not turn.check.passed,
+            complaint=turn.complaint,
+            on_the_point=len(shared) >= _SHARED_WITH_ASKED,
+            as_asked=len(candidate.words & turn.asked) >= _SHARE_AS_ASKED * len(candidate.words),
+            reported=candidate.voice == "report",
+        )
+
+    def _call(self, entry: Entry) -> None:
+        self._called = True
+        if entry.tool in ("edit", "write") and not entry.call_id:
+            self._edit(entry.paths)
+        elif entry.tool == "agent":
+            self._changed = self._turn.changed = True
+        elif entry.tool == "run":
+            self._run(entry)
+        if entry.call_id:
+            self._waiting[entry.call_id] = entry
+            if len(self._waiting) > _MAX_WAITING:
+                del self._waiting[next(iter(self._waiting))]
+
+    def _edit(self, paths: Sequence[str], *, of_source: bool = True) -> None:
+        turn = self._turn
+        turn.changed = self._changed = True
+        turn.check = None
+        if of_source and is_source(paths):
+            turn.source_edited = self._just_edited = True
+            self._ran = False
+            for candidate in turn.open:
+                candidate.scene.edited_next = True
+        for candidate in turn.candidates:
+            candidate.confirmed = True
+        for candidate in turn.open:
+            candidate.near += [path for path in paths if path not in candidate.near][:MAX_FILES]
+        for known in (turn.edited, self._uncommitted):
+            for path in paths:
+                known.pop(path, None)
+                known[path] = None
+            while len(known) > _MAX_EDITED:
+                del known[next(iter(known))]
+
+    def _run(self, entry: Entry) -> None:
+        if back := taken_back(entry.command):
+            if back.commits:
+                paths = tuple(self._committed or self._uncommitted)
+            else:
+                paths = back.paths or tuple(self._uncommitted)
+            self._take_back(paths)
+        elif changes_files(entry.command):
+            self._edit(entry.paths)
+        if commits(entry.command):
+            self._committed, self._uncommitted = self._uncommitted, {}
+
+    def _take_back(self, paths: Sequence[str]) -> None:
+        turn = self._turn
+        turn.taken_back = tuple(paths)[-MAX_FILES:]
+        for candidate in turn.open:
+            candidate.scene.taken_back_next = True
+        for candidate in (*self._earlier, *turn.candidates):
+            if candidate.statement.kind in ("attempt", "undone"):
+                candidate.confirmed = True
+            if candidate.voice == "narration" and not candidate.confirmed:
+                continue  # announces what comes after it
+            if candidate.statement.kind == "attempt" and candidate.statement.needs:
+                continue  # says itself what became of it
+            files = candidate.files or self._files(candidate)
+            if candidate.voice != "user" and any(is_among(path, paths) for path in files):
+                candidate.outcome, candidate.error = "reverted", ""
+                candidate.files = files
+        for path in paths:
+            self._uncommitted.pop(path, None)
+
+    def _result(self, entry: Entry) -> None:
+        if not entry.call_id:
+            # Plain text tells what tools said, not what they did: they may have changed files.
+            self._edit((), of_source=meets(_EDITED, entry.text[:200]))
+            return
+        call = self._waiting.pop(entry.call_id, None)
+        if call is None:
+            return
+        if call.tool in ("edit", "write"):
+            if not entry.failed:  # one that the user refused, or whose text wasn't there, changed nothing
+                self._edit(call.paths)
+        elif call.tool == "run":
+            self._ran = self._ran or not changes_files(call.command)
+            self._ran_to(call, entry)
+
+    def _ran_to(self, call: Entry, entry: Entry) -> None:
+        """Take the result of what was run."""
+        if is_check(call.command):
+            self._checked(check_of(entry.text, failed=entry.failed))
+        elif entry.failed:
+            self._failure = telling_line(entry.text)
+
+    def _checked(self, check: Check) -> None:
+        if not self._turn.changed and not self._turn.reported:
+            self._judge_earlier(check)
+        self._turn.check = check
+        self._failure = check.error
+        for candidate in self._turn.open:
+            candidate.refuted = not check.passed
+
+    def _judge_earlier(self, check: Check) -> None:
+        """Let a check before the first edit of a turn speak for the turn before."""
+        for candidate in self._earlier:
+            if candidate.turn == self._turn.number - 1 and not candidate.outcome:
+                judge(candidate, check)
+
+    def _end_turn(self, *, broken_off: bool) -> None:
+        turn = self._turn
+        turn.settle()
+        held = [one for one in turn.candidates if self._holds(one, broken_off=broken_off)]
+        for candidate in with_one_cause(held):
+            candidate.files = candidate.files or self._files(candidate)
+            if candidate.outcome == "" and turn.check and turn.changed:
+                judge(candidate, turn.check)
+            elif candidate.outcome == "":
+                judge(candidate, None)
+            if broken_off and candidate.voice != "user":
+                candidate.evidence = (*candidate.evidence, "the run was broken off")
+            self._earlier.append(candidate)
+        self._earlier = best(folded(self._earlier), MAX_CANDIDATES)
+        self._turn = Turn(turn.number + 1)
+
+    def _holds(self, candidate: Candidate, *, broken_off: bool) -> bool:
+        statement = candidate.statement
+        if candidate.voice == "user":
+            return True
+        if not candidate.is_borne_out:
+            return False
+        if statement.needs_change:
+            return candidate.confirmed
+        if candidate.voice == "narration" or broken_off:
+            return candidate.confirmed or self._turn.changed
+        if statement.describes and not any(not is_prose_file(path) for path in self._turn.edited):
+            return False
+        if not self._called:  # a transcript that tells no calls, such as plain text, tells no edits either
+            return statement.kind == "cause" or statement.weight >= _SURE
+        return self._changed or statement.kind == "cause"
+
+    def _files(self, candidate: Candidate) -> tuple[str, ...]:
+        if candidate.voice == "user":
+            return ()
+        edited = tuple(self._turn.edited)
+        near = tuple(candidate.near) or edited or self._turn.taken_back
+        return files_of(candidate.statement.source, edited, near)

@@ -1,0 +1,77 @@
+"""Owns where cursors are kept: a small SQLite file in a project's folder, by the path of the transcript.
+
+What it loses, in a power cut or to damage, is read again and found to be known: it saves work, nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..storage import Database, open_database, transaction
+from ..system import System
+from .cursor import Cursor
+
+NAME = "transcripts.db"
+CURSORS_MAX = 10_000
+"""The oldest are forgotten beyond this: hosts delete transcripts after a month or so."""
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE cursors (
+    path TEXT PRIMARY KEY,
+    inode INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    resume INTEGER NOT NULL,
+    lines INTEGER NOT NULL,
+    read_ns INTEGER NOT NULL
+) STRICT;
+CREATE INDEX cursors_by_time ON cursors (read_ns);
+"""
+
+
+class CursorStore:
+    """The cursors of one project. Each call opens the file and blocks. Raises `OperationalError` as SQLite
+    does, and `OSError`."""
+
+    def __init__(self, folder: str, system: System) -> None:
+        self._path = os.path.join(folder, NAME)
+        self._system = system
+
+    def find(self, path: str) -> Cursor | None:
+        """Return how far a transcript was read; None for one that wasn't."""
+        if not os.path.exists(self._path):
+            return None
+        with self._opened() as database:
+            row = database.execute(
+                "SELECT inode, size, digest, resume, lines FROM cursors WHERE path = ?", (_key(path),)
+            ).fetchone()
+        return None if row is None else Cursor(*row)
+
+    def put(self, path: str, cursor: Cursor) -> None:
+        """Note how far a transcript was read."""
+        row = (cursor.inode, cursor.size, cursor.digest, cursor.resume, cursor.lines)
+        with self._opened() as database, transaction(database):
+            database.execute(
+                "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (_key(path), *row, self._system.time_ns()),
+            )
+            database.execute(
+                "DELETE FROM cursors WHERE path IN"
+                " (SELECT path FROM cursors ORDER BY read_ns DESC, path LIMIT -1 OFFSET ?)",
+                (CURSORS_MAX,),
+            )
+
+    @contextmanager
+    def _opened(self) -> Iterator[Database]:
+        database = open_database(self._path, _SCHEMA, _VERSION, self._system).database
+        try:
+            yield database
+        finally:
+            database.close()
+
+
+def _key(path: str) -> str:
+    """Return the path that all names of a file have in common, as a text that SQLite takes."""
+    return os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")

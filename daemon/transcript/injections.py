@@ -1,0 +1,107 @@
+"""Owns what in a transcript nobody said: our own contexts, and the reminders and notices of hosts.
+
+All of it is taken out before anything is looked for, so that the pool doesn't feed on itself: a decision that
+was shown to an agent is none that it took.
+"""
+
+from __future__ import annotations
+
+import re
+
+CONTEXT_TAG = "foveal-context"
+"""The element that a hook puts around a context which it adds to a prompt. What stands inside is ours."""
+CONTEXT_TITLE = "# PROJECT CONTEXT"
+"""The first line of every context, see context/render.py. Where no tag says where it ends, the rest of the
+text is ours."""
+SERVER_NAME = "foveal"
+"""Under this name hosts know our MCP server."""
+
+_OWN_TAGS = (CONTEXT_TAG, "system-reminder", "system_reminder", "hook_prompt", "hook_additional_context")
+_HOST_TAGS = (
+    # Claude Code: commands of the host itself, shells of the user, what a person pasted, background agents.
+    "command-name", "command-message", "command-contents", "local-command-caveat", "local-command-stdout",
+    "local-command-stderr", "bash-input", "bash-stdout", "bash-stderr", "pasted_content",
+    "task-notification", "ide_opened_file", "ide_selection", "persisted-output",
+    # Codex: what it tells the model in the user's name.
+    "environment_context", "user_instructions", "INSTRUCTIONS", "skill", "skills_instructions",
+    "permissions instructions", "turn_aborted", "user_shell_command", "subagent_notification",
+    "collaboration_mode", "personality_spec",
+)  # fmt: skip
+_TITLE = re.compile(rf"(?m)^{re.escape(CONTEXT_TITLE)}[ \t\r]*$")
+_CODEX_RULES = re.compile(r"\A\s*# AGENTS\.md instructions\b")
+_OWN_TOOL = re.compile(rf"(?:mcp__)?(?:plugin_[\w-]*?)?{SERVER_NAME}(?:__|[./:]).+")
+_OWN_COMMAND = re.compile(
+    rf"(?:^|[;&|(\n])\s*(?:\w+=\S*\s+)*(?:uvx\s+|[\w./-]*python[\d.]*\s+-m\s+|[\w./-]*/)?{SERVER_NAME}(?:\s|$)"
+)
+
+
+def said(text: str) -> str:
+    """Return what was said by whoever sent a message: without contexts, reminders and a host's notices."""
+    return part_said(text).strip()
+
+
+def part_said(text: str) -> str:
+    """Return the same of a part of a message, with the spaces around it."""
+    if "<" in text:
+        text = _without(_without(text, _OWN_TAGS), _HOST_TAGS)
+    if _CODEX_RULES.match(text):
+        return ""
+    return _before_context(text)
+
+
+def printed(text: str) -> str:
+    """Return the output of a tool without what hosts and hooks added to it."""
+    if "<" in text:
+        text = _without(text, _OWN_TAGS)
+    return _before_context(text)
+
+
+def is_own_tool(name: str, namespace: str = "") -> bool:
+    """Whether a tool is one of our MCP server's, whose results are contexts and notes of ours.
+
+    Hosts write `mcp__foveal__x`, with a plugin `mcp__plugin_foveal_foveal__x`, or keep the server apart.
+    """
+    if namespace:
+        return namespace.removeprefix("mcp__").rstrip("_") == SERVER_NAME
+    return _OWN_TOOL.fullmatch(name) is not None
+
+
+def is_own_command(command: str) -> bool:
+    """Whether a shell command runs our program, whose output may be a context or past decisions."""
+    return SERVER_NAME in command and _OWN_COMMAND.search(command) is not None
+
+
+def _before_context(text: str) -> str:
+    if CONTEXT_TITLE in text and (title := _TITLE.search(text)):
+        return text[: title.start()]
+    return text
+
+
+def _without(text: str, tags: tuple[str, ...]) -> str:
+    """Take elements out of a text, in time that grows with its length whatever it holds."""
+    for tag in tags:
+        opening, closing = f"<{tag}", f"</{tag.partition(' ')[0]}"
+        if opening not in text:
+            continue
+        kept: list[str] = []
+        place = 0
+        while (start := _find_tag(text, opening, place)) >= 0:
+            end = text.find(closing, start)
+            if end < 0:
+                break
+            kept.append(text[place:start])
+            bracket = text.find(">", end)
+            place = len(text) if bracket < 0 else bracket + 1
+        kept.append(text[place:])
+        text = "".join(kept)
+    return text
+
+
+def _find_tag(text: str, opening: str, place: int) -> int:
+    """Return where an element begins, and not one whose name only begins the same."""
+    while (start := text.find(opening, place)) >= 0:
+        after = text[start + len(opening) : start + len(opening) + 1]
+        if after in {">", " ", "\n", "\t"}:
+            return start
+        place = start + 1
+    return -1

@@ -1,0 +1,75 @@
+"""Owns the process that mines one transcript: it takes one request, answers in one line, and ends.
+
+A process of its own, since parsing 50 MB holds an interpreter for seconds, and the daemon's answers would
+wait.
+Its standard input stays open as long as the daemon wants the answer: at its end the process ends too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from dataclasses import asdict
+from typing import Any, BinaryIO
+
+from ..errors import InvalidRequest
+from .cursor import Cursor
+from .extraction import extract
+from .mined import Mined
+from .transcripts import read
+
+FINDINGS_MAX = 2_000
+"""Of one reading; a long day's work has some dozen."""
+_NICENESS = 10
+"""Nobody waits for it, and the machine has other work."""
+
+
+def mine(path: str, cursor: Cursor | None) -> Mined:
+    """Read a transcript from a cursor on and look for what was decided. Raises `InvalidRequest`."""
+    with read(path, cursor) as reading:
+        findings = extract(reading.entries())
+        return Mined(
+            reading.source,
+            reading.owner,
+            reading.cwd,
+            reading.cursor,
+            tuple(findings[:FINDINGS_MAX]),
+            len(findings[FINDINGS_MAX:]),
+            tuple((one.line, one.reason) for one in reading.skipped),
+            reading.skipped_lines - len(reading.skipped),
+            reading.unknown_records,
+            reading.is_finished,
+        )
+
+
+def main() -> None:
+    """Serve one request `{path, cursor}`: the answer is `{mined}`, or `{problem, field}` of bad input."""
+    # Ctrl-C on a terminal reaches the whole process group; the daemon decides when this process ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(_NICENESS)
+    requests = sys.stdin.buffer
+    request = json.loads(requests.readline())
+    threading.Thread(target=_end_with_daemon, args=(requests,), name="daemon", daemon=True).start()
+    sys.stdout.buffer.write(json.dumps(_answer(request)).encode() + b"\n")
+    sys.stdout.buffer.flush()
+    os._exit(0)
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    cursor = request["cursor"]
+    try:
+        return {"mined": asdict(mine(request["path"], None if cursor is None else Cursor(**cursor)))}
+    except InvalidRequest as error:
+        return {"problem": str(error), "field": error.field}
+
+
+def _end_with_daemon(requests: BinaryIO) -> None:
+    requests.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

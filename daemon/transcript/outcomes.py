@@ -1,0 +1,155 @@
+"""Owns what commands say about how it went: tests that ran, what failed, what git took back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAX_ERROR = 240
+"""Of a failure its most telling line, in characters."""
+_MAX_COMMAND = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a run of tests or of a build said; `error` is the most telling line of a failed one."""
+
+    passed: bool
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What git took back: these paths, or everything since the last commit, or what had been committed."""
+
+    paths: tuple[str, ...] = ()
+    commits: bool = False
+
+
+def is_check(command: str) -> bool:
+    """Whether a command runs tests or a build."""
+    return bool(re.search(_CHECK, _without_heredocs(command)))
+
+
+def changes_files(command: str) -> bool:
+    """Whether a command changes files: in place, by redirection, by a package manager, by git."""
+    if re.search(_CHANGING, _without_heredocs(command)):
+        return True
+    return "<<" in command and bool(
+        re.search(r"write_text|\bopen\([^)]*['\"][wa]|writeFile", command[:_MAX_COMMAND])
+    )
+
+
+def commits(command: str) -> bool:
+    """Whether a command commits."""
+    return bool(re.search(rf"{_GIT}commit\b", command[:_MAX_COMMAND]))
+
+
+def taken_back(command: str) -> TakenBack | None:
+    """Return what a command of git takes back, if it does."""
+    command = _without_heredocs(command)
+    if re.search(rf"{_GIT}revert\b(?! --abort)", command):
+        return TakenBack(commits=True)
+    if match := re.search(rf"{_GIT}reset\s+--hard(?P<to>[^;&|\n]*)", command):
+        return TakenBack(commits=bool(re.search(r"[~^]|\b[0-9a-f]{7,40}\b", match["to"])))
+    if re.search(rf"{_GIT}restore\s+(?:--staged\s+)(?!.*--worktree)", command):
+        return None
+    match = re.search(
+        rf"{_GIT}(?:checkout(?:\s+[\w./~^-]+)?\s+--"
+        rf"|checkout(?=\s+(?:[\w@./-]+/)?[\w@.-]+\.[a-z]\w{{0,5}}(?:\s|$|[;&|]))"
+        r"|restore(?:\s+-\S+)*)\s+(?P<paths>[^;&|\n]+)",
+        command,
+    )
+    if not match:
+        if re.search(rf"{_GIT}checkout\s+\.(?:\s|$)", command):
+            return TakenBack()
+        return (
+            TakenBack()
+            if re.search(rf"{_GIT}stash(?:\s+(?:push|-u|--include\S*))*\s*(?:$|[;&|])", command)
+            else None
+        )
+    paths = tuple(
+        path.strip("'\"") for path in match["paths"].split() if not path.startswith(("-", ">", "2>"))
+    )
+    return TakenBack() if any(path in (".", "./", ":/") for path in paths) else TakenBack(paths)
+
+
+def check_of(output: str, *, failed: bool) -> Check:
+    """Return what the output of a check says; a pipe may have hidden that it failed."""
+    if failed or re.search(_FAILED, output):
+        return Check(False, telling_line(output))
+    return Check(True)
+
+
+def telling_line(output: str) -> str:
+    """Return the line of an output that says best what failed, short, or empty."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for pattern in _TELLING:
+        for line in reversed(lines):
+            if re.search(pattern, line[:1_000]):
+                return _short(line)
+    return _short(lines[-1]) if lines else ""
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two paths may mean one file: one ends in the other, by whole parts."""
+    longer, shorter = sorted((_parts(one), _parts(other)), key=len, reverse=True)
+    return bool(shorter) and longer[len(longer) - len(shorter) :] == shorter
+
+
+def is_among(path: str, paths: Sequence[str]) -> bool:
+    """Whether a path is one of some, or below a folder among them."""
+    return any(same_file(path, one) or f"/{one.strip('/')}/" in f"/{path}" for one in paths)
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
+
+
+def _short(line: str) -> str:
+    line = " ".join(line.strip("| ").split())
+    return line if len(line) <= MAX_ERROR else f"{line[: MAX_ERROR - 1]}\u2026"
+
+
+def _without_heredocs(command: str) -> str:
+    """Return a command without the text of its here documents and of quoted messages, which isn't run."""
+    command = command[:_MAX_COMMAND]
+    command = re.sub(
+        r"<<-?\s*['\"]?(\w+)['\"]?(.*?)\n.*?(?:\n\s*\1\s*(?:\n|$)|$)", r"\2\n", command, flags=re.DOTALL
+    )
+    return re.sub(r"(\s-m\s+|\becho\s+)(?:\"[^\"]*\"|'[^']*')", r"\1x", command)
+
+
+_GIT = r"(?:^|[;&|(\n]|&&)\s*(?:sudo\s+)?git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+"
+_CHECK = (
+    r"(?:^|[\s;&|(/])(?:pytest|py\.test|tox|nox|nosetests|jest|vitest|mocha|ava|karma|cypress|playwright"
+    r"|rspec|minitest|phpunit|pest|ctest|gotestsum|ginkgo|busted|bats|shellcheck|mypy|pyright|tsc"
+    r"|vue-tsc|eslint|ruff\s+check|golangci-lint)(?=$|[\s;&|:)])|-m\s+(?:pytest|unittest|mypy)\b"
+    r"|(?<![\w-])(?:cargo|go|dotnet|swift|mix|zig|bazel|deno|bun|flutter|dart|stack|cabal|sbt|gradlew?"
+    r"|mvnw?|lein|rake|rails|composer|meson|ninja|just|task|make|invoke|hatch\s+run|npm(?:\s+run)?"
+    r"|yarn(?:\s+run)?|pnpm(?:\s+run)?|manage\.py)(?:\s+-\S+)*\s+(?:run\s+"
+    r"|nextest\s+)?:?(?:\w+:)*(?:test|tests|check|verify|build|spec|clippy|vet|lint|typecheck|bench)\w*"
+    r"|\bmake\s*(?:$|[;&|])"
+)
+_CHANGING = (
+    r"\bsed\s+(?:-\w+\s+)*-\w*i|\bperl\s+-\w*i|(?<![0-9&<>=-])>{1,2}\s*(?!/dev/|/tmp/|&"
+    r"|\s)[\w./~$\"'-]*[a-z]|\btee\s+(?:-a\s+)?(?!/dev)\S|"
+    rf"{_GIT}(?:apply|am|mv|rm|merge|cherry-pick|revert|rebase)\b|(?:^|[;&|\n]\s*)(?:patch|mv|cp|rm|mkdir"
+    rf"|touch|ln)\s|"
+    r"\b(?:npm|pnpm|yarn|bun)\s+(?:i|install|add|remove|uninstall)\s+[^-\s]|\bpip3?\s+install\s+[^-\s.]"
+    r"|\b(?:poetry|uv|cargo|pdm)\s+(?:add|remove)\b|\bgo\s+(?:get|mod)\b|\bapply_patch\b|\bcomby\b"
+    r"|\b(?:black|prettier|gofmt|rustfmt|ruff\s+format)\b.*(?:-w|--write|\s\S+\.\w+)"
+)
+_FAILED = (
+    r"(?m)\b[1-9]\d* (?:failed|failures?|errors?|failing)\b|^(?:FAIL|FAILED|ERROR|E  )\b|\bFAILED \("
+    r"|test result: FAILED|^--- FAIL|\bBUILD FAIL|^error(?:\[\w+\])?: |: error(?: TS\d+)?: "
+    r"|Traceback \(most recent call last\)|^npm ERR!|^make(?:\[\d+\])?: \*\*\*|Tests:\s+[1-9]\d* failed"
+)
+_TELLING = (
+    (
+        r"^(?:E\s+)?[\w.]*(?:Error|Exception|Panic|Failure|Timeout|Deadlock)\w*(?::|\b.*:)|^E\s{2,}\S"
+        r"|\bpanicked at\b|^error(?:\[\w+\])?: |: error(?: \w+)?: |^fatal: "
+    ),
+    r"(?i)\berror\b|\bassert|\bexpected\b|\bfailed\b|\bfail\b|not found|refused|denied|timed out",
+)

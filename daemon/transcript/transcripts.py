@@ -1,0 +1,212 @@
+"""Owns the reading of a transcript: its entries in order, and the cursor with which the next one goes on.
+
+A decision may lie across the place where the last reading ended: what failed before it, what came of it
+behind. So the next reading begins where the last turn began, with the prompt, and whoever keeps decisions
+drops those that it has. A turn may be long: of one that is longer than `REREAD_BYTES` only its last part is
+read again, from something the agent said. A file that has not grown isn't read at all.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from .cursor import Cursor, digest_before
+from .entry import Entry
+from .formats import Format, Reader, format_of
+from .rewinds import LeftTurns
+from .transcript_file import Line, lines, not_a_transcript, opened
+
+REREAD_BYTES = 4 * 1024 * 1024
+"""Read again in a quarter of a second, and more than what an agent does between two of its remarks."""
+_CHECKPOINT_BYTES = REREAD_BYTES // 8
+HEAD_LINES = 1_000
+HEAD_BYTES = 8 * 1024 * 1024
+"""So much is looked at to tell the format: hosts may begin with some hundred records of their own."""
+_OFFSETS_KEPT = 10_000
+"""An entry may be told some lines after the one where it began, such as a long prompt in a plain text."""
+SKIPPED_TOLD = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A line that could not be read, and why."""
+
+    line: int
+    reason: str
+
+
+class Reading:
+    """One reading of a transcript. `cursor`, `skipped` and what follows are right once `entries` ended."""
+
+    def __init__(
+        self, descriptor: int, found: Format, begin: Cursor | None, inode: int, size: int, head: int
+    ) -> None:
+        self.source = found.source
+        """The host's name, for the provenance of what is found."""
+        self.skipped: list[Skipped] = []
+        """The first `SKIPPED_TOLD` lines that could not be read; `skipped_lines` counts all."""
+        self.skipped_lines = 0
+        self.torn = False
+        """The last line has no end yet: the host is writing it."""
+        self.last: Entry | None = None
+        self._descriptor = descriptor
+        self._format = found
+        self._begin = begin
+        self._inode = inode
+        self._size = size
+        self._head = head
+        self._reader: Reader = found.reader()
+        self._offsets: OrderedDict[int, int] = OrderedDict()
+        self._resume = (begin.resume, begin.lines) if begin else (0, 0)
+        self._checkpoints: deque[tuple[int, int]] = deque(maxlen=2 * REREAD_BYTES // _CHECKPOINT_BYTES)
+        self._whole = self._resume
+        """Behind the last line that has an end."""
+        self._done = False
+
+    @property
+    def unknown_records(self) -> int:
+        """How many records of unknown types were passed over."""
+        return self._reader.unknown
+
+    @property
+    def owner(self) -> str:
+        """The agent whose conversation it is, where the host gave it an id."""
+        return self._reader.owner
+
+    @property
+    def cwd(self) -> str:
+        """The folder in which the conversation began, or empty."""
+        return self._reader.cwd
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the file says nothing that it didn't say to the cursor's reading."""
+        return self._begin is not None and self._begin.size == self._size
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the agent had the last word: else its host may not have written all of it yet."""
+        if self.is_unchanged and self.last is None:
+            return True
+        return not self.torn and self.last is not None and self.last.kind in {"agent", "handback"}
+
+    @property
+    def cursor(self) -> Cursor:
+        """Where the next reading goes on. Only once all entries were taken."""
+        if self.is_unchanged and self._begin is not None:
+            return self._begin
+        assert self._done, "the cursor is known when all entries were taken"
+        offset, before = self._resume
+        if self._size - offset > REREAD_BYTES:
+            late = [place for place in self._checkpoints if self._size - place[0] <= REREAD_BYTES]
+            offset, before = late[0] if late else self._whole
+        return Cursor(self._inode, self._size, digest_before(self._descriptor, self._size), offset, before)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield what happened; once only."""
+        if self.is_unchanged:
+            self._done = True
+            return
+        offset, before = self._resume
+        self._prime(offset)
+        left = self._left_turns(offset, before)
+        for line in lines(self._descriptor, offset, self._size, before):
+            if line.complete:
+                self._whole = (line.offset + line.size, line.number)
+            else:
+                self.torn = True
+            if left is not None and left.has(line.number):
+                continue
+            yield from self._noted(self._read(line))
+        yield from self._noted(self._reader.finish())
+        self._done = True
+
+    def _prime(self, offset: int) -> None:
+        """Let the reader know whose transcript it is, where a reading begins in the middle of it."""
+        if not offset:
+            return
+        for line in lines(self._descriptor, 0, min(offset, self._head)):
+            if line.data is not None and line.complete:
+                self._reader.read(line.number, line.data)
+        self._reader.finish()
+        self._reader.unknown = 0
+
+    def _left_turns(self, offset: int, before: int) -> LeftTurns | None:
+        if not self._format.has_rewinds:
+            return None
+        return LeftTurns(lines(self._descriptor, offset, self._size, before))
+
+    def _read(self, line: Line) -> list[Entry]:
+        self._offsets[line.number] = line.offset
+        if len(self._offsets) > _OFFSETS_KEPT:
+            self._offsets.popitem(last=False)
+        if line.data is None:
+            self._skip(line, f"{line.size:,} bytes are too long for a record")
+            return []
+        if not line.data.strip():
+            # An empty line means something in a text, and nothing between records.
+            self._reader.read(line.number, line.data)
+            return []
+        entries = self._reader.read(line.number, line.data)
+        if entries is None:
+            if line.complete:  # else its other half is still to come
+                self._skip(line, "it is no JSON object")
+            return []
+        return entries
+
+    def _skip(self, line: Line, reason: str) -> None:
+        self.skipped_lines += 1
+        if len(self.skipped) < SKIPPED_TOLD:
+            self.skipped.append(Skipped(line.number, reason))
+
+    def _noted(self, entries: list[Entry]) -> Iterator[Entry]:
+        """Yield entries and note where a later reading may begin."""
+        for entry in entries:
+            self.last = entry
+            offset = self._offsets.get(entry.line)
+            if offset is not None and not entry.sidechain:
+                place = (offset, entry.line - 1)
+                if entry.kind == "user":
+                    self._resume = place
+                elif entry.kind == "agent" and self._is_apart(offset):
+                    self._checkpoints.append(place)
+            yield entry
+
+    def _is_apart(self, offset: int) -> bool:
+        return not self._checkpoints or offset - self._checkpoints[-1][0] >= _CHECKPOINT_BYTES
+
+
+@contextmanager
+def read(path: str, cursor: Cursor | None = None) -> Iterator[Reading]:
+    """Open a transcript of any format that is known, from a cursor on where it is still the same file.
+
+    Memory is bounded by the longest record that is read, 4 MiB. Raises `InvalidRequest` for the field
+    `transcript_path` where the file can't be read, see transcript_file.py, or is no transcript.
+    """
+    with opened(path) as (descriptor, status):
+        head = _Head(descriptor, status.st_size)
+        found = format_of(head)
+        if found is None:
+            raise not_a_transcript(path)
+        begin = cursor if cursor is not None and cursor.holds(descriptor, status) else None
+        yield Reading(descriptor, found, begin, status.st_ino, status.st_size, head.end)
+
+
+class _Head:
+    """The first lines of a file, and the place up to which they were looked at."""
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        self.end = 0
+        self._descriptor = descriptor
+        self._size = min(size, HEAD_BYTES)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in lines(self._descriptor, 0, self._size):
+            self.end = line.offset + line.size
+            if line.data is not None:
+                yield line.data
+            if line.number == HEAD_LINES:
+                return
