@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
 import resource
 import stat
@@ -13,9 +12,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.errors import Busy, StateError
-from foveal.daemon.experience.lines import Damage, Line
 from foveal.daemon.experience.pool_file import LOCK_TIMEOUT_S, PoolFile
-from foveal.daemon.system import System, stamp_of
+from foveal.daemon.system import System
 
 
 def path_in(folder: Path) -> Path:
@@ -34,13 +32,13 @@ def test_reading_makes_no_file(tmp_path: Path) -> None:
     file = PoolFile(str(path_in(tmp_path)), System())
     with pytest.raises(FileNotFoundError), file.reading():
         pass
-    with pytest.raises(FileNotFoundError):
-        file.stamp()
     assert os.listdir(tmp_path) == []
     append(file, b"a\n")
     with file.reading() as descriptor:
         assert os.read(descriptor, 10) == b"a\n"
-    assert file.stamp() == stamp_of(path_in(tmp_path).stat())
+    (tmp_path / "other").write_bytes(b"b\n")
+    with file.reading(str(tmp_path / "other")) as descriptor:
+        assert os.read(descriptor, 10) == b"b\n"
 
 
 def test_the_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
@@ -56,6 +54,23 @@ def test_the_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
     with file.reading():
         pass
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    shared = tmp_path / "shared.jsonl"
+    file = PoolFile(str(shared), System(), private=False)
+    append(file, b"a\n")
+    shared.chmod(0o664)
+    append(file, b"b\n")
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o664
+
+
+def test_the_guard_is_asked_before_anything_is_opened(tmp_path: Path) -> None:
+    def guard() -> None:
+        raise StateError("not here")
+
+    file = PoolFile(str(path_in(tmp_path)), System(), guard=guard)
+    for opened in (file.reading, file.locked):
+        with pytest.raises(StateError, match="not here"), opened():
+            pass
+    assert os.listdir(tmp_path) == []
 
 
 def test_what_is_not_our_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,26 +263,3 @@ def test_a_tail_is_cut_off_durably(tmp_path: Path) -> None:
         system.fails = True
         with pytest.raises(StateError, match="can't be repaired: Input/output error"):
             file.cut(descriptor, 0)
-
-
-def test_damage_is_copied_once_and_swallows_nothing(tmp_path: Path) -> None:
-    quarantine = tmp_path / "experiences.jsonl.quarantine"
-    quarantine.write_bytes(b'{"digest":"12')
-    damage = [
-        Damage(number, Line(0, 2, data, complete=True), "r") for number, data in enumerate((b"a", b"b", b"a"))
-    ]
-    system = Failing()
-    for file in (PoolFile(str(path_in(tmp_path)), system), PoolFile(str(path_in(tmp_path)), system)):
-        file.quarantine(damage)
-    lines = quarantine.read_bytes().splitlines()
-    assert lines[0] == b'{"digest":"12'
-    assert [(json.loads(one)["text"], json.loads(one)["line"]) for one in lines[1:]] == [("a", 0), ("b", 1)]
-    assert {json.loads(one)["at"] for one in lines[1:]} == {"2025-01-01T00:00:00.000Z"}
-    assert stat.S_IMODE(quarantine.stat().st_mode) == 0o600
-    system.fails = True
-    with pytest.raises(StateError, match="Input/output error"):
-        PoolFile(str(path_in(tmp_path)), system).quarantine(damage)
-    quarantine.unlink()
-    quarantine.mkdir()
-    with pytest.raises(StateError, match=r"experiences\.jsonl\.quarantine"):
-        PoolFile(str(path_in(tmp_path)), System()).quarantine(damage)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import posixpath
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import cast, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from ..errors import InvalidRequest
-from .experience import FROM_CLIENT, Experience, OutcomeKind, Provenance, timestamp_of
-
-MAX_TEXT_BYTES = 65_536
-"""A decision, rationale or error above 64 KiB of UTF-8 is refused: it is a document, not a decision."""
-MAX_NAME_CHARACTERS = 200
-"""Of an id, an agent's or a session's name, a commit: the longest ids in use have 64."""
-MAX_FILES = 1_000
-MAX_FILES_BYTES = 262_144
-"""With the texts this keeps the largest line, each byte escaped to two, below 1 MiB."""
+from ..privacy.low_trust import LINK, suspicions
+from ..privacy.secret_values import mask_secrets
+from .experience import FROM_CLIENT, Experience, Provenance, Trust
+from .fields import (
+    BadField,
+    clean_name,
+    clean_text,
+    files_in,
+    normal_timestamp,
+    outcome_in,
+    outcome_kind,
+    relative_files,
+    sketches_in,
+    text_in,
+    trust_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class Draft:
     """An experience as a caller gives it, not yet checked.
 
     `timestamp` is ISO 8601, empty for now; one without a zone is taken as UTC and a future one as now.
-    `files_touched` may be relative to the project's root or absolute.
+    `files_touched` may be relative to the project's root or absolute. `sketches` are of some of them by their
+    relative path.
     """
 
     decision: str
@@ -39,14 +43,19 @@ class Draft:
     timestamp: str = ""
     commit: str = ""
     provenance: Provenance = FROM_CLIENT
+    sketches: tuple[tuple[str, str], ...] = ()
 
 
-class BadField(Exception):  # it is caught in this folder and never reaches a person as such
-    """A field that can't be used. The text completes a sentence that begins with the field's name."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A draft that can be kept: an experience without an id, and what was done to it.
 
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(problem)
-        self.field = name
+    `files_dropped` counts files that were left out, `secrets` values that were masked.
+    """
+
+    experience: Experience
+    files_dropped: int
+    secrets: int
 
 
 def draft_of(fields: Mapping[str, object], provenance: Provenance = FROM_CLIENT) -> Draft:
@@ -61,56 +70,54 @@ def draft_of(fields: Mapping[str, object], provenance: Provenance = FROM_CLIENT)
         raise InvalidRequest(f"experience.{error.field} {error}.", f"experience.{error.field}") from error
 
 
-def checked(draft: Draft, now: str, root: str) -> tuple[Experience, int]:
-    """Return a draft as an experience without an id, and the number of files that were left out.
+def checked(draft: Draft, now: str, root: str) -> Checked:
+    """Check a draft and make it fit to be written: cleaned, without secrets, with paths in the project.
 
     `now` is the current time as `timestamp_of` gives it, `root` the project's root, by which absolute paths
-    are made relative, or empty. Raises `BadField`.
+    are made relative, or empty. Text that steers its reader gets a low trust, whoever gives it; that can be
+    changed later (`Pool.update`). Raises `BadField`.
     """
-    files, dropped = _files(draft.files_touched, root)
+    files, dropped = relative_files(draft.files_touched, root)
     timestamp = min(normal_timestamp(draft.timestamp), now) if draft.timestamp else now
-    return _experience_of(draft, "", timestamp, files), dropped
+    # Before secrets are looked for, since a masked one makes no document a decision.
+    texts = (
+        clean_text("decision", draft.decision),
+        clean_text("rationale", draft.rationale),
+        clean_text("outcome.error", draft.error),
+    )
+    masked = [mask_secrets(text) for text in texts]
+    provenance = draft.provenance
+    found = {one for text in texts for one in suspicions(text)}
+    # A client is an agent as often as a person. A person gives a link to where a decision was discussed.
+    if found - ({LINK} if provenance.source == FROM_CLIENT.source else set()):
+        provenance = Provenance(provenance.source, provenance.reference, "low")
+    decision, rationale, error = (one.text for one in masked)
+    clear = replace(draft, decision=decision, rationale=rationale, error=error, provenance=provenance)
+    return Checked(_experience_of(clear, "", timestamp, files), dropped, sum(one.count for one in masked))
 
 
 def experience_in(fields: Mapping[str, object]) -> Experience:
     """Read an experience out of a map that was stored; unknown fields are ignored. Raises `BadField`."""
     draft = _draft_of({"agent_id": "", "session_id": "", **fields}, _provenance_of(fields))
-    if not (identifier := _clean_name("id", _text(fields, "id"))):
+    draft = replace(draft, sketches=sketches_in(fields))
+    if not (identifier := clean_name("id", text_in(fields, "id"))):
         raise BadField("id", "is empty")
-    timestamp = normal_timestamp(_text(fields, "timestamp"))
-    return _experience_of(draft, identifier, timestamp, _files(draft.files_touched, "")[0])
-
-
-def normal_timestamp(text: str) -> str:
-    """Return a time in ISO 8601, UTC where it has no zone, as `timestamp_of` does. Raises `BadField`."""
-    try:
-        moment = datetime.fromisoformat(text)
-        return timestamp_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-    except (ValueError, OverflowError) as error:
-        raise BadField("timestamp", "must be a time in ISO 8601, such as 2025-01-31T12:00:00Z") from error
+    timestamp = normal_timestamp(text_in(fields, "timestamp"))
+    return _experience_of(draft, identifier, timestamp, relative_files(draft.files_touched, "")[0])
 
 
 def _draft_of(fields: Mapping[str, object], provenance: Provenance) -> Draft:
-    outcome = fields.get("outcome")
-    if outcome is None:
-        outcome = {}
-    if not isinstance(outcome, dict):
-        raise BadField("outcome", "must be a map with kind and error")
-    files = fields.get("files_touched")
-    if files is None:
-        files = ()
-    if not isinstance(files, list | tuple) or not all(isinstance(path, str) for path in files):
-        raise BadField("files_touched", "must be a list of strings")
+    kind, error = outcome_in(fields)
     return Draft(
-        _text(fields, "decision"),
-        _text(fields, "agent_id"),
-        _text(fields, "session_id"),
-        _text(fields, "rationale", ""),
-        tuple(files),
-        _text(outcome, "kind", "", name="outcome.kind"),
-        _text(outcome, "error", "", name="outcome.error"),
-        _text(fields, "timestamp", ""),
-        _text(fields, "commit", ""),
+        text_in(fields, "decision"),
+        text_in(fields, "agent_id"),
+        text_in(fields, "session_id"),
+        text_in(fields, "rationale", ""),
+        files_in(fields),
+        kind,
+        error,
+        text_in(fields, "timestamp", ""),
+        text_in(fields, "commit", ""),
         provenance,
     )
 
@@ -120,99 +127,30 @@ def _provenance_of(fields: Mapping[str, object]) -> Provenance:
     provenance = fields.get("provenance", {})
     if not isinstance(provenance, dict):
         raise BadField("provenance", "must be a map")
-    return Provenance(_text(provenance, "source", ""), _text(provenance, "reference", ""))
-
-
-def _text(fields: Mapping[str, object], key: str, default: str | None = None, *, name: str = "") -> str:
-    value = fields.get(key)
-    if value is None and default is not None:
-        return default
-    if not isinstance(value, str):
-        raise BadField(name or key, "is missing" if value is None else "must be a string")
-    return value
+    trust: Trust = trust_of(text_in(provenance, "trust", "normal"))
+    return Provenance(text_in(provenance, "source", ""), text_in(provenance, "reference", ""), trust)
 
 
 def _experience_of(draft: Draft, identifier: str, timestamp: str, files: tuple[str, ...]) -> Experience:
     """Check and clean a draft's texts."""
-    decision = _clean_text("decision", draft.decision)
+    decision = clean_text("decision", draft.decision)
     if not decision:
         raise BadField("decision", "is empty")
     return Experience(
         identifier,
         timestamp,
-        _clean_name("agent_id", draft.agent_id),
-        _clean_name("session_id", draft.session_id),
+        clean_name("agent_id", draft.agent_id),
+        clean_name("session_id", draft.session_id),
         decision,
-        _clean_text("rationale", draft.rationale),
+        clean_text("rationale", draft.rationale),
         files,
-        _outcome(draft.outcome),
-        _clean_text("outcome.error", draft.error),
-        _clean_name("commit", draft.commit),
+        outcome_kind(draft.outcome),
+        clean_text("outcome.error", draft.error),
+        clean_name("commit", draft.commit),
         Provenance(
-            _clean_name("provenance.source", draft.provenance.source),
-            _clean_text("provenance.reference", draft.provenance.reference),
+            clean_name("provenance.source", draft.provenance.source),
+            clean_text("provenance.reference", draft.provenance.reference),
+            draft.provenance.trust,
         ),
+        tuple(one for one in draft.sketches if one[0] in files),
     )
-
-
-_HARMFUL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
-"""Control characters but tab and line feed, the characters that reorder a line's text or hide text in it, and
-halves of surrogate pairs, which UTF-8 can't hold."""
-
-
-def _clean(text: str) -> str:
-    """Replace harmful characters by U+FFFD and every kind of line break by a line feed."""
-    if text.isprintable():  # the usual case; nothing that is replaced is printable
-        return text
-    text = re.sub(r"\r\n?|\u2028|\u2029", "\n", text)
-    return _HARMFUL.sub("\ufffd", text)
-
-
-def _clean_text(name: str, text: str) -> str:
-    cleaned = _clean(text).strip()
-    if len(cleaned.encode()) > MAX_TEXT_BYTES:
-        raise BadField(name, f"is longer than {MAX_TEXT_BYTES} bytes; shorten it")
-    return cleaned
-
-
-def _clean_name(name: str, text: str) -> str:
-    cleaned = " ".join(_clean(text).split())
-    if len(cleaned) > MAX_NAME_CHARACTERS:
-        raise BadField(name, f"is longer than {MAX_NAME_CHARACTERS} characters")
-    return cleaned
-
-
-def _outcome(text: str) -> OutcomeKind:
-    for kind in get_args(OutcomeKind):
-        if text == kind:
-            return cast("OutcomeKind", kind)
-    raise BadField("outcome.kind", "must be success, failure or reverted")
-
-
-def _files(paths: Sequence[str], root: str) -> tuple[tuple[str, ...], int]:
-    """Return the paths relative to the root, each once, and how many were left out: those outside the root
-    and those beyond `MAX_FILES` or `MAX_FILES_BYTES`."""
-    kept: dict[str, None] = {}
-    size = dropped = 0
-    for path in paths:
-        relative = _clean(_relative(path, root)).replace("\n", "\ufffd")
-        size += len(relative.encode())
-        if not relative or len(kept) >= MAX_FILES or size > MAX_FILES_BYTES:
-            dropped += 1
-        else:
-            kept[relative] = None
-    return tuple(kept), dropped
-
-
-def _relative(path: str, root: str) -> str:
-    """Return a path relative to the root without a look at the disk, empty for one that isn't below it."""
-    if path.startswith("/"):
-        folder = posixpath.join(root, "")
-        path = posixpath.normpath(path)
-        if not root or not path.startswith(folder):
-            return ""
-        path = path.removeprefix(folder)
-    path = posixpath.normpath(path)
-    return "" if path in (".", "..") or path.startswith(("../", "/")) else path

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 OutcomeKind = Literal["", "success", "failure", "reverted"]
+Trust = Literal["normal", "low"]
+"""`low` is for a text that steers its reader: it is kept and listed, and left out of contexts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +21,19 @@ class Provenance:
 
     source: str = "client"
     reference: str = ""
+    trust: Trust = "normal"
 
 
 FROM_CLIENT = Provenance()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a later experience said of this one; `by` is its id, empty if it was this one grafted again."""
+
+    kind: OutcomeKind
+    at: str
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +43,9 @@ class Experience:
     `timestamp` is ISO 8601 UTC with milliseconds and `Z`, so that its text sorts as time does.
     `files_touched` are POSIX paths relative to the project's root. No text holds control characters other
     than line breaks and tabs in `decision`, `rationale` and `error`. `error` goes with the outcome `failure`.
+    `sketches` are of some of these files as they were then, by path, written by `sketch.encoded`. As it is
+    read from a pool it is what its edits made of it; `marks` are those of them that say what became of the
+    decision later, oldest first.
     """
 
     id: str
@@ -44,10 +59,15 @@ class Experience:
     error: str = ""
     commit: str = ""
     provenance: Provenance = FROM_CLIENT
+    sketches: tuple[tuple[str, str], ...] = ()
+    marks: tuple[Mark, ...] = ()
 
 
 def fields_of(experience: Experience) -> dict[str, object]:
-    """Return an experience as the map that is stored; empty fields are left out."""
+    """Return an experience as the map that is stored; empty fields, a normal trust and marks are left out."""
+    provenance = {"source": experience.provenance.source, "reference": experience.provenance.reference}
+    if experience.provenance.trust != "normal":
+        provenance["trust"] = experience.provenance.trust
     outcome = {"kind": experience.outcome, "error": experience.error}
     fields = {
         "id": experience.id,
@@ -59,7 +79,8 @@ def fields_of(experience: Experience) -> dict[str, object]:
         "files_touched": experience.files_touched,
         "outcome": {name: value for name, value in outcome.items() if value},
         "commit": experience.commit,
-        "provenance": {"source": experience.provenance.source, "reference": experience.provenance.reference},
+        "provenance": provenance,
+        "sketches": dict(experience.sketches),
     }
     return {name: value for name, value in fields.items() if value}
 

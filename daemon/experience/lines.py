@@ -1,7 +1,7 @@
-"""Owns the lines of the pool's file: cutting it up, reading and writing a line, and telling damage apart.
+"""Owns the lines of a pool's files: cutting them up, reading and writing a line, and telling damage apart.
 
-A line is a JSON object; one with a `type` other than `experience` belongs to a newer version and is left
-alone. Knows no lock and changes no file.
+A line is a JSON object: an experience, an edit of one, or of a `type` that belongs to a newer version and is
+left alone. Knows no lock and changes no file.
 """
 
 from __future__ import annotations
@@ -15,18 +15,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..system import Stamp
-from .draft import BadField, experience_in
+from .draft import experience_in
+from .edits import EDIT_KINDS, Edit, edit_fields, edit_in
 from .experience import Experience, fields_of
+from .fields import BadField
 
 MAX_LINE_BYTES = 1_048_576
 """A longer line is not read as an experience. The largest one that is written has about 900 KB: three texts
 and the files, each byte escaped to two."""
 _TAIL_BYTES = 64
+_CONFLICT_MARKS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
+"""What a line begins with that git's merge leaves where it could not decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file with its line break; of a very long one `data` has the first `MAX_LINE_BYTES` + 1."""
+    """A line of a file with its line break; of a very long one `data` has the beginning, a byte more than the
+    limit: `MAX_LINE_BYTES`, unless the reader asked for another."""
 
     offset: int
     size: int
@@ -41,6 +46,8 @@ class Damage:
     number: int
     line: Line
     reason: str
+    file: str = ""
+    """The name of the file, without its folder."""
 
     @property
     def digest(self) -> str:
@@ -67,11 +74,11 @@ class Reading:
         """Tell whether a file is the one that was read, with nothing but additions.
 
         An editor may keep the inode, so the last bytes that were read must still be there; one that kept the
-        size as well gives itself away by the time.
+        size as well gives itself away by the time of the change; a rename changes another time only.
         """
         if self.stamp is None or stamp.inode != self.stamp.inode or stamp.size < self.offset:
             return False
-        if stamp.size == self.stamp.size and stamp != self.stamp:
+        if stamp.size == self.stamp.size and stamp.mtime_ns != self.stamp.mtime_ns:
             return False
         start = self.offset - len(self.tail)
         return os.pread(descriptor, len(self.tail), start) == self.tail
@@ -82,13 +89,13 @@ class Reading:
         self.tail = os.pread(descriptor, self.offset - start, start)
 
 
-def lines_from(descriptor: int, offset: int) -> Iterator[Line]:
+def lines_from(descriptor: int, offset: int, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
     """Yield a file's lines from an offset on, in bounded memory; the descriptor stays open."""
     with open(descriptor, "rb", closefd=False) as file:
         file.seek(offset)
-        while data := file.readline(MAX_LINE_BYTES + 1):
+        while data := file.readline(limit + 1):
             size, end = len(data), data
-            while not end.endswith(b"\n") and (end := file.readline(MAX_LINE_BYTES)):
+            while not end.endswith(b"\n") and (end := file.readline(limit)):
                 size += len(end)
             yield Line(offset, size, data, end.endswith(b"\n"))
             offset += size
@@ -100,17 +107,20 @@ def torn_line(descriptor: int, offset: int) -> Line:
     return Line(offset, size, os.pread(descriptor, min(size, MAX_LINE_BYTES), offset), complete=False)
 
 
-def line_of(experience: Experience) -> bytes:
-    """Write an experience as a line of the file."""
-    return json.dumps(fields_of(experience), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+def line_of(record: Experience | Edit) -> bytes:
+    """Write an experience or an edit as a line of a file."""
+    fields = edit_fields(record) if isinstance(record, Edit) else fields_of(record)
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def read_line(line: Line) -> Experience | None:
+def read_line(line: Line) -> Experience | Edit | None:
     """Read a line; None for an empty one and for one of a newer version. Raises `BadField`."""
     if line.size > MAX_LINE_BYTES:
         raise BadField("", f"longer than {MAX_LINE_BYTES} bytes")
     if not line.data.strip():
         return None
+    if line.data.startswith(_CONFLICT_MARKS):
+        raise BadField("", "a mark of a conflict that git left; the lines between such marks are kept")
     try:
         fields = json.loads(line.data.decode())
     except RecursionError as error:
@@ -119,9 +129,10 @@ def read_line(line: Line) -> Experience | None:
         raise BadField("", f"not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise BadField("", "not a JSON object")
-    if fields.get("type", "experience") != "experience":
-        return None
-    return experience_in(fields)
+    kind = fields.get("type", "experience")
+    if kind == "experience":
+        return experience_in(fields)
+    return edit_in(fields) if isinstance(kind, str) and kind in EDIT_KINDS else None
 
 
 def is_whole(line: Line) -> bool:
@@ -138,6 +149,7 @@ def record_of(damage: Damage, at: str) -> bytes:
     record: dict[str, object] = {
         "digest": damage.digest,
         "at": at,
+        "file": damage.file,
         "line": damage.number,
         "offset": damage.line.offset,
         "size": damage.line.size,

@@ -1,7 +1,7 @@
-"""Owns a project's experiences in memory and what they are asked for; knows no tree and no file system.
+"""Owns a project's pool of experiences: what is added to it, changed and pruned; knows no tree.
 
-The file is the only truth and is only appended to, so that a field which this version doesn't know stays
-where it is. It can be mended with a text editor.
+The files are the only truth. They are only appended to, so that a field which this version doesn't know stays
+where it is, until what a line is about is pruned. They can be mended with a text editor.
 """
 
 from __future__ import annotations
@@ -9,23 +9,36 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from ..errors import Busy, InvalidRequest, StateError
-from ..system import System, stamp_of
-from .draft import BadField, Draft, checked, normal_timestamp
-from .experience import Experience, identity_of, timestamp_of
-from .lines import MAX_LINE_BYTES, Damage, Line, Reading, is_whole, line_of, lines_from, read_line, torn_line
-from .pool_file import PoolFile
-from .relevance import ASKED_CHARACTERS, Index, contains, keys_of, words_of
+from ..errors import Busy, NotFound, StateError
+from ..system import System
+from .batch import Batch, new_edit_id
+from .draft import Checked, Draft, checked
+from .edits import NO_CHANGES, Changes, Edit, EditKind, changes_of, time_after
+from .experience import Experience, timestamp_of
+from .fields import BadField
+from .lines import line_of
+from .parts import ROTATE_BYTES
+from .pool_filters import Filters, time_of
+from .pool_store import PoolStore
+from .pruning import Criteria, Retention, chosen
+from .quarantine import Quarantined
+from .reader import Source
+from .records import Known
+from .relevance import ASKED_CHARACTERS, words_of
+
+RETENTION_INTERVAL_S = 86_400
+"""Once a day is as fine as an age in days."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraftResult:
     """What became of a batch: counts, the new ids in the order of their drafts, and what was left out.
 
-    `skipped` and `warnings` are pairs of a draft's index and a sentence; a draft with a warning was grafted.
+    `skipped` and `warnings` are pairs of a draft's index and a sentence; a draft with a warning was grafted,
+    or is a duplicate of one that was deleted.
     """
 
     grafted: int
@@ -36,20 +49,38 @@ class GraftResult:
 
 
 @dataclass(frozen=True, slots=True)
+class PruneResult:
+    """What was pruned, or would be; newest first. `kept` counts those that are left, without deleted ones."""
+
+    pruned: tuple[Experience, ...]
+    kept: int
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PoolStatistics:
     """Sizes in bytes, the rest counts.
 
-    `bad_lines` lie in the file and are skipped, `unknown_lines` are of a newer version, `repeated_lines` have
-    the id of an earlier one; `repaired_tails` counts torn last lines moved away since the pool was opened.
-    `problem` says why damage could not be put into quarantine yet, empty when all is well.
+    `deleted` can be restored. `parts` are the files, with those that were set aside. `bad_lines` lie in them
+    and are skipped, `unknown_lines` are of a newer version, `repeated_lines` say what another line says.
+    `repaired_tails` counts torn last lines moved away since the pool was opened, `retired` experiences that
+    the retention pruned since then, the last time at `retired_at`, empty if it never did. `shared` is the
+    path of the pool in the repository, if it is used. `problem` says why damage could not be put into
+    quarantine yet, why the shared pool isn't used, or why the retention failed; empty when all is well.
     """
 
     experiences: int
+    deleted: int
+    edits: int
+    parts: int
     size_bytes: int
     bad_lines: int
     unknown_lines: int
     repeated_lines: int
     repaired_tails: int
+    retired: int
+    retired_at: str
+    shared: str
     generation: int
     problem: str
 
@@ -58,9 +89,13 @@ class Pool:
     """The experiences of one project.
 
     `path` is the JSONL file; its folder must exist, the file is created by the first graft. `root` is the
-    project's root, by which absolute paths are made relative. Damage found on opening is repaired then.
-    `graft` and `refresh` block (a lock of other processes for at most 10 s, the disk) and belong into a
-    thread of their own; `list`, `relevant` and `statistics` only wait for memory. All are thread-safe.
+    project's root, by which absolute paths are made relative. `shared` is a path relative to it of a pool in
+    the repository, which is read too and gets what is new, once the project is `trusted`. `retention` says
+    what is pruned by itself: on opening, and with the first graft of each further day; a shared pool isn't.
+
+    Damage found on opening is repaired then. Every method but `list`, `relevant` and `statistics`, which
+    only wait for memory, blocks (a lock of other processes for at most 10 s, the disk) and belongs into a
+    thread of its own. All are thread-safe.
 
     Raises `StateError` for a file that is a symlink, not a regular file, someone else's, or unreadable.
     """
@@ -71,77 +106,75 @@ class Pool:
         system: System,
         *,
         root: str = "",
+        shared: str = "",
+        trusted: bool = False,
+        retention: Retention = Retention(),  # noqa: B008 - it is frozen
         new_id: Callable[[], str] = lambda: f"x_{secrets.token_hex(8)}",
         write: Callable[[int, bytes], int] = os.write,
+        rotate_bytes: int = ROTATE_BYTES,
     ) -> None:
-        self._file = PoolFile(path, system, write)
         self._system = system
         self._root = root
+        self._retention = retention
         self._new_id = new_id
         self._writing = threading.Lock()
-        self._memory = threading.Lock()
-        self._index = Index()
-        self._reading = Reading()
-        self._generation = 0
-        self._shown = 0
-        self._repaired_tails = 0
-        self._problem = ""
-        self.refresh()
+        self._store = PoolStore(path, system, root, write, rotate_bytes)
+        self._retired = 0
+        self._retired_at = ""
+        self._next_retention = system.monotonic()
+        self.share(shared, trusted=trusted)
+        with self._writing:
+            self._retain_if_due()
 
     @property
     def generation(self) -> int:
         """A number that is different whenever `list` or `relevant` may answer differently."""
-        return self._generation
+        return self._store.generation
+
+    def share(self, path: str, *, trusted: bool) -> None:
+        """Read a pool in the repository too from now on, or none for an empty path. Raises `StateError`."""
+        with self._writing:
+            self._store.share(path, trusted=trusted)
 
     def graft(self, drafts: Sequence[Draft]) -> GraftResult:
         """Append what is valid and new, in one write; on return it is on the disk.
 
         A draft is a duplicate if the pool or the batch has the same decision, spaces aside, by the same agent
-        in the same session. Files outside the root are left out with a warning.
+        in the same session, also if that was deleted. One that failed or was reverted marks those before it
+        that it is about. Files outside the root are left out with a warning, secrets are masked with one.
 
         Raises `StateError` if the disk refused it, and then the file is as it was before; `Busy` if another
         process kept the file locked.
         """
         skipped: list[tuple[int, str]] = []
-        warnings: list[tuple[int, str]] = []
-        valid: list[Experience] = []
+        valid: list[tuple[int, Checked]] = []
         now = timestamp_of(self._system.now())
         for number, draft in enumerate(drafts):
             try:
-                experience, dropped = checked(draft, now, self._root)
+                valid.append((number, checked(draft, now, self._root)))
             except BadField as error:
                 skipped.append((number, f"{error.field} {error}"))
-                continue
-            valid.append(experience)
-            if dropped:
-                warnings.append(
-                    (number, f"{dropped} of its files were left out: outside the project, or too many")
-                )
-        new = self._store(valid) if valid else ()
-        ids = tuple(experience.id for experience in new)
+        warnings = [(number, warning) for number, one in valid for warning in _warnings(one)]
+        ids: tuple[str, ...] = ()
+        if valid:
+            ids, more = self._append([(number, one.experience) for number, one in valid], now)
+            warnings = sorted([*warnings, *more], key=lambda one: one[0])
         return GraftResult(len(ids), len(valid) - len(ids), tuple(skipped), ids, tuple(warnings))
 
     def refresh(self) -> bool:
-        """Take up what other processes or an editor changed, and say whether anything did; one stat if not.
+        """Take up what other processes or an editor changed, and say whether anything did; if not, this takes
+        one stat a file.
 
         Raises as the constructor does. Damage that can't be repaired now (a full disk) is named in the
         statistics, not raised: the pool stays readable, and nothing is lost.
         """
         with self._writing:
-            before = self._generation
-            try:
-                if self._reading.stamp == self._file.stamp() and not self._problem:
-                    return False
-                with self._file.reading() as descriptor:
-                    self._catch_up(descriptor)
-            except FileNotFoundError:
-                self._replace(Index(), Reading())
-            except OSError as error:
-                raise self._file.unusable(
-                    f"can't be read: {error.strerror}. Mend that and try again"
-                ) from error
-            self._problem = self._try_to_repair()
-            return self._generation != before
+            before = self._store.generation
+            self._store.refresh()
+            self._retain_if_due()
+            return self._store.generation != before
+
+    # --- Asking ---
 
     def list(
         self,
@@ -149,31 +182,25 @@ class Pool:
         agent_id: str | None = None,
         session_id: str | None = None,
         outcome: str | None = None,
+        trust: str | None = None,
         since: str | None = None,
+        until: str | None = None,
         query: str | None = None,
+        deleted: bool = False,
         limit: int | None = None,
     ) -> tuple[tuple[Experience, ...], int]:
         """Return the matching experiences, newest first and at most `limit`, and how many match in all.
 
-        `since` is ISO 8601 and inclusive. Each word of `query` must occur, whatever its case, in the
-        decision, the rationale or the files. Raises `InvalidRequest` for a `since` that is no time.
+        `since` is inclusive and `until` exclusive, both ISO 8601. Each word of `query` must occur, whatever
+        its case, in the decision, the rationale or the files. With `deleted` those that were deleted are
+        listed, and only those. Raises `InvalidRequest` for a `since` or `until` that is no time.
         """
-        try:
-            start = normal_timestamp(since) if since else ""
-        except BadField as error:
-            raise InvalidRequest(f"since {error}.", "since") from error
-        words = (query or "").casefold().split()
-        with self._memory:
-            newest_first = [self._index.experiences[place] for _, place in reversed(self._index.order)]
-        found = [
-            experience
-            for experience in newest_first
-            if (agent_id is None or experience.agent_id == agent_id)
-            and (session_id is None or experience.session_id == session_id)
-            and (outcome is None or experience.outcome == outcome)
-            and experience.timestamp >= start
-            and (not words or contains(experience, words))
-        ]
+        start, end = time_of(since, "since"), time_of(until, "until")
+        filters = Filters(agent_id, session_id, outcome, trust, start, end, query or "")
+        records = self._store.records
+        with records.lock:
+            newest_first = records.trash() if deleted else records.shown()
+        found = [experience for experience in newest_first if filters.match(experience)]
         return tuple(found if limit is None else found[: max(limit, 0)]), len(found)
 
     def relevant(
@@ -195,119 +222,182 @@ class Pool:
         experiences the last 1,000 in the file are looked at, which bounds the time.
         """
         wanted = words_of(" ".join(words)[:ASKED_CHARACTERS])
-        with self._memory:
-            places = self._index.relevant(focus, neighbours, wanted, limit)
-            return tuple(self._index.experiences[place] for place in places)
+        records = self._store.records
+        with records.lock:
+            places = records.index.relevant(focus, neighbours, wanted, limit)
+            return tuple(records.index.experiences[place] for place in places)
+
+    def some(self, ids: Iterable[str]) -> tuple[Experience, ...]:
+        """Return the experiences with these ids that are there, in that order."""
+        records = self._store.records
+        with records.lock:
+            found = [records.index.get(one) for one in ids]
+        return tuple(one for one in found if one is not None)
+
+    def get(self, experience_id: str) -> Known:
+        """Return an experience with its edits, also a deleted one. Raises `NotFound`."""
+        with self._writing:
+            return self._find(experience_id)
+
+    def quarantined(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
+        """Return the last lines that were put into quarantine, and how many there are. Reads the disk."""
+        with self._writing:
+            return self._store.quarantine.listed(limit)
 
     def statistics(self) -> PoolStatistics:
         """Return the pool's figures."""
-        with self._memory:
-            return PoolStatistics(
-                len(self._index.experiences),
-                self._reading.stamp.size if self._reading.stamp else 0,
-                self._reading.bad_lines,
-                self._reading.unknown_lines,
-                self._reading.repeated_lines,
-                self._repaired_tails,
-                self._generation,
-                self._problem,
-            )
+        store = self._store
+        records, readings = store.records, tuple(store.reader.readings())
+        return PoolStatistics(
+            len(records),
+            records.deleted,
+            records.edits,
+            len(readings),
+            sum(reading.stamp.size for reading in readings if reading.stamp),
+            sum(reading.bad_lines for reading in readings),
+            sum(reading.unknown_lines for reading in readings),
+            sum(reading.repeated_lines for reading in readings),
+            store.repaired_tails,
+            self._retired,
+            self._retired_at,
+            store.shared,
+            store.generation,
+            " ".join(store.problems),
+        )
+
+    # --- Changing ---
+
+    def update(self, experience_id: str, fields: Mapping[str, object]) -> Known:
+        """Change fields of an experience, as `changes_of` reads them; durable on return.
+
+        Raises `InvalidRequest` for fields that can't be used, `NotFound` for an experience that isn't there
+        or was deleted, and else as `graft` does.
+        """
+        return self._edit(experience_id, "update", changes_of(fields, self._root))[0]
+
+    def delete(self, experience_id: str) -> tuple[Known, bool]:
+        """Delete an experience, which can be restored until it is pruned; false if it was already."""
+        return self._edit(experience_id, "delete")
+
+    def restore(self, experience_id: str) -> tuple[Known, bool]:
+        """Undo a deletion; false if it isn't deleted."""
+        return self._edit(experience_id, "restore")
+
+    def prune(self, criteria: Criteria, exists: Callable[[str], bool], *, dry_run: bool) -> PruneResult:
+        """Remove for good what the criteria choose, with its edits, also from a shared pool.
+
+        `exists` tells of a path relative to the root whether there is something. A dry run changes nothing.
+        Raises as `graft` does; then some of the files are done, and each is whole.
+        """
+        with self._writing:
+            if dry_run:
+                self._store.refresh()
+                return self._chosen(criteria, exists, self._store.reader.sources, dry_run=True)
+            return self._prune(criteria, exists, self._store.reader.sources)
 
     # --- Writing ---
 
-    def _store(self, valid: Sequence[Experience]) -> tuple[Experience, ...]:
-        """Append those that are new and return them with their ids."""
-        with self._writing, self._file.locked() as descriptor:
-            self._catch_up(descriptor)
-            self._repair(descriptor)
-            self._problem = ""
-            new: dict[bytes, Experience] = {}
-            for experience in valid:
-                identity = identity_of(experience)
-                if identity not in new and identity not in self._index.identities:
-                    new[identity] = replace(experience, id=self._new_id())
-            # Also when all were duplicates: who wrote them may have died before its own fsync.
-            self._file.append(descriptor, b"".join(map(line_of, new.values())))
-            self._catch_up(descriptor)
-            return tuple(new.values())
+    def _append(
+        self, valid: Sequence[tuple[int, Experience]], now: str
+    ) -> tuple[tuple[str, ...], Sequence[tuple[int, str]]]:
+        """Append those that are new; return their ids, and warnings."""
+        with self._writing:
+            self._retain_if_due()
+            target = self._store.target()
+            with self._store.appending(target) as append:
+                batch = Batch(self._store.records, self._new_id, now)
+                for number, experience in valid:
+                    batch.take(number, experience)
+                # Also when all were duplicates: who wrote them may have died before its own fsync.
+                append(batch.lines())
+        warnings = batch.warnings
+        if target is self._store.private and self._store.shared:
+            path = self._store.shared
+            warnings.append((valid[0][0], f"the pool {path} can't be used now, so it is kept privately"))
+        return tuple(experience.id for experience in batch.new.values()), warnings
 
-    # --- Reading ---
+    def _edit(self, experience_id: str, kind: EditKind, changes: Changes = NO_CHANGES) -> tuple[Known, bool]:
+        """Append an edit where its experience stands, and return what it comes to, and whether it changed."""
+        with self._writing:
+            self._store.catch_up()
+            source = self._store.reader.sources[self._find(experience_id).source]
+            with self._store.appending(source) as append:
+                known = self._find(experience_id)
+                if kind == "update" and known.deleted:
+                    raise NotFound(f"the experience {known.original.id} was deleted; restore it first")
+                if known.deleted == (kind == "delete") and kind != "update":
+                    return known, False
+                at = time_after(known.edits, timestamp_of(self._system.now()))
+                append(line_of(Edit(new_edit_id(), known.original.id, at, kind, changes)))
+                return self._find(experience_id), True
 
-    def _catch_up(self, descriptor: int) -> None:
-        """Read what was appended since the last time, or everything if the file isn't the same any more."""
-        stamp = stamp_of(os.fstat(descriptor))
-        index, reading = self._index, replace(self._reading, damage=list(self._reading.damage))
-        if stamp == reading.stamp and not reading.torn:
+    def _find(self, experience_id: str) -> Known:
+        known = self._store.records.get(experience_id)
+        if known is None:
+            raise NotFound(f"there is no experience {experience_id!r:.100} in this project")
+        return known
+
+    # --- Pruning ---
+
+    def _chosen(
+        self,
+        criteria: Criteria,
+        exists: Callable[[str], bool],
+        sources: Sequence[Source],
+        *,
+        dry_run: bool,
+    ) -> PruneResult:
+        records = self._store.records
+        shown, trash = (
+            [one for one in those if records.source_of(one.id) < len(sources)]
+            for those in (records.shown(), records.trash())
+        )
+        pruned = chosen(shown, trash, criteria, self._system.now(), exists)
+        gone = {one.id for one in pruned}
+        return PruneResult(tuple(pruned), sum(one.id not in gone for one in records.shown()), dry_run)
+
+    def _prune(
+        self, criteria: Criteria, exists: Callable[[str], bool], sources: Sequence[Source]
+    ) -> PruneResult:
+        result = PruneResult((), 0, dry_run=False)
+
+        def choose() -> set[str]:
+            nonlocal result
+            result = self._chosen(criteria, exists, sources, dry_run=False)
+            return {one.id for one in result.pruned}
+
+        self._store.remove(sources, choose)
+        return result
+
+    def _retain_if_due(self) -> None:
+        """Prune what the retention doesn't keep, once a day. A failure is told by the statistics."""
+        if self._retention == Retention() or self._system.monotonic() < self._next_retention:
             return
-        if not reading.is_continued_by(descriptor, stamp):
-            index, reading = Index(), Reading()
-            self._file.forget_folder()
-        reading.stamp, reading.torn = stamp, False
-        for line in lines_from(descriptor, reading.offset):
-            if not line.complete:
-                reading.torn = True
-                break
-            self._take(line, index, reading)
-        reading.remember_tail(descriptor)
-        self._replace(index, reading)
-
-    def _take(self, line: Line, index: Index, reading: Reading) -> None:
-        """Add one line to the index, or to the damage."""
-        reading.lines += 1
+        self._next_retention = self._system.monotonic() + RETENTION_INTERVAL_S
+        limits = self._retention
+        criteria = Criteria(limits.max_age_days or None, limits.max_count or None)
+        private = [self._store.private]
+        if not self._chosen(criteria, _always, private, dry_run=True).pruned:
+            return
         try:
-            experience = read_line(line)
-        except BadField as error:
-            reading.bad_lines += 1
-            reading.damage.append(Damage(reading.lines, line, f"{error.field} {error}".strip()))
-        else:
-            if experience is None:
-                reading.unknown_lines += bool(line.data.strip())
-            elif experience.id in index.ids:
-                reading.repeated_lines += 1
-            else:
-                keys = keys_of(experience)
-                with self._memory:
-                    index.add(experience, keys)
-        reading.offset = line.offset + line.size
-
-    def _replace(self, index: Index, reading: Reading) -> None:
-        """Show readers what was read."""
-        with self._memory:
-            if index is not self._index:
-                changed = bool(index.experiences or self._index.experiences)
-            else:
-                changed = len(index.experiences) != self._shown
-            self._index, self._reading, self._shown = index, reading, len(index.experiences)
-            self._generation += changed
-
-    # --- Repairing ---
-
-    def _try_to_repair(self) -> str:
-        """Repair what the last reading found; return why it could not be done, empty if it was."""
-        if not self._reading.torn and not self._reading.damage:
-            return ""
-        try:
-            # A torn last line may be a line that another process is writing: under its lock it is whole.
-            with self._file.locked() as descriptor:
-                self._catch_up(descriptor)
-                self._repair(descriptor)
+            result = self._prune(criteria, _always, private)
         except (StateError, Busy) as error:
-            return str(error)
-        return ""
+            self._store.set_problem("retention", str(error))
+        else:
+            self._store.set_problem("retention", "")
+            self._retired += len(result.pruned)
+            self._retired_at = timestamp_of(self._system.now())
 
-    def _repair(self, descriptor: int) -> None:
-        """Copy bad lines to the quarantine file and end or move away a torn last one. Needs the lock."""
-        reading = self._reading
-        if reading.torn:
-            line = torn_line(descriptor, reading.offset)
-            if line.size > MAX_LINE_BYTES or is_whole(line):
-                # Only the line break is missing, or it is too long to be moved: then it stays as a bad line.
-                self._file.append(descriptor, b"\n")
-            else:
-                self._file.quarantine([Damage(reading.lines + 1, line, "torn: the line has no end")])
-                self._file.cut(descriptor, reading.offset)
-                self._repaired_tails += 1
-            self._catch_up(descriptor)
-        if self._reading.damage:
-            self._file.quarantine(self._reading.damage)
-            self._reading.damage = []
+
+def _always(path: str) -> bool:
+    """Every file counts as there, since the retention doesn't look at files."""
+    return True
+
+
+def _warnings(one: Checked) -> Iterator[str]:
+    if one.files_dropped:
+        yield f"{one.files_dropped} of its files were left out: outside the project, or too many"
+    if one.secrets == 1:
+        yield "a value that looks like a secret was masked"
+    elif one.secrets:
+        yield f"{one.secrets} values that look like secrets were masked"

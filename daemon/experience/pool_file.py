@@ -1,4 +1,4 @@
-"""Owns the pool's file as a file: opening, locking, durable appending, quarantine; knows no experience."""
+"""Owns one file of lines as a file: opening, locking, durable appending; knows no experience."""
 
 from __future__ import annotations
 
@@ -8,42 +8,58 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from ..errors import Busy, StateError
-from ..system import Stamp, System, stamp_of
-from .experience import timestamp_of
-from .lines import Damage, digests_in, record_of
+from ..system import System
 
 LOCK_TIMEOUT_S = 10.0
 """A lock is held for one write and one fsync, so after this a process was stopped or a disk is dying."""
 
 
 class PoolFile:
-    """The file at `path` and, beside it, the one that damaged lines are copied to.
+    """The file at `path`, which is only appended to, but for a torn tail.
 
-    Only appended to, but for a torn tail. `write` is the system's call, behind a seam as the disk's `fsync`
-    is behind `system`. Not thread-safe. Raises `StateError` for a file that is a symlink, not a regular file,
-    someone else's or unusable, `Busy` for one that another process kept locked, each with the path.
+    `write` is the system's call, behind a seam as the disk's `fsync` is behind `system`. `guard` is called
+    before anything is opened and raises `StateError` where the folder can't be trusted. A private file is
+    readable by its owner only; another one keeps its mode. Not thread-safe. Raises `StateError` for a file
+    that is a symlink, not a regular file, someone else's or unusable, `Busy` for one that another process
+    kept locked, each with the path.
     """
 
-    def __init__(self, path: str, system: System, write: Callable[[int, bytes], int] = os.write) -> None:
-        self._path = path
+    def __init__(
+        self,
+        path: str,
+        system: System,
+        write: Callable[[int, bytes], int] = os.write,
+        *,
+        guard: Callable[[], None] = lambda: None,
+        private: bool = True,
+    ) -> None:
+        self.path = path
         self._system = system
         self._write = write
+        self._guard = guard
+        self._private = private
         self._folder_synced = False
 
-    def stamp(self) -> Stamp:
-        """Return the file's stamp with one stat. Raises `OSError`."""
-        return stamp_of(self._system.lstat(self._path))
+    def reading(self, path: str = "") -> contextlib.AbstractContextManager[int]:
+        """Open the file, or another of the same kind, for reading, without its lock.
 
-    def reading(self) -> contextlib.AbstractContextManager[int]:
-        """Open the file for reading, without its lock. Raises `FileNotFoundError` where there is none."""
-        return self._opened(self._path, os.O_RDONLY)
+        Raises `FileNotFoundError` where there is none.
+        """
+        return self._opened(path or self.path, os.O_RDONLY)
 
-    def locked(self) -> contextlib.AbstractContextManager[int]:
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[int]:
         """Open the file for reading and appending, made if there is none, and hold its lock."""
-        return self._locked(self._path)
+        deadline = self._system.monotonic() + LOCK_TIMEOUT_S
+        while True:
+            with self._opened(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as descriptor:
+                self._lock(descriptor, deadline)
+                if self._is_current(descriptor):
+                    yield descriptor
+                    return
 
     def append(self, descriptor: int, data: bytes) -> None:
         """Write at the end and make it durable, or leave the file as it was and raise `StateError`."""
@@ -58,7 +74,7 @@ class PoolFile:
             self._system.fsync(descriptor)
             if not self._folder_synced:
                 # Once for each file that is met, not only on creation: its creator may have died before.
-                self._system.fsync_folder(os.path.dirname(self._path))
+                self._system.fsync_folder(os.path.dirname(self.path))
                 self._folder_synced = True
         except BaseException as error:
             # What stays behind if this fails too was never acknowledged; a torn line is repaired next time.
@@ -82,42 +98,18 @@ class PoolFile:
         except OSError as error:
             raise self.unusable(f"can't be repaired: {error.strerror}. Mend that") from error
 
-    def quarantine(self, damage: Sequence[Damage]) -> None:
-        """Append damaged lines to the quarantine file, each only once, and make that durable."""
-        path = f"{self._path}.quarantine"
-        at = timestamp_of(self._system.now())
-        with self._locked(path) as descriptor:
-            known, complete = digests_in(descriptor)
-            records: dict[str, bytes] = {}
-            for one in damage:
-                if one.digest not in known:
-                    records.setdefault(one.digest, record_of(one, at))
-            if records:
-                self.append(descriptor, (b"" if complete else b"\n") + b"".join(records.values()))
-        try:
-            self._system.fsync_folder(os.path.dirname(path))
-        except OSError as error:
-            raise self.unusable(f"can't be repaired: {error.strerror}. Mend that") from error
-
     def unusable(self, problem: str, path: str = "") -> StateError:
         """Return the error for a problem, which completes a sentence that begins with the path."""
-        return StateError(f"The pool of experiences {path or self._path} {problem}.")
+        return StateError(f"The pool of experiences {path or self.path} {problem}.")
 
-    @contextlib.contextmanager
-    def _locked(self, path: str) -> Iterator[int]:
-        """Open a file for reading and appending, made if there is none, and hold its lock."""
-        deadline = self._system.monotonic() + LOCK_TIMEOUT_S
-        while True:
-            with self._opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as descriptor:
-                self._lock(descriptor, deadline)
-                if self._is_current(descriptor, path):
-                    yield descriptor
-                    return
+    @property
+    def _mode(self) -> int:
+        return 0o600 if self._private else 0o644
 
-    def _is_current(self, descriptor: int, path: str) -> bool:
+    def _is_current(self, descriptor: int) -> bool:
         """Tell whether the file was not replaced while its lock was waited for."""
         try:
-            return self._system.lstat(path).st_ino == os.fstat(descriptor).st_ino
+            return self._system.lstat(self.path).st_ino == os.fstat(descriptor).st_ino
         except FileNotFoundError:
             return False
 
@@ -128,7 +120,7 @@ class PoolFile:
             except BlockingIOError:
                 if self._system.monotonic() >= deadline:
                     raise Busy(
-                        f"{self._path} has been locked by another process for {LOCK_TIMEOUT_S:.0f} s. "
+                        f"{self.path} has been locked by another process for {LOCK_TIMEOUT_S:.0f} s. "
                         "Try again, or end that process."
                     ) from None
                 time.sleep(0.005)
@@ -140,9 +132,10 @@ class PoolFile:
     @contextlib.contextmanager
     def _opened(self, path: str, flags: int) -> Iterator[int]:
         """Open a file that is ours and no link. Raises `FileNotFoundError` only where it isn't to be made."""
+        self._guard()
         try:
             # Without O_NONBLOCK a pipe in the file's place would hold the thread for ever.
-            descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, self._mode)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not flags & os.O_CREAT:
                 raise
@@ -156,7 +149,7 @@ class PoolFile:
                 raise self.unusable(
                     f"belongs to the user {status.st_uid}. Move it away, then try again", path
                 )
-            if status.st_mode & 0o077:
+            if self._private and status.st_mode & 0o077:
                 os.fchmod(descriptor, 0o600)
             yield descriptor
         finally:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import heapq
 import posixpath
 import re
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
 
-from .experience import Experience, identity_of
+from .experience import Experience
 
 ASKED_CHARACTERS = 20_000
 """Of a question's words the first 20,000 characters are looked at: a prompt may have 5 MB."""
@@ -27,41 +27,68 @@ _MAX_WORDS_ASKED = 64
 class Keys:
     """What an experience is found by."""
 
-    identity: bytes
     words: frozenset[str]
     parents: frozenset[str]
     ancestors: frozenset[str]
 
 
 class Index:
-    """The experiences in the order of the file, and the places in it by file, folder and word."""
+    """The experiences that are shown, and their places by file, folder and word.
+
+    A place is kept for one that is removed, so that it stands where it stood if it comes back.
+    """
 
     def __init__(self) -> None:
         self.experiences: list[Experience] = []
+        """By place, also those that were removed."""
         self.order: list[tuple[str, int]] = []
-        """Time and place, oldest first."""
-        self.ids: set[str] = set()
-        self.identities: set[bytes] = set()
+        """Time and place of those that are shown, oldest first."""
+        self._places: dict[str, int] = {}
+        self._shown: set[int] = set()
         self._by_file: dict[str, list[int]] = {}
         self._by_parent: dict[str, list[int]] = {}
         self._by_ancestor: dict[str, list[int]] = {}
         self._by_word: dict[str, list[int]] = {}
 
     def add(self, experience: Experience, keys: Keys) -> None:
-        """Add one at the end."""
-        place = len(self.experiences)
-        self.experiences.append(experience)
+        """Show an experience: at the end, or at its former place if it was removed."""
+        place = self._places.setdefault(experience.id, len(self.experiences))
+        if place == len(self.experiences):
+            self.experiences.append(experience)
+        self.experiences[place] = experience
+        self._shown.add(place)
         insort(self.order, (experience.timestamp, place))
-        self.ids.add(experience.id)
-        self.identities.add(keys.identity)
-        for names, places in (
-            (experience.files_touched, self._by_file),
-            (keys.parents, self._by_parent),
-            (keys.ancestors, self._by_ancestor),
-            (keys.words, self._by_word),
-        ):
+        for names, places in self._postings(experience, keys):
             for name in names:
-                places.setdefault(name, []).append(place)
+                found = places.setdefault(name, [])
+                if found and found[-1] > place:
+                    insort(found, place)
+                else:
+                    found.append(place)
+
+    def remove(self, experience_id: str) -> None:
+        """Show an experience no longer; nothing happens if it isn't shown."""
+        place = self._places.get(experience_id, -1)
+        if place not in self._shown:
+            return
+        experience = self.experiences[place]
+        self._shown.remove(place)
+        del self.order[bisect_left(self.order, (experience.timestamp, place))]
+        for names, places in self._postings(experience, keys_of(experience)):
+            for name in names:
+                found = places[name]
+                del found[bisect_left(found, place)]
+                if not found:
+                    del places[name]
+
+    def get(self, experience_id: str) -> Experience | None:
+        """Return an experience that is shown."""
+        place = self._places.get(experience_id, -1)
+        return self.experiences[place] if place in self._shown else None
+
+    def touching(self, path: str) -> list[Experience]:
+        """Return the last experiences that touched a file, at most `_NEWEST`."""
+        return [self.experiences[place] for place in self._by_file.get(path, ())[-_NEWEST:]]
 
     def relevant(
         self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int
@@ -84,6 +111,16 @@ class Index:
         rest = (place for _, place in reversed(self.order) if place not in chosen)
         chosen += islice(rest, max(limit - len(chosen), 0))
         return sorted(chosen, key=lambda place: (self.experiences[place].timestamp, place), reverse=True)
+
+    def _postings(
+        self, experience: Experience, keys: Keys
+    ) -> tuple[tuple[Collection[str], dict[str, list[int]]], ...]:
+        return (
+            (experience.files_touched, self._by_file),
+            (keys.parents, self._by_parent),
+            (keys.ancestors, self._by_ancestor),
+            (keys.words, self._by_word),
+        )
 
     def _ranks(
         self, focus: Collection[str], neighbours: Collection[str], shared: Mapping[int, int]
@@ -114,7 +151,7 @@ def keys_of(experience: Experience) -> Keys:
             ancestors.add(folder)
     text = " ".join((experience.decision, experience.rationale, *experience.files_touched))
     words = words_of(text[:_INDEXED_CHARACTERS])
-    return Keys(identity_of(experience), words, parents, frozenset(ancestors - {""}))
+    return Keys(words, parents, frozenset(ancestors - {""}))
 
 
 def words_of(text: str) -> frozenset[str]:

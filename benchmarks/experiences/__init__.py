@@ -1,0 +1,1 @@
+"""Measures of the pool of experiences, and the proof that a killed writer loses nothing."""

@@ -1,0 +1,146 @@
+"""Owns the choice of experiences for a scope: how near each is, and why. Knows no pool and no disk."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .experience import Experience
+from .folding import fold
+from .relevance import words_of
+from .staleness import FRESH, Staleness
+
+SAME_FILE, NEIGHBOUR, SAME_FOLDER = 1.0, 0.6, 0.4
+"""How near an experience is by its files: it touched one of the focus, one that it imports or that imports
+it, or one beside it."""
+
+WORDS_WORTH = 0.15
+WORDS_MAX = 3
+"""Each word that it shares with the prompt, up to three: together less than a neighbouring file."""
+
+MEANING_WORTH = 1.0
+MEANING_FLOOR = 0.30
+"""What its similarity in meaning is above the floor, below which half of all rules are irrelevant (see the
+preset `normal` of items, whose texts are as short and compared by the same model)."""
+
+FAILED_WORTH = 0.3
+"""What failed or was reverted goes before routine successes of the same nearness."""
+
+RECENT_WORTH = 0.2
+RECENT_HALF = 20
+"""The newest gets .2, one with twenty newer ones .1: by order and not by the clock, so that the same pool
+gives the same choice tomorrow."""
+
+LOOKED_AT = 4
+"""Of so many for each that is wanted it is looked up whether they are stale."""
+
+LEAST_NEAR = 0.3
+"""One that is less near by files, words and meaning together is only shown where nothing nearer is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An experience that was chosen, how near it is, and why, in words."""
+
+    experience: Experience
+    score: float
+    reasons: tuple[str, ...]
+    staleness: Staleness = FRESH
+    folded: int = 0
+    """So many others say nearly the same."""
+
+
+def choose(
+    candidates: Sequence[Experience],
+    focus: Collection[str],
+    neighbours: Collection[str],
+    words: Collection[str],
+    limit: int,
+    *,
+    meaning: Mapping[str, float] | None = None,
+    staleness: Callable[[Experience], Staleness] = lambda _: FRESH,
+) -> tuple[Chosen, ...]:
+    """Choose at most `limit` experiences, the nearest first, at most one of a kind.
+
+    `focus` and `neighbours` are paths of files and folders, `words` any texts, `meaning` similarities of
+    experiences to the prompt by id, -1 to 1. Low trust is left out. The same input gives the same choice.
+    """
+    wanted = words_of(" ".join(words))
+    newest = sorted(candidates, key=lambda one: (one.timestamp, one.id), reverse=True)
+    weighed = [
+        _weigh(one, position, focus, neighbours, wanted, (meaning or {}).get(one.id))
+        for position, one in enumerate(newest)
+        if one.provenance.trust != "low"
+    ]
+    weighed.sort(key=lambda one: -one.score)  # of equals the newer one goes first
+    # Whether one is stale is looked up on the disk, so only of those that may be chosen.
+    weighed = [_aged(one, staleness(one.experience)) for one in weighed[: LOOKED_AT * limit]]
+    weighed.sort(key=lambda one: -one.score)
+    by_id = {one.experience.id: one for one in weighed}
+    return tuple(
+        replace(by_id[group.shown.id], folded=len(group.others))
+        for group in fold(one.experience for one in weighed)[:limit]
+    )
+
+
+def _weigh(
+    experience: Experience,
+    position: int,
+    focus: Collection[str],
+    neighbours: Collection[str],
+    wanted: frozenset[str],
+    meaning: float | None,
+) -> Chosen:
+    near, reasons = _nearness(experience, focus, neighbours)
+    shared = sorted(words_of(f"{experience.decision} {experience.rationale}") & wanted)
+    if shared:
+        near += WORDS_WORTH * min(len(shared), WORDS_MAX)
+        reasons.append(f"shares {', '.join(shared[:WORDS_MAX])} with the prompt")
+    if meaning is not None and meaning > MEANING_FLOOR:
+        near += MEANING_WORTH * (meaning - MEANING_FLOOR)
+        reasons.append(f"near the prompt in meaning ({meaning:.2f})")
+    outcome = _outcome(experience)
+    score = near
+    if outcome in {"failure", "reverted"}:
+        score += FAILED_WORTH if near >= LEAST_NEAR else 0.0
+        reasons.append("it failed" if outcome == "failure" else "it was reverted")
+    score += RECENT_WORTH * 0.5 ** (position / RECENT_HALF)
+    if not near:
+        reasons.append("one of the latest")
+    return Chosen(experience, round(score, 4), tuple(reasons))
+
+
+def _aged(one: Chosen, stale: Staleness) -> Chosen:
+    if not stale.reason:
+        return one
+    reasons = (*one.reasons, f"weighs less: {stale.reason}")
+    return replace(one, score=round(one.score * stale.weight, 4), reasons=reasons, staleness=stale)
+
+
+def _nearness(
+    experience: Experience, focus: Collection[str], neighbours: Collection[str]
+) -> tuple[float, list[str]]:
+    """Return how near it is by its files, and why."""
+    folders = {posixpath.dirname(path) for path in focus}
+    best, reason = 0.0, ""
+    for path in experience.files_touched:
+        if path in focus or any(parent in focus for parent in _parents(path)):
+            return SAME_FILE, [f"touched {path}"]
+        if path in neighbours and best < NEIGHBOUR:
+            best, reason = NEIGHBOUR, f"touched {path}, next to the focus by imports"
+        elif posixpath.dirname(path) in folders and best < SAME_FOLDER:
+            best, reason = SAME_FOLDER, f"touched {path}, in a folder of the focus"
+    return best, [reason] if reason else []
+
+
+def _parents(path: str) -> list[str]:
+    found = []
+    while path := posixpath.dirname(path):
+        found.append(path)
+    return found
+
+
+def _outcome(experience: Experience) -> str:
+    """Return what became of it: what a later one said, else what it said itself."""
+    return experience.marks[-1].kind if experience.marks else experience.outcome

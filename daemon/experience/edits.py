@@ -1,0 +1,197 @@
+"""Owns the edit: a later line that changes, deletes, restores or marks an experience; knows no file.
+
+The file is only appended to, so what an experience is now is what all its edits, in the order of their times,
+make of it. Where an edit stands in the file says nothing, since a merge may reorder lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal, cast, get_args
+
+from ..errors import InvalidRequest
+from ..privacy.secret_values import mask_secrets
+from .experience import Experience, Mark, OutcomeKind, Trust, timestamp_of
+from .fields import (
+    BadField,
+    clean_name,
+    clean_text,
+    files_in,
+    normal_timestamp,
+    outcome_in,
+    outcome_kind,
+    relative_files,
+    text_in,
+    trust_of,
+)
+
+EditKind = Literal["update", "delete", "restore", "mark"]
+EDIT_KINDS: frozenset[str] = frozenset(get_args(EditKind))
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """New values of some fields; None leaves one as it is. `error` goes with `outcome`."""
+
+    decision: str | None = None
+    rationale: str | None = None
+    files_touched: tuple[str, ...] | None = None
+    outcome: OutcomeKind | None = None
+    error: str = ""
+    trust: Trust | None = None
+
+
+NO_CHANGES = Changes()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One edit of the experience `of`. `timestamp` is as an experience has it.
+
+    A mark has an outcome in its changes, and in `by` the id of the experience that it comes from, if any.
+    """
+
+    id: str
+    of: str
+    timestamp: str
+    kind: EditKind
+    changes: Changes = NO_CHANGES
+    by: str = ""
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """What edits are sorted by."""
+        return self.timestamp, self.id
+
+
+def changes_of(fields: Mapping[str, object], root: str) -> Changes:
+    """Make changes of a map as a client sends it: decision?, rationale?, files_touched?, outcome? {kind,
+    error?}, trust?; with secrets masked. An outcome without a kind takes the outcome away.
+
+    Raises `InvalidRequest` with the field's name, also where nothing is changed.
+    """
+    try:
+        changes = _changes_in(fields, root)
+    except BadField as error:
+        raise InvalidRequest(f"{error.field} {error}.", error.field) from error
+    if changes == NO_CHANGES:
+        raise InvalidRequest(
+            "nothing is changed: give decision, rationale, files_touched, outcome or trust", "decision"
+        )
+    return replace(
+        changes,
+        decision=_masked(changes.decision),
+        rationale=_masked(changes.rationale),
+        error=mask_secrets(changes.error).text,
+    )
+
+
+def edit_in(fields: Mapping[str, object]) -> Edit:
+    """Read an edit out of a map that was stored; unknown fields are ignored. Raises `BadField`."""
+    identifier, of = (clean_name(name, text_in(fields, name)) for name in ("id", "of"))
+    for name, value in (("id", identifier), ("of", of)):
+        if not value:
+            raise BadField(name, "is empty")
+    kind = cast("EditKind", fields["type"])
+    changes = _changes_in(fields, "")
+    if kind == "mark" and not changes.outcome:
+        raise BadField("outcome", "is missing")
+    timestamp = normal_timestamp(text_in(fields, "timestamp"))
+    return Edit(identifier, of, timestamp, kind, changes, clean_name("by", text_in(fields, "by", "")))
+
+
+def edit_fields(edit: Edit) -> dict[str, object]:
+    """Return an edit as the map that is stored; what it doesn't change is left out."""
+    fields: dict[str, object] = {
+        "type": edit.kind,
+        "id": edit.id,
+        "of": edit.of,
+        "timestamp": edit.timestamp,
+    }
+    fields |= changed_fields(edit.changes)
+    return fields | ({"by": edit.by} if edit.by else {})
+
+
+def changed_fields(changes: Changes) -> dict[str, object]:
+    """Return the new values by the names that a client gives them."""
+    outcome = None
+    if changes.outcome is not None:
+        outcome = {"kind": changes.outcome} | ({"error": changes.error} if changes.error else {})
+    fields = {
+        "decision": changes.decision,
+        "rationale": changes.rationale,
+        "files_touched": changes.files_touched,
+        "outcome": outcome,
+        "trust": changes.trust,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def applied(experience: Experience, edits: Sequence[Edit]) -> tuple[Experience, bool]:
+    """Return what edits, in their order, make of an experience, and whether it is deleted then."""
+    deleted = False
+    for edit in edits:
+        if edit.kind in ("delete", "restore"):
+            deleted = edit.kind == "delete"
+            continue
+        experience = _changed(experience, edit.changes)
+        if edit.kind == "mark" and edit.changes.outcome is not None:
+            mark = Mark(edit.changes.outcome, edit.timestamp, edit.by)
+            experience = replace(experience, marks=(*experience.marks, mark))
+    return experience, deleted
+
+
+def time_after(edits: Sequence[Edit], now: str) -> str:
+    """Return the time of a new edit: now, or just after the last one where a clock went back."""
+    if not edits or edits[-1].timestamp < now:
+        return now
+    last = edits[-1].timestamp
+    try:
+        return timestamp_of(datetime.fromisoformat(last) + timedelta(milliseconds=1))
+    except OverflowError:  # somebody wrote the last moment there is; then the id decides
+        return last
+
+
+def _changes_in(fields: Mapping[str, object], root: str) -> Changes:
+    decision, rationale = _optional(fields, "decision"), _optional(fields, "rationale")
+    if decision == "":
+        raise BadField("decision", "is empty")
+    files = None
+    if fields.get("files_touched") is not None:
+        files, dropped = relative_files(files_in(fields), root)
+        if dropped and root:
+            raise BadField("files_touched", f"names {dropped} paths outside the project, or too many")
+    outcome: OutcomeKind | None = None
+    error = ""
+    if fields.get("outcome") is not None:
+        kind, error = outcome_in(fields)
+        outcome = outcome_kind(kind)
+    trust = None if fields.get("trust") is None else trust_of(text_in(fields, "trust"))
+    return Changes(decision, rationale, files, outcome, clean_text("outcome.error", error), trust)
+
+
+def _optional(fields: Mapping[str, object], name: str) -> str | None:
+    return None if fields.get(name) is None else clean_text(name, text_in(fields, name))
+
+
+def _masked(text: str | None) -> str | None:
+    return None if text is None else mask_secrets(text).text
+
+
+def _changed(experience: Experience, changes: Changes) -> Experience:
+    new: dict[str, object] = {
+        name: value
+        for name, value in (
+            ("decision", changes.decision),
+            ("rationale", changes.rationale),
+            ("files_touched", changes.files_touched),
+        )
+        if value is not None
+    }
+    if changes.outcome is not None:
+        new |= {"outcome": changes.outcome, "error": changes.error}
+    if changes.trust is not None:
+        new["provenance"] = replace(experience.provenance, trust=changes.trust)
+    return replace(experience, **new)  # type: ignore[arg-type]  # each value has its field's type

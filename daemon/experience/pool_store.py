@@ -1,0 +1,204 @@
+"""Owns the files of a pool, the private ones and the shared ones: reading, mending, appending, removing.
+
+Knows what stands in them as records, and not what is asked of a pool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from ..errors import Busy, StateError
+from ..system import System
+from .lines import MAX_LINE_BYTES, Damage, is_whole, torn_line
+from .parts import Parts
+from .pool_file import PoolFile
+from .quarantine import Quarantine
+from .reader import PoolReader, Source
+from .records import Records
+from .rewriting import pieces_about
+from .shared_path import guard_of, shared_problem
+
+
+class PoolStore:
+    """The sources of a pool: the file at `path` with its parts, and one in the repository at `root`, if any.
+
+    Blocks; not thread-safe. Raises as `PoolFile` does, for what is shared only when it is written to.
+    """
+
+    def __init__(
+        self, path: str, system: System, root: str, write: Callable[[int, bytes], int], rotate_bytes: int
+    ) -> None:
+        self.private = Source(Parts(PoolFile(path, system, write), system, rotate_bytes))
+        self.quarantine = Quarantine(f"{path}.quarantine", system, write)
+        self.generation = 0
+        """A number that is different whenever the records are."""
+        self.repaired_tails = 0
+        self.shared = ""
+        """The path of the shared file, relative to the root, if one is used."""
+        self._system = system
+        self._root = root
+        self._write = write
+        self._rotate_bytes = rotate_bytes
+        self._problems: dict[str, str] = {}
+        self.reader = PoolReader([self.private], system)
+        self._shown = (self.reader.records, 0)
+
+    @property
+    def records(self) -> Records:
+        """What the files come to, as far as they were read."""
+        return self.reader.records
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong, in sentences."""
+        return [*self._problems.values(), *filter(None, (source.problem for source in self.reader.sources))]
+
+    def set_problem(self, kind: str, problem: str) -> None:
+        """Note what is wrong, or with an empty text that it isn't any more."""
+        self._problems.pop(kind, None)
+        if problem:
+            self._problems[kind] = problem
+
+    def share(self, path: str, *, trusted: bool) -> None:
+        """Read a pool in the repository too, or none for an empty path. Everything is read anew."""
+        problem = shared_problem(path, trusted=trusted) if path else ""
+        self.set_problem("shared", problem)
+        self.shared = "" if problem else path
+        sources = [self.private]
+        if self.shared:
+            sources.append(self._shared_source(path))
+        self.reader = PoolReader(sources, self._system)
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Take up what changed and mend it, and say whether anything did; one stat a file if not."""
+        before = self.generation
+        if self.reader.is_current() and "damage" not in self._problems:
+            return False
+        self.catch_up()
+        self.set_problem("damage", self._try_to_repair())
+        return self.generation != before
+
+    def catch_up(self) -> None:
+        """Take up what changed."""
+        try:
+            self.reader.catch_up()
+        finally:
+            records = self.reader.records
+            former, version = self._shown
+            if records is former:
+                self.generation += records.version != version
+            else:
+                self.generation += any((len(records), len(former), records.deleted, former.deleted))
+            self._shown = (records, records.version)
+
+    def target(self) -> Source:
+        """Return where new experiences go: the shared file, unless it can't be used now."""
+        self.catch_up()
+        last = self.reader.sources[-1]
+        self.set_problem("sharing", "")
+        if last.problem:
+            return self.private
+        try:
+            last.before_writing()
+        except StateError as error:
+            self.set_problem("sharing", str(error))
+            return self.private
+        return last
+
+    @contextlib.contextmanager
+    def appending(self, source: Source) -> Iterator[Callable[[bytes], None]]:
+        """Lock the file of a source, read and mended to its end; gives what appends to it durably."""
+        source.before_writing()
+        with source.parts.writing() as descriptor:
+            self.catch_up()
+            self._repair(source, descriptor)
+            self.set_problem("damage", "")
+
+            def append(data: bytes) -> None:
+                source.parts.file.append(descriptor, data)
+                self.catch_up()
+
+            yield append
+
+    def remove(self, sources: Sequence[Source], choose: Callable[[], Collection[str]]) -> None:
+        """Remove the lines of experiences for good, by their ids, with those of their edits.
+
+        They are chosen when the sources are locked, so that nothing is lost that others append meanwhile.
+        """
+        try:
+            with contextlib.ExitStack() as stack:
+                self.catch_up()
+                used = [source for source in sources if not source.problem and source.parts.listed()]
+                for source in used:
+                    descriptor = stack.enter_context(source.parts.file.locked())
+                    self.catch_up()
+                    self._repair(source, descriptor)
+                gone = self.records.with_aliases(set(choose()))
+                for source in used if gone else ():
+                    for part in source.parts.listed():
+                        if pieces := pieces_about(source.parts, part, gone):
+                            source.parts.rewrite(part, pieces)
+        finally:
+            # Everything is read anew, for which nobody needs to wait.
+            self.catch_up()
+
+    def _shared_source(self, path: str) -> Source:
+        full = os.path.join(self._root, path)
+        guard = guard_of(self._root, path)
+        file = PoolFile(full, self._system, self._write, guard=guard, private=False)
+
+        def prepare() -> None:
+            guard()
+            try:
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+            except OSError as error:
+                raise file.unusable(f"can't be made: {error.strerror}. Mend that") from error
+            if not os.access(full if os.path.exists(full) else os.path.dirname(full), os.W_OK):
+                raise file.unusable("can't be written: you may only read it. Mend that")
+
+        parts = Parts(file, self._system, self._rotate_bytes)
+        return Source(parts, optional=True, before_writing=prepare)
+
+    def _try_to_repair(self) -> str:
+        """Repair what the last reading found; return why it could not be done, empty if it was."""
+        try:
+            for source in self.reader.sources:
+                if source.problem:
+                    continue
+                if self.reader.torn(source) or source.parts.has_leftovers():
+                    # A torn last line may be one that another process is writing: under its lock it is whole.
+                    with source.parts.file.locked() as descriptor:
+                        source.parts.remove_leftovers()
+                        self.catch_up()
+                        self._repair(source, descriptor)
+            self._quarantine_damage()
+        except (StateError, Busy) as error:
+            return str(error)
+        return ""
+
+    def _repair(self, source: Source, descriptor: int) -> None:
+        """Copy bad lines to the quarantine file and end or move away a torn last one. Needs the lock."""
+        reading = self.reader.torn(source)
+        if reading is not None:
+            line = torn_line(descriptor, reading.offset)
+            if line.size > MAX_LINE_BYTES or is_whole(line):
+                # Only the line break is missing, or it is too long to be moved: then it stays as a bad line.
+                source.parts.file.append(descriptor, b"\n")
+            else:
+                name = os.path.basename(source.parts.file.path)
+                reason = "torn: the line has no end"
+                self.quarantine.keep([Damage(reading.lines + 1, line, reason, name)])
+                source.parts.file.cut(descriptor, reading.offset)
+                self.repaired_tails += 1
+            self.catch_up()
+        self._quarantine_damage()
+
+    def _quarantine_damage(self) -> None:
+        damage = [one for reading in self.reader.readings() for one in reading.damage]
+        if damage:
+            self.quarantine.keep(damage)
+            for reading in self.reader.readings():
+                reading.damage.clear()
