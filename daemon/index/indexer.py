@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from ..privacy.secret_files import is_secret_file
 from ..project import git
 from ..project.binary import classify_content
+from ..project.globs import compile_glob
 from ..project.import_keys import keys_of_path
 from ..project.imports import ImportResolver
 from ..project.languages import LANGUAGES, language_of
@@ -68,7 +70,7 @@ RETRY_MAX = 2_000
 
 HISTORY_COMMITS = 500
 
-CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}"
+CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}.1"
 """Names how contents are read; an index that was read in another way is read again. The linker's version is
 kept by linking.py, since links are made anew without reading."""
 
@@ -92,6 +94,7 @@ class ProjectIndexer:
         self._lexing = Lexing(command.folder, self._store, system)
         self._scanner = Scanner(command.root, system, _settings(command))
         self._known: dict[str, FileRecord] = self._store.load_files()
+        self._shown = tuple(map(compile_glob, command.show_files))
         self._resolver = ImportResolver(self._known.keys(), self._read_config)
         self._linking = Linking(self._store, self._resolver, self._known, system)
         self._pending: dict[str, FileRecord | None] = {}
@@ -113,6 +116,11 @@ class ProjectIndexer:
     def generation(self) -> int:
         """The generation of the last commit."""
         return self._store.generation
+
+    @property
+    def _version(self) -> str:
+        """How contents are read, and which files of secrets: what was read in another way is read again."""
+        return " ".join((CONTENT_VERSION, *self._command.show_files))
 
     def close(self) -> None:
         """Stop watching and close the index."""
@@ -197,8 +205,8 @@ class ProjectIndexer:
         """Bring the index up to date with the disk, begin to watch, read what is new."""
         self._set_state("scanning")
         if not self._known:
-            self._store.set_meta("parser", CONTENT_VERSION)
-        elif self._store.get_meta("parser") != CONTENT_VERSION:
+            self._store.set_meta("parser", self._version)
+        elif self._store.get_meta("parser") != self._version:
             self._read_all_again()
         if self._known:
             self._sweep()
@@ -216,7 +224,7 @@ class ProjectIndexer:
         self._set_state("indexing")
         yield from self._read_pending()
         # Only now: a process that was killed before reads the rest with the next one.
-        self._store.set_meta("parser", CONTENT_VERSION)
+        self._store.set_meta("parser", self._version)
         self._take_history()
         self._announce(ActivityTaken(self._root))
         self._schedule_sweep()
@@ -459,6 +467,8 @@ class ProjectIndexer:
 
     def _read_file(self, record: FileRecord, former: FileRecord | None) -> FileContent | FileRecord:
         """Return a file's new record, with its definitions unless it holds what it held before."""
+        if is_secret_file(record.path) and not any(glob.matches(record.path) for glob in self._shown):
+            return replace(_without_content(record), skipped="secret")  # not even read
         try:
             data, status = self._system.read(
                 os.path.join(self._root, record.path), self._command.max_file_bytes + 1
@@ -509,7 +519,7 @@ class ProjectIndexer:
     def _read_all_again(self) -> None:
         """Have all contents read again, as if they had changed; what is known answers meanwhile."""
         for path, record in self._known.items():
-            if record.digest or record.skipped in {"binary", "unreadable"}:
+            if record.digest or record.skipped in {"binary", "unreadable", "secret"}:
                 self._pending[path] = None
 
     def _read_config(self, path: str) -> bytes | None:

@@ -35,7 +35,6 @@ KINDS: Final = ("call", "inherit", "decorate", "type", "use")
 STATES: Final = ("name", "resolved", "external")
 """What the numbers in the tables mean; others in another order need another version of the schema."""
 
-RESOLVED: Final = STATES.index("resolved")
 BY_NAME: Final = STATES.index("name")
 
 LIMIT: Final = 2_000

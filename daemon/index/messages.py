@@ -15,7 +15,7 @@ EDITS_MAX = 50
 class OpenProject:
     """Begin to index and watch a project. `folder` is its own one in the state folder; replied at once.
 
-    `exclude` and `skip_folders_extra` are as in the configuration.
+    `exclude`, `skip_folders_extra` and `show_files` are as in the configuration.
     """
 
     root: str
@@ -25,6 +25,7 @@ class OpenProject:
     skip_folders_extra: tuple[str, ...]
     poll_interval_ms: int
     sweep_interval_s: int
+    show_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from ..project.qualified_names import base_name
 from ..project.references import References
 from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
 from ..storage import Database, open_database, open_reader, transaction
@@ -346,7 +346,8 @@ class Reader:
         """Return who imports a file: (path, line), by path; a file that does so twice comes once."""
         rows = self._db.execute(
             "SELECT f.path, MIN(i.line) FROM imports i JOIN files f ON f.id = i.file_id"
-            " WHERE i.target = ? GROUP BY f.path ORDER BY f.path",
+            # The index on targets holds those that are known; it is used if the question says so too.
+            " WHERE i.target = ? AND i.target != '' GROUP BY f.path ORDER BY f.path",
             (path,),
         )
         return tuple((importer, line) for importer, line in rows)
@@ -407,18 +408,7 @@ class Reader:
         return tuple(found[path] for path in sorted(found))
 
 
-def base_name(name: str, kind: str = "") -> str:
-    """Return the last part of a qualified name: `login` of `Session.login`, `Refresh` of `Tokens/Refresh`."""
-    name = _SECOND.sub("", name)
-    if kind == "section":
-        return name.rpartition("/")[2] or name
-    return name.rpartition(".")[2] or name
-
-
 _BATCH = 500
-
-_SECOND = re.compile(r"~\d+\Z")
-
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;

@@ -10,7 +10,6 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import chain, pairwise
@@ -62,11 +61,6 @@ def query_terms(text: str) -> QueryTerms:
 def path_terms(path: str) -> list[str]:
     """Return the terms of a path with `/` between its parts, each once: folders, name and extension."""
     return list(dict.fromkeys(document_terms(path)))
-
-
-def symbol_terms(names: Iterable[str]) -> list[str]:
-    """Return the terms of qualified names such as `Session.login` or `login~2`, each once."""
-    return list(dict.fromkeys(chain.from_iterable(document_terms(_SECOND.sub("", name)) for name in names)))
 
 
 def looks_like_identifier(word: str) -> bool:
@@ -123,7 +117,6 @@ _ASCII_PART = re.compile(r"[A-Z]{2,}(?=s(?![a-z]))|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a
 _ACCENT = re.compile(r"[\u0300-\u036f]+")
 _SEPARATOR = re.compile(r"[_-]+")
 _ALTERNATION = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
-_SECOND = re.compile(r"~[0-9]+\Z")
 
 # Thai, Lao, Tibetan, Myanmar, Khmer; kana, Han, Hangul: written without spaces, or with endings that no
 # English stemmer takes off.

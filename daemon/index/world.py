@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping
 from typing import Final, Generic, TypeVar
 
 from ..project.imports import ImportResolver
-from ..project.script_imports import SCRIPT_LANGUAGES
+from ..project.languages import SCRIPT_LANGUAGES, family_of
 from ..project.tree import FileRecord, Import
 from ..structure.evaluator import ModuleFiles
 from ..structure.interface import FileInterface
@@ -22,13 +22,6 @@ Django's take 4.5 MB. What lies in one folder is linked in a row and asks for th
 
 MODULES_MAX: Final = 20_000
 """Answers to imports that are kept, about 6 MB: those of some thousands of files."""
-
-_FAMILIES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(SCRIPT_LANGUAGES, "script"),
-    **dict.fromkeys(("c", "cpp"), "c"),
-    **dict.fromkeys(("java", "kotlin", "scala"), "jvm"),
-}
-"""Languages whose files see each other as files of one language do."""
 
 _BY_FOLDER: Final = SCRIPT_LANGUAGES | {"python", "go"}
 """Languages whose imports mean the same in all files of a folder."""
@@ -130,8 +123,7 @@ class StoredWorld:
 
     def _family(self, path: str) -> str:
         record = self._records.get(path)
-        language = "" if record is None else record.language
-        return _FAMILIES.get(language, language)
+        return family_of("" if record is None else record.language)
 
 
 def missing_key(key: str) -> str:

@@ -42,6 +42,9 @@ _SAFE_SETTINGS = (
 )
 """Settings with which a repository could start a program or reach the network; a -c wins over its config."""
 
+SUBJECT_CHARACTERS = 120
+"""Of a commit's subject so much is read; git's own advice is 50 to 72."""
+
 
 class GitError(FovealError):
     """Git is missing, rejected the repository, failed or hung; the message is git's own."""
@@ -98,6 +101,32 @@ def change_counts(root: str, commits: int = 500) -> dict[str, tuple[int, int]]:
             count, last = counts.get(path, (0, committed))
             counts[path] = (count + 1, max(last, committed))
     return counts
+
+
+def latest_subjects(root: str, commits: int) -> list[str]:
+    """Return the subjects of the latest commits, each with its short hash, the latest first.
+
+    Each is one line of at most `SUBJECT_CHARACTERS`. Raises `GitError`.
+    """
+    arguments = ["log", f"--max-count={commits}", "-z", "--no-show-signature", "--no-notes", "--no-color"]
+    output = _split(_output(root, [*arguments, "--format=tformat:%h %s", "HEAD", "--"]))
+    lines = (" ".join(line.decode(errors="replace").split()) for line in output)
+    return ["".join(filter(str.isprintable, line))[:SUBJECT_CHARACTERS] for line in lines if line]
+
+
+def reverted_commits(root: str, commits: int = 500) -> frozenset[str]:
+    """Return the ids of commits that one of the latest commits reverted, as `git revert` notes it.
+
+    What was reverted and then brought back by reverting the revert isn't among them. Raises `GitError`.
+    """
+    arguments = ["log", f"--max-count={commits}", "-z", "--no-show-signature", "--no-notes", "--no-color"]
+    output = _split(_output(root, [*arguments, "--format=tformat:%H %b", "HEAD", "--"]))
+    reverted: set[str] = set()
+    for line in output:  # the latest first, so that a revert that was reverted itself counts for nothing
+        commit, _, body = line.decode(errors="replace").partition(" ")
+        if commit not in reverted:
+            reverted.update(re.findall(r"This reverts commit ([0-9a-f]{40,64})", body))
+    return frozenset(reverted)
 
 
 def head(root: str, system: System | None = None) -> Head | None:

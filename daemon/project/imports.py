@@ -18,13 +18,14 @@ from .import_config import CONFIG_NAMES, ImportConfig
 from .import_folders import ImportFolders
 from .import_keys import key_of
 from .java_imports import JavaImports
+from .languages import SCRIPT_LANGUAGES
 from .lua_imports import LuaImports
 from .package_json import Packages
 from .php_imports import PhpImports
 from .python_imports import PythonImports
 from .ruby_imports import RubyImports
 from .rust_imports import RustImports
-from .script_imports import SCRIPT_LANGUAGES, ScriptImports
+from .script_imports import ScriptImports
 from .source_folders import PROJECT
 from .swift_imports import SwiftImports
 from .tree import Import

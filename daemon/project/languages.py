@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from .queries.bash import BASH, BASH_CALLS, BASH_FACTS
 from .queries.c import C_FACTS, C_REFERENCES, CPP, CPP_FACTS, CPP_REFERENCES, C
@@ -81,6 +83,21 @@ def fence_tag(language: str) -> str:
     """Return the tag for a Markdown code fence around a language's source; "" for an unknown language."""
     row = LANGUAGES.get(language)
     return row.fence if row is not None else ""
+
+
+def family_of(language: str) -> str:
+    """Return the family of a language: files of one family see each other's definitions. Most stand alone."""
+    return _FAMILIES.get(language, language)
+
+
+SCRIPT_LANGUAGES: Final = frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "astro"})
+"""The languages whose imports are resolved as a script's."""
+
+_FAMILIES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(SCRIPT_LANGUAGES, "script"),
+    **dict.fromkeys(("c", "cpp"), "c"),
+    **dict.fromkeys(("java", "kotlin", "scala"), "jvm"),
+}
 
 
 def _interpreter(head: bytes) -> str:

@@ -96,6 +96,25 @@ def assigned(target: str) -> tuple[str, str]:
     return (name, "") if owner == "this" else (name, owner)
 
 
+def base_name(name: str, kind: str = "") -> str:
+    """Return the last part of a qualified name: `login` of `Session.login`, `inner` of `load~2.inner`.
+
+    `kind` is that of its definition: a section's parts are divided by slashes, `Refresh` of `Tokens/Refresh`.
+    """
+    name = without_number(name)
+    if kind == "section":
+        return name.rpartition("/")[2] or name
+    return name.rpartition(".")[2] or name
+
+
+def without_number(name: str) -> str:
+    """Return a qualified name without the number that tells it from its twins: `login` for `login~2`."""
+    return _NUMBER.sub("", name)
+
+
+_NUMBER = re.compile(r"~\d+\Z")
+
+
 def own_name(head: bytes) -> str:
     """Return the name that a function expression gives itself, from its head: `function createApp(`."""
     match = re.search(rb"function\s*\*?\s*([\w$]+)\s*\($", head[:400].partition(b"(")[0] + b"(")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast, get_args
 
@@ -10,6 +9,7 @@ from .chains import EXPRESSION_MAX, chain_of, shortened
 from .definitions import BINDINGS, Captures, Match
 from .go_imports import package_name
 from .import_clauses import brought_in
+from .owners import Owners
 from .qualified_names import type_name
 from .references import (
     CHAIN_MAX,
@@ -56,7 +56,7 @@ class ReferenceReader:
         self._language = language
         self._is_shell = language == "bash"
         self._symbols = symbols
-        self._owners = _Owners(symbols)
+        self._owners = Owners(symbols)
         self._references: dict[tuple[int, str, str], Reference] = {}
         self._bindings: dict[Binding, None] = {}
         self._exports: dict[Export, None] = {}
@@ -309,33 +309,3 @@ class ReferenceReader:
 _SELF = frozenset({"self", "this", "$this"})
 
 _ORDER = {kind: place for place, kind in enumerate(cast("tuple[str, ...]", KINDS))}
-
-
-class _Owners:
-    """Which symbol is the innermost around a line."""
-
-    def __init__(self, symbols: Sequence[Symbol]) -> None:
-        self._outer: list[int] = []
-        stack: list[int] = []
-        starts: list[tuple[int, int]] = []
-        for index, symbol in enumerate(symbols):
-            while stack and symbols[stack[-1]].end_line < symbol.start_line:
-                ended = stack.pop()
-                starts.append((symbols[ended].end_line + 1, stack[-1] if stack else -1))
-            self._outer.append(stack[-1] if stack else -1)
-            starts.append((symbol.start_line, index))
-            stack.append(index)
-        while stack:
-            ended = stack.pop()
-            starts.append((symbols[ended].end_line + 1, stack[-1] if stack else -1))
-        self._lines = [line for line, _ in starts]
-        self._inner = [index for _, index in starts]
-
-    def around(self, line: int) -> int:
-        """Return the index of the innermost symbol around a line, -1 for none."""
-        at = bisect_right(self._lines, line) - 1
-        return self._inner[at] if at >= 0 else -1
-
-    def outer(self, index: int) -> int:
-        """Return the symbol around a symbol, or -1."""
-        return self._outer[index]

@@ -8,9 +8,6 @@ from .package_json import Packages
 from .relative_paths import is_relative, join_path, within
 from .tsconfig import AliasFiles
 
-SCRIPT_LANGUAGES = frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "astro"})
-"""The languages whose imports are resolved as a script's."""
-
 
 class ScriptImports:
     """JavaScript and TypeScript: relative paths, tsconfig aliases, `#` imports, packages of the project."""

@@ -73,9 +73,9 @@ class FileRecord:
     """One file of the tree. `path` is relative to the root, POSIX.
 
     `skipped` is empty for a file whose content is indexed, else the reason why it isn't: `binary`,
-    `too_large`, `unreadable`, `special`, `symlink`, `not_utf8_name`. `digest` is BLAKE2b-128 of the content,
-    empty as long as it hasn't been read. `racy` says that it was modified within `RACY_NS` before it was
-    read.
+    `too_large`, `unreadable`, `special`, `symlink`, `not_utf8_name`, `secret`. `digest` is BLAKE2b-128 of the
+    content, empty as long as it hasn't been read. `racy` says that it was modified within `RACY_NS` before it
+    was read.
     """
 
     path: str
@@ -154,15 +154,26 @@ class Tree:
     """What is known of a project at one generation. Never changes: `with_changes` gives the next one.
 
     `files` maps relative paths to records, skipped files included. `generation` counts the changes of the
-    store, `names_generation` only those that added or removed a name.
+    store, `names_generation` only those that added or removed a name, `hidden` the files
+    that this one leaves out.
     """
 
-    __slots__ = ("_layout", "_pending", "_symbols", "files", "generation", "names_generation", "root")
+    __slots__ = (
+        "_layout",
+        "_pending",
+        "_symbols",
+        "files",
+        "generation",
+        "hidden",
+        "names_generation",
+        "root",
+    )
 
     def __init__(self, root: str, generation: int = 0, files: Mapping[str, FileRecord] | None = None) -> None:
         self.root = root
         self.generation = generation
         self.names_generation = 0
+        self.hidden = 0
         self.files: MappingProxyType[str, FileRecord] = MappingProxyType(dict(files or {}))
         self._layout: Layout | None = None
         self._pending = sum(map(_is_pending, self.files.values()))
@@ -227,11 +238,28 @@ class Tree:
         tree._pending, tree._symbols = pending, symbols
         return tree
 
+    def without(self, paths: Iterable[str], former: Tree | None = None) -> Tree:
+        """Return this tree without some files, as if there were none. `former` is what that was before: its
+        folders are taken over where no name changed since."""
+        files = self.files.copy()
+        pending, symbols = self._pending, self._symbols
+        for path in paths:
+            record = files.pop(path, None)
+            if record is not None:
+                pending -= _is_pending(record)
+                symbols -= record.symbols
+        tree = self._next(self.generation, MappingProxyType(files))
+        tree.hidden = len(self.files) - len(files)
+        known = former is not None and former.names_generation == self.names_generation
+        tree._layout = former._layout if known and former is not None else None
+        tree._pending, tree._symbols = pending, symbols
+        return tree
+
     def _next(self, generation: int, files: MappingProxyType[str, FileRecord]) -> Tree:
         """Return a tree of the same project without counting its files again."""
         tree = Tree.__new__(Tree)
         tree.root, tree.generation, tree.files = self.root, generation, files
-        tree.names_generation = self.names_generation
+        tree.names_generation, tree.hidden = self.names_generation, self.hidden
         tree._layout, tree._pending, tree._symbols = self._layout, self._pending, self._symbols
         return tree
 

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ..index.link_table import Definition, Link
-from ..index.store import Reader, base_name
-from ..project.script_imports import SCRIPT_LANGUAGES
+from ..index.store import Reader
+from ..project.languages import family_of
+from ..project.qualified_names import base_name, without_number
 from ..project.tree import Tree
 from .path_roles import role_of
 
@@ -69,8 +70,7 @@ class CodeGraph:
     def family(self, path: str) -> str:
         """Return the family of languages of a file, whose files can mean each other's definitions."""
         record = self.tree.files.get(path)
-        language = record.language if record else ""
-        return _FAMILIES.get(language, language)
+        return family_of(record.language if record else "")
 
     def members(self, ids: Collection[int]) -> list[Definition]:
         """Return what lies in definitions, at any depth: methods of classes, nested functions."""
@@ -137,7 +137,7 @@ def is_constructor(name: str, owner: str) -> bool:
 
 
 def _may_construct(qualified: str) -> bool:
-    owner, _, last = qualified.partition("~")[0].rpartition(".")
+    owner, _, last = without_number(qualified).rpartition(".")
     return bool(owner) and is_constructor(last, owner)
 
 
@@ -146,9 +146,4 @@ def leads(names: Sequence[str]) -> str:
     return " → ".join(names)
 
 
-_FAMILIES = {
-    **dict.fromkeys(SCRIPT_LANGUAGES, "script"),
-    **dict.fromkeys(("c", "cpp"), "c"),
-    **dict.fromkeys(("java", "kotlin", "scala"), "jvm"),
-}
 _SOURCES = frozenset({"source", "barrel", "stub", "shim"})

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..index.store import Reader, base_name
+from ..index.store import Reader
+from ..project.qualified_names import base_name
 from ..project.tree import Symbol, Tree
 from .code_graph import CLASSES, CodeGraph
 from .found import Findings

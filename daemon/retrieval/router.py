@@ -41,6 +41,9 @@ COPIES_MAX = 50
 """So many copies of one content are looked at: what is vendored a thousand times isn't meant so often, and to
 read all its copies would take a second."""
 
+HIDDEN_SHARE = 0.05
+"""Where more files than this share are hidden from who asks, the lists are asked for the others by name."""
+
 BEHIND_MAX = 20
 """So many files are looked at whose words are older than their chunks; while a branch is switched there are
 hundreds, and soon none."""
@@ -102,7 +105,10 @@ def gather(
     if chosen.symbol:
         bearing = {path for path, _ in reader.definitions_named(chosen.symbol, SYMBOL_FILES_MAX)}
         paths = sorted(bearing if paths is None else bearing.intersection(paths))
-    files = None if paths is None else tuple(sorted(reader.chunks.file_ids(paths).values()))
+    searched = paths
+    if paths is None and tree.hidden > HIDDEN_SHARE * len(tree.files):
+        searched = list(tree.files)  # else what is hidden would take most places of each list
+    files = None if searched is None else tuple(sorted(reader.chunks.file_ids(searched).values()))
     start = Gathered(question, decided.route, taken, evidence, chosen, Candidates(), {}, files)
     start = replace(start, narrowed=chosen != given)
     if files is not None and not files:

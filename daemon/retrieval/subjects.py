@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ..index.link_table import Definition
-from ..index.store import base_name
 from ..project.languages import language_of
+from ..project.qualified_names import base_name, without_number
 from ..project.tree import Layout
 from .candidates import files_named
 from .code_graph import CodeGraph
@@ -73,7 +73,7 @@ def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> 
     the project; in another case style; misspelt. With `files_first` a module comes before a definition.
     """
     subject = _cleaned(written)
-    nothing = Meaning(subject, _last(_dotted(subject)))
+    nothing = Meaning(subject, base_name(_dotted(subject)))
     if not subject.strip("./#:~$@"):
         return nothing
     meaning = _as_node(subject, graph) or _as_path(subject, graph)
@@ -109,7 +109,7 @@ def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:
         dotted = _dotted(name)
         found = graph.reader.graph.definitions_named(dotted, MEANT_MAX)
         exact = [each for each in found if each.path in files]
-    return _meant(subject, _last(name), exact) if exact else None
+    return _meant(subject, base_name(name), exact) if exact else None
 
 
 def _as_path(subject: str, graph: CodeGraph) -> Meaning | None:
@@ -130,11 +130,11 @@ def _as_name(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
     found = queries.definitions_named(name, MEANT_MAX)
     if found:
         total = len(found) if len(found) < MEANT_MAX else queries.count_named(name)
-        whole = [each for each in found if _unique(each.symbol.name) == name]
+        whole = [each for each in found if without_number(each.symbol.name) == name]
         # Who says `login` may mean `Session.login`, who says `Session.login` means what is named so in full.
         if whole and "." in name and len(whole) < len(found):
-            return _meant(subject, _last(name), whole)
-        return _meant(subject, _last(name), found, total)
+            return _meant(subject, base_name(name), whole)
+        return _meant(subject, base_name(name), found, total)
     for before, behind in _splits(name):
         folder = f"/{before.replace('.', '/')}/"
         found = [
@@ -143,7 +143,7 @@ def _as_name(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
             if folder in f"/{each.path.rpartition('.')[0] or each.path}/"
         ]
         if found:
-            return _meant(subject, _last(name), found)
+            return _meant(subject, base_name(name), found)
     return None
 
 
@@ -268,14 +268,6 @@ def _dotted(subject: str) -> str:
     name = _SEPARATORS.sub(".", name).strip(".$@&*")
     first, _, rest = name.partition(".")
     return rest if rest and first in _OWN else name
-
-
-def _last(name: str) -> str:
-    return base_name(name)
-
-
-def _unique(name: str) -> str:
-    return name.partition("~")[0]
 
 
 _stems: deque[tuple[Layout, Mapping[str, Sequence[str]]]] = deque(maxlen=PROJECTS_MAX)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from ..index.link_table import Definition, Link
+from ..project.qualified_names import base_name, without_number
 from .code_graph import CALLS, CodeGraph, is_constructor
 from .found import FOUND_MAX, Findings, Found, in_order
 from .hierarchy import OWNERS_MAX, overridden_by
@@ -116,7 +117,7 @@ def _overloads(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int,
     """Return the names, by id, of other definitions of the same name in the same place: a link leads to the
     first of them, as which one is called isn't known."""
     own = {each.id for each in definitions}
-    places = dict.fromkeys((each.path, each.symbol.name.partition("~")[0]) for each in definitions)
+    places = dict.fromkeys((each.path, without_number(each.symbol.name)) for each in definitions)
     if len(places) > OWNERS_MAX:
         return {}
     return {
@@ -148,9 +149,9 @@ def _borne(meaning: Meaning, definitions: Sequence[Definition]) -> list[str]:
     """Return the names that calls of definitions bear: a constructor is called by the name of its class."""
     names: dict[str, None] = {}
     for each in definitions if len(definitions) <= OWNERS_MAX else ():
-        owner, _, last = each.symbol.name.partition("~")[0].rpartition(".")
+        owner, _, last = without_number(each.symbol.name).rpartition(".")
         if owner and is_constructor(last, owner) and last not in {"new", "initialize", "init"}:
-            names[owner.rpartition(".")[2]] = None
+            names[base_name(owner)] = None
         else:
             names[last] = None
     return list(names) or [meaning.name]

@@ -7,9 +7,10 @@ from typing import Final, NamedTuple, Protocol
 
 from ..project.chains import parts_of
 from ..project.references import Binding, Export
+from ..project.vocabulary import words
 from .interface import Evidence, FileInterface
 from .rules import Rules
-from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, external, is_external
+from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, called_external, external, is_external
 
 DEPTH_MAX: Final = 24
 """Steps from one file or type to the next; real re-exports and hierarchies stay below ten."""
@@ -58,8 +59,16 @@ class Lineage(NamedTuple):
     outside: bool
 
 
+ELEMENT_METHODS: Final = words(
+    """
+    get pop popleft setdefault first last next at find shift peek poll getFirst getLast unwrap
+    expect unwrap_or_default iter cloned clone as_ref as_mut
+    """
+)
+"""Methods of a container that give one of its elements, in whatever language."""
+
 ELEMENT_METHOD: Final = "()"
-"""The name of a container's method that gives one of its elements."""
+"""The name that all of them go by in a value."""
 
 Lookup = Callable[[str], Values]
 """What the first name of a chain means where the chain stands."""
@@ -305,7 +314,7 @@ class Evaluator:
         """Return what calling a value gives."""
         match value.what:
             case What.EXTERNAL:
-                return self._rules_of("").called_external(value.name)
+                return called_external(value.name)
             case What.ELEMENTS if value.name == ELEMENT_METHOD:
                 return value.element
             case What.SUPER | What.ELEMENTS:
@@ -351,7 +360,7 @@ class Evaluator:
             case What.MODULE:
                 return self.module_member(value.path, name, depth)
             case What.ELEMENTS:
-                gives_one = name in self._rules_of("").element_methods
+                gives_one = name in ELEMENT_METHODS
                 return (value._replace(name=ELEMENT_METHOD if gives_one else name),)
             case What.SUPER:
                 return self.class_member(value.path, value.name, name, depth, above=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ..project.chains import parts_of
+from ..project.qualified_names import base_name
 from ..project.references import Binding, Export, References, TypeFact
 from ..project.tree import Symbol
 
@@ -127,7 +128,7 @@ def change_between(former: FileInterface | None, current: FileInterface | None) 
 
 def _base(name: str) -> str:
     """Return the last name of a qualified one; `()`, behind what returns something, is no part of it."""
-    return name.removesuffix("()").partition("~")[0].rpartition(".")[2]
+    return base_name(name.removesuffix("()"))
 
 
 def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tuple[Evidence, ...]]:

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from ..project.chains import last_name, parts_of
+from ..project.owners import Owners
+from ..project.qualified_names import base_name
 from ..project.references import Reference, ReferenceKind, References, TypeFact
 from ..project.tree import Symbol
-from .evaluator import DEPTH_MAX, Evaluator, World
-from .interface import SELF_NAMES, Evidence
+from .evaluator import Evaluator, World
+from .interface import SELF_NAMES
 from .languages import rules_of
 from .rules import Rules
 from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
 
-LINKER_VERSION: Final = 3
+LINKER_VERSION: Final = 4
 """Raised when the same facts would give other links, so that every file is linked again."""
 
 LinkState = Literal["resolved", "name", "external"]
@@ -69,7 +71,7 @@ class _Linker:
         self._bindings = {(each.scope, each.name): each for each in references.bindings if each.scope >= 0}
         self._rules: Rules = rules_of(language)
         self.evaluator = Evaluator(world, rules_of)
-        self._outer = _outer_of(symbols)
+        self._owners = Owners(symbols)
         self._names = {symbol.name: index for index, symbol in enumerate(symbols)}
         self._facts = _facts_by_name(references.types)
         self._first: dict[int, TypeFact] = {}
@@ -109,7 +111,7 @@ class _Linker:
     def _is_meant(self, target: Value, reference: Reference, name: str) -> bool:
         """Whether a definition is what stands there, and not only what a variable or an attribute holds: who
         reads `runner.state` reads no constant that the state began with."""
-        if "." not in reference.chain or target.name.partition("~")[0].rpartition(".")[2] == name:
+        if "." not in reference.chain or base_name(target.name) == name:
             return True
         if reference.kind == "use":
             return False
@@ -156,7 +158,7 @@ class _Linker:
             if reference.kind == "inherit":
                 name = self._symbols[scope].name
                 return self.evaluator.in_class_file(self._path, name, reference.chain, 0)
-            scope = self._outer[scope]
+            scope = self._owners.outer(scope)
         if reference.kind == "call" and self._rules.methods_apart and reference.chain.isidentifier():
             return self._look_up(reference.chain, scope, line, 0, methods=True)
         values = self._follow(reference.chain, scope, line, 0)
@@ -184,7 +186,7 @@ class _Linker:
         while scope >= 0:
             if (scope, name) in self._facts:
                 return True
-            scope = self._outer[scope]
+            scope = self._owners.outer(scope)
         return False
 
     def _look_up(self, name: str, scope: int, line: int, depth: int, *, methods: bool = False) -> Values:
@@ -197,7 +199,7 @@ class _Linker:
                 found = self._in_scope(name, scope, line, depth, is_class, methods)
                 if found is not None:
                     return found
-            scope = self._outer[scope]
+            scope = self._owners.outer(scope)
         if inner < 0 and name in self._blurred:
             return UNKNOWN_VALUE
         holder = self._holder(inner)
@@ -275,7 +277,7 @@ class _Linker:
             owner = symbol.name.rpartition(".")[0]
             if symbol.kind == "method" and owner:
                 return owner
-            scope = self._outer[scope]
+            scope = self._owners.outer(scope)
         return ""
 
 
@@ -287,18 +289,6 @@ _TARGETS = frozenset({What.DEFINITION, What.MODULE})
 def _is_container(values: Values) -> bool:
     """Whether a chain ends at a method of a container, which is the language's own."""
     return bool(values) and all(value.what in {What.ELEMENTS, What.EXTERNAL, What.SUPER} for value in values)
-
-
-def _outer_of(symbols: Sequence[Symbol]) -> list[int]:
-    """Return for each symbol the index of the one around it, or -1."""
-    outer: list[int] = []
-    stack: list[int] = []
-    for index, symbol in enumerate(symbols):
-        while stack and symbols[stack[-1]].end_line < symbol.start_line:
-            stack.pop()
-        outer.append(stack[-1] if stack else -1)
-        stack.append(index)
-    return outer
 
 
 def _facts_by_name(facts: Sequence[TypeFact]) -> dict[tuple[int, str], _Facts]:
@@ -323,6 +313,3 @@ class _Facts:
     def nearest(self, line: int) -> Sequence[TypeFact]:
         """Return the facts of the last binding before a line, else those of the first behind it."""
         return self._facts[max(bisect_right(self._lines, line) - 1, 0)]
-
-
-__all__ = ["DEPTH_MAX", "LINKER_VERSION", "Evidence", "LinkState", "Linked", "LinkedFile", "link_file"]

@@ -22,7 +22,6 @@ class PythonRules(Rules):
     super_names = frozenset({"super"})
     class_kinds = frozenset({"class"})
     opaque_types = frozenset({"Any", "object", "type", "T", "Callable"})
-    same_values = frozenset({"ContextVar"})
 
     def ambient(self, evaluator: Evaluator, path: str, name: str) -> Values:
         """Return the builtin of a name."""
@@ -40,7 +39,7 @@ class PythonRules(Rules):
         if name == "*":
             if found.paths:
                 return tuple(Value(What.MODULE, each) for each in found.paths)
-            return UNKNOWN_VALUE if found.internal else self._namespace(evaluator, path, language, module)
+            return UNKNOWN_VALUE if found.internal else external(module)
         for each in found.paths:
             if each != path and (values := evaluator.module_member(each, name, depth)):
                 return values
@@ -60,7 +59,3 @@ class PythonRules(Rules):
             return values
         inside = evaluator.module(path, interface.language, f".{name}")
         return tuple(Value(What.MODULE, each) for each in inside.paths)
-
-    def _namespace(self, evaluator: Evaluator, path: str, language: str, module: str) -> Values:
-        """Return a package that has no file of its own as what it can only be followed through: nothing."""
-        return external(module)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..project.references import LITERALS
-from ..project.vocabulary import words
 from .interface import FileInterface
 from .values import UNKNOWN_VALUE, Value, Values, What, external
 
@@ -38,19 +37,8 @@ class Rules:
     """Whether methods have names of their own, so that no variable hides one that is called."""
 
     class_kinds: frozenset[str] = CLASS_KINDS
-    element_methods: frozenset[str] = words(
-        """
-    get pop popleft setdefault first last next at find shift peek poll getFirst getLast unwrap
-    expect unwrap_or_default iter cloned clone as_ref as_mut
-    """
-    )
-    """Methods of a container that give one of its elements."""
-
     opaque_types: frozenset[str] = frozenset({"Any", "object", "Object", "any", "unknown", "never", "T"})
     """Types of which an object says nothing: it may be of any."""
-
-    same_values: frozenset[str] = frozenset()
-    """External functions that give back what they are given, or what lies in it: nothing is known of it."""
 
     def ambient(self, evaluator: Evaluator, path: str, name: str) -> Values:
         """Return what a name means that nothing in its file introduces: that of a neighbour, or a builtin."""
@@ -83,10 +71,3 @@ class Rules:
     def parts(self, evaluator: Evaluator, path: str, name: str) -> tuple[str, ...]:
         """Return the files in which a class of a file may have members, its own first."""
         return (path,)
-
-    def called_external(self, name: str) -> Values:
-        """Return what calling something outside gives: an object of a class there, else nobody knows."""
-        last = name.rpartition(".")[2]
-        if last in self.same_values or not last[:1].isupper():
-            return UNKNOWN_VALUE
-        return external(name)

@@ -49,6 +49,11 @@ def external(name: str = "") -> Values:
     return (Value(What.EXTERNAL, "", name),)
 
 
+def called_external(name: str) -> Values:
+    """Return what calling something outside gives: an object of a class there, else nobody knows."""
+    return external(name) if name.rpartition(".")[2][:1].isupper() else UNKNOWN_VALUE
+
+
 def is_external(values: Values) -> bool:
     """Whether all that something may mean lies outside of the project."""
     return bool(values) and all(value.what is What.EXTERNAL for value in values)

@@ -1,0 +1,76 @@
+"""A project's metadata come from its manifests, its files and git, and say when they may have changed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from foveal.daemon.project.metadata import metadata_key, read_metadata
+from foveal.daemon.project.tree import FileRecord, Tree
+from foveal.daemon.system import System, stamp_of
+
+
+def tree_of(root: Path) -> Tree:
+    paths = (path for path in root.rglob("*") if path.is_file() and ".git/" not in str(path))
+    return Tree(
+        str(root),
+        1,
+        {
+            str(path.relative_to(root)): FileRecord(str(path.relative_to(root)), stamp_of(path.stat()))
+            for path in paths
+        },
+    )
+
+
+def git(root: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=Sam", "-c", "user.email=sam@example.org"]
+    subprocess.run(["git", "-C", str(root), *identity, *arguments], check=True, capture_output=True)
+
+
+def test_name_languages_commands_branch_and_commits(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("test:\n\ttrue\nlint:\n\ttrue\n")
+    (tmp_path / "package.json").write_text('{"name": "kite", "scripts": {"test": "x", "dev": "y"}}')
+    for name in ("a.ts", "b.ts", "c.ts", "d.py", "README.md"):
+        (tmp_path / name).write_text("")
+    git(tmp_path, "init", "-q", "-b", "trunk")
+    git(tmp_path, "add", "-A")
+    for subject in ("One", "Two\n\nbody", "Three", "Four"):
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", subject)
+    found = read_metadata(tree_of(tmp_path), System())
+    assert found.name == "kite"
+    assert found.languages == (("typescript", 0.75), ("python", 0.25))
+    assert [f"{one.purpose}: {one.line}" for one in found.commands] == [
+        "test: make test",
+        "test: npm run test",
+        "check: make lint",
+        "run: npm run dev",
+    ]
+    assert found.branch == "trunk"
+    assert [commit.partition(" ")[2] for commit in found.commits] == ["Four", "Three", "Two"]
+
+
+def test_without_anything_it_is_called_as_its_folder(tmp_path: Path) -> None:
+    found = read_metadata(tree_of(tmp_path), System())
+    assert found.name == tmp_path.name
+    assert (found.description, found.languages, found.commands, found.branch, found.commits) == (
+        "",
+        (),
+        (),
+        "",
+        (),
+    )
+
+
+def test_the_key_changes_with_a_manifest_a_commit_and_a_name(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module kite\n")
+    git(tmp_path, "init", "-q", "-b", "trunk")
+    tree = tree_of(tmp_path)
+    keys = [metadata_key(tree, System())]
+    assert metadata_key(tree, System()) == keys[0]
+    (tmp_path / "go.mod").write_text("module another\n")
+    keys.append(metadata_key(tree, System()))
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "One")
+    keys.append(metadata_key(tree, System()))
+    (tmp_path / "go.mod").unlink()
+    keys.append(metadata_key(tree, System()))
+    assert len(set(keys)) == 4
