@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from ..policy.policy import NO_POLICY, Policy
 from ..project.binary import classify_content
 from ..system import RACY_NS, Stamp, System, is_stamp_of, stamp_of
 
@@ -31,26 +32,45 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file's text, decoded, and what proves it. `problem` says why there is no text: in words."""
+    """A file's text, decoded, and what proves it. `problem` says why there is no text: in words.
+
+    Values in it that look like secrets are masked, line by line as they stood.
+    """
 
     text: str
     shown: Shown | None
     problem: str = ""
     cut: bool = False
     """The file is larger than the limit; `text` is its beginning."""
+    hidden: bool = False
+    """Nothing of it may be shown, and `problem` says by which rule."""
+    masked: bool = False
+    """Something in it was masked, so that other texts made of it may hold the same secret."""
 
 
 class ContentReader:
     """Reads files below one root, each once; from a thread, since it blocks.
 
-    `overlays` are unsaved buffers of editors by relative path: they stand in for the file.
+    A file elsewhere is read by its absolute path, if it lies in one of the folders `outside`, which the user
+    allowed. `overlays` are unsaved buffers of editors by relative path: they stand in for the file. What a
+    policy hides is not read, whatever the name under which it is asked for.
     """
 
-    def __init__(self, root: str, system: System, max_bytes: int, overlays: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        root: str,
+        system: System,
+        max_bytes: int,
+        overlays: Mapping[str, str],
+        policy: Policy = NO_POLICY,
+        outside: Sequence[str] = (),
+    ) -> None:
         self._root = root
         self._system = system
         self._max_bytes = max_bytes
         self._overlays = overlays
+        self._policy = policy
+        self._outside = outside
         self._read: dict[str, Content] = {}
 
     def read(self, path: str) -> Content:
@@ -65,6 +85,13 @@ class ContentReader:
         return path in self._overlays
 
     def _load(self, path: str) -> Content:
+        content = self._load_whole(path)
+        text = self._policy.mask(content.text) if content.text else ""
+        return content if text == content.text else replace(content, text=text, masked=True)
+
+    def _load_whole(self, path: str) -> Content:
+        if hidden := self._policy.why_hidden(path):
+            return Content("", None, hidden, hidden=True)
         if path == ".git" or path.startswith(".git/"):
             return Content("", None, "it belongs to git, whose settings may hold passwords")
         full = os.path.join(self._root, path)
@@ -73,8 +100,13 @@ class ContentReader:
             real = os.path.realpath(full)
         except ValueError:
             return Content("", None, "its name holds a NUL")
-        if real != self._root and not real.startswith(self._root.rstrip("/") + "/"):
+        if os.path.isabs(path):
+            if problem := self._problem_outside(real):
+                return Content("", None, problem)
+        elif real != self._root and not real.startswith(self._root.rstrip("/") + "/"):
             return Content("", None, "it leads out of the project through a symlink")
+        if hidden := self._policy.why_hidden(real[len(self._root.rstrip("/")) + 1 :]):
+            return Content("", None, f"what it leads to as a symlink isn't shown: {hidden}", hidden=True)
         # Taken before the read: a write while it lasts may leave the time of the last one unchanged.
         now = self._system.time_ns()
         try:
@@ -91,6 +123,14 @@ class ContentReader:
             return Content("", shown, "it is binary")
         cut = len(data) > self._max_bytes
         return Content(decode(data[: self._max_bytes], cut=cut), shown, cut=cut)
+
+    def _problem_outside(self, real: str) -> str:
+        """Return why a file outside of the project isn't read, or ""."""
+        named = (os.path.expanduser(folder) for folder in self._outside)
+        folders = (os.path.realpath(folder) for folder in named if os.path.isabs(folder))
+        if not any(real.startswith(folder.rstrip("/") + "/") for folder in folders):
+            return "it lies outside of the project, and in no folder of context.outside_folders"
+        return "it belongs to git, whose settings may hold passwords" if "/.git/" in real else ""
 
     def _unsaved_content(self, path: str, shown: Shown | None) -> Content:
         text = self._overlays[path]

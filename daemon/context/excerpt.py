@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+from ..compression.compress import Compress, compress
 from ..project.tree import Symbol
 
 HASH_COMMENTS = frozenset(
@@ -25,6 +26,8 @@ class Source:
     tag: str
     """The language tag of its code fence."""
     symbols: tuple[Symbol, ...] = ()
+    compress: Compress = compress
+    """What shortens it where it is a document."""
 
     @cached_property
     def lines(self) -> list[str]:

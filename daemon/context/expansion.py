@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..privacy.secret_files import is_secret_file
 from .prose import Line, prose_lines, trimmed
 from .zone import MAX_FILE_BYTES, ReadFile, RefusedError, Zone, ZoneReader
 
@@ -27,8 +28,9 @@ class Importer:
     warn: Callable[[str, str], None]
     _looked_up: int = field(default=0, init=False)
 
-    def expand(self, zone: Zone, text: str, path: str, real: str) -> list[Line]:
-        """Return the lines of an instruction file with its imports, each imported file once.
+    def expand(self, zone: Zone, text: str, path: str, real: str) -> tuple[list[Line], frozenset[str]]:
+        """Return the lines of an instruction file with its imports, each imported file once, and the real
+        paths of all files that they come from.
 
         `path` is the file's path relative to the zone, to whose folder its imports are relative. An import
         that is alone on its line is replaced; one within a sentence is followed by its content. What isn't
@@ -37,7 +39,8 @@ class Importer:
         """
         expansion = _Expansion(self, zone, {real}, len(text))
         name, folder = zone.prefix + path, os.path.dirname(zone.absolute(path))
-        return expansion.lines(prose_lines(text), name, folder, (real,))
+        lines = expansion.lines(prose_lines(text), name, folder, (real,))
+        return lines, frozenset(expansion.inlined)
 
     def imported(self, zone: Zone, path: str) -> tuple[str, ReadFile] | None:
         """Read a file to import, with its real path; `None` for what is no file. Raises `RefusedError`."""
@@ -47,6 +50,8 @@ class Importer:
         located = self.reader.locate(zone, path, free=False)
         if located is None or located.is_folder:
             return None
+        if is_secret_file(os.path.relpath(located.path, zone.real)):
+            raise RefusedError("holds secrets by its name: it is shown to nobody")
         read = self.reader.read(located)
         return None if read is None else (located.path, read)
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from ..project.tree import Symbol
 from . import render
 from .content import Content
-from .excerpt import Source, excerpt, numbered, outline, split_lines
+from .excerpt import Source, numbered, outline, split_lines
 from .focus import FocusNode
+from .shortened import left_out_note, shorten, shorten_definition
 from .skeleton import printable
 from .slices import Form
 
 NAMES_MAX = 8
 """The line that names a file names so many of its definitions."""
 
+NAMES_CHARACTERS = 200
+"""And takes at most so much for them, so that it has no more than about 100 tokens."""
+
 PASSED_ON_MAX = 12
 """Of a file that only imports so many others are named."""
 
 EXCERPT_CHARACTERS_MIN = 80
 """With less room a file is named only."""
+
+AROUND_CHARACTERS = 160
+"""What stands around a shortened text takes so much beside the file's name: fences and the note."""
 
 
 class FileForms:
@@ -55,66 +63,65 @@ class FileForms:
             return Form(render.block(self._heading, "The file is empty.\n"))
         if not self._cut and len(self._whole) <= characters:
             return Form(self._whole)
-        room = characters - len(self._heading) - 180
+        room = characters - len(self._heading) - len(self._name) - AROUND_CHARACTERS
         if room < EXCERPT_CHARACTERS_MIN:
-            names = _defines(self._source.symbols) or "Not shown for want of room."
+            names = defines(self._source.symbols) or "Not shown for want of room."
             return Form(render.block(self._heading, f"{names}\n"), compressed=True)
-        text, left_out = excerpt(self._source, self._words, self._wanted, room)
-        note = f"{left_out:,} lines left out: expand {self._name} or a definition of it"
+        shown = shorten(self._source, self._words, self._wanted, room)
+        note = left_out_note(shown.left_out, f"expand {self._name} or a definition of it")
         if self._cut:
-            note = f"The file is too large to be shown whole; {note}"
-        return Form(render.code_block(self._heading, text, self._source.tag, note), compressed=True)
+            note = f"The file is too large to be shown whole. {note}"
+        return Form(render.code_block(self._heading, shown.text, self._source.tag, note), compressed=True)
 
 
 class SymbolForms:
     """One definition in focus, with its line numbers."""
 
-    def __init__(self, node: FocusNode, source: Source, symbol: Symbol) -> None:
+    def __init__(
+        self, node: FocusNode, source: Source, symbol: Symbol, words: Iterable[str] = frozenset()
+    ) -> None:
         self._symbol = symbol
-        name = name_of(node.path, node.symbol)
-        self._heading = f"{name} (lines {symbol.start_line}-{symbol.end_line})"
+        self._source = source
+        self._words = tuple(words)
+        self._name = name_of(node.path, node.symbol)
+        self._heading = f"{self._name} (lines {symbol.start_line}-{symbol.end_line})"
         lines = source.lines[symbol.start_line - 1 : symbol.end_line]
         self._tag = source.tag
         text = "\n".join(numbered(lines, symbol.start_line, len(str(symbol.end_line))))
         self._whole = render.code_block(self._heading, text, self._tag)
-        self._lines = text.split("\n")
         self.full_characters = len(self._whole)
 
     def __call__(self, characters: int) -> Form:
-        """Give the definition whole or cut after a line; the least is its signature."""
+        """Give the definition whole or by the lines that matter most; the least is its signature."""
         if len(self._whole) <= characters:
             return Form(self._whole)
-        room = characters - len(self._heading) - 160
-        kept: list[str] = []
-        for line in self._lines:
-            room -= len(line) + 1
-            if room < 0:
-                break
-            kept.append(line)
-        if not kept:
-            text = outline([self._symbol], self._tag, docs=True)
-            return Form(render.code_block(self._heading, text, self._tag), compressed=True)
-        note = f"{len(self._lines) - len(kept):,} more lines"
-        return Form(render.code_block(self._heading, "\n".join(kept), self._tag, note), compressed=True)
+        room = characters - len(self._heading) - len(self._name) - AROUND_CHARACTERS
+        if room >= EXCERPT_CHARACTERS_MIN:
+            shown = shorten_definition(self._source, self._symbol, self._words, room)
+            note = left_out_note(shown.left_out, f"expand {self._name}")
+            return Form(render.code_block(self._heading, shown.text, self._tag, note), compressed=True)
+        text = outline([self._symbol], self._tag, docs=True)
+        return Form(render.code_block(self._heading, text, self._tag), compressed=True)
 
 
 class OutlineForms:
     """A dependency: its signatures with documentation where they fit, else fewer, else its names.
 
     Without definitions it is what it passes on (`passed_on` are the files that it imports), else its size.
+    `relation` says in words what it has to do with the focus.
     """
 
     def __init__(
         self,
         path: str,
-        importer: str,
+        relation: str,
         content: Content,
         symbols: Sequence[Symbol],
         tag: str,
         passed_on: Iterable[str],
     ) -> None:
-        self._heading = f"{name_of(path)} (imported by {name_of(importer)})"
-        least = _defines(symbols) or _passes_on(list(dict.fromkeys(passed_on))) or _size(content)
+        self._heading = f"{name_of(path)} ({relation})"
+        least = defines(symbols) or _passes_on(list(dict.fromkeys(passed_on))) or _size(content)
         self._forms = [Form(render.block(self._heading, f"{least}\n"), compressed=bool(symbols))]
         if symbols:
             for depth, docs in ((0, False), (1, False), (99, True)):
@@ -138,9 +145,10 @@ def name_of(path: str, symbol: str = "") -> str:
     return f"`{printable(path)}#{render.inline(symbol)}`" if symbol else f"`{printable(path)}`"
 
 
-def _defines(symbols: Sequence[Symbol]) -> str:
+def defines(symbols: Sequence[Symbol], most: int = NAMES_MAX) -> str:
+    """Name the outermost definitions of a file, some of them, in a sentence; empty where there are none."""
     names = [f"`{render.inline(symbol.name)[:60]}`" for symbol in symbols if symbol.depth == 0]
-    return f"Defines {_some(names, NAMES_MAX)}." if names else ""
+    return f"Defines {_some(names, most)}." if names else ""
 
 
 def _passes_on(paths: Sequence[str]) -> str:
@@ -156,8 +164,11 @@ def _size(content: Content) -> str:
 
 
 def _some(names: Sequence[str], most: int) -> str:
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    """List names, at most so many and `NAMES_CHARACTERS` of them; the first is always there."""
+    ends = accumulate(len(name) + 2 for name in names[:most])
+    count = max(sum(end <= NAMES_CHARACTERS for end in ends), 1)
+    more = f" and {len(names) - count:,} more" if len(names) > count else ""
+    return ", ".join(names[:count]) + more
 
 
 def _lines(count: int) -> str:

@@ -10,11 +10,12 @@ from itertools import islice
 from typing import Literal
 
 from ..index.store import Reader
+from ..policy.policy import NO_POLICY, Policy
 from ..project.globs import compile_glob
 from ..project.languages import language_of
 from ..project.tree import Layout, Tree
 
-Role = Literal["focus", "expansion", "document"]
+Role = Literal["focus", "expansion", "session_set", "document"]
 
 FOCUS_MAX = 400
 """So many nodes are in focus at most; more could not be shown in any budget, and the rest is named."""
@@ -71,12 +72,16 @@ class FocusNode:
         return f"{self.path}#{self.symbol}" if self.symbol else self.path
 
 
-def resolve_paths(tree: Tree, given: Sequence[str], role: Role) -> tuple[list[FocusNode], list[str]]:
+def resolve_paths(
+    tree: Tree, given: Sequence[str], role: Role, policy: Policy = NO_POLICY
+) -> tuple[list[FocusNode], list[str]]:
     """Turn paths, folders, globs and node ids into nodes, in the order given; also the gaps, in words.
+
+    What a policy denies is told in the gaps by its rule, whether there is such a file or not.
 
     Blocks: what the tree doesn't know is looked for on the disk.
     """
-    resolution = _Resolution(tree, role)
+    resolution = _Resolution(tree, role, policy)
     unique = list(dict.fromkeys(given))
     for position, one in enumerate(unique):
         if len(resolution.found) >= FOCUS_MAX:
@@ -161,10 +166,12 @@ def package_files(layout: Layout, target: str) -> Iterator[str]:
 class _Resolution:
     """The nodes found so far, by id, and what has to be said of the paths that they came from."""
 
-    def __init__(self, tree: Tree, role: Role) -> None:
+    def __init__(self, tree: Tree, role: Role, policy: Policy) -> None:
         self._tree = tree
         self._role = role
+        self._policy = policy
         self._missing: list[str] = []
+        self._denied: list[str] = []
         self._globs = 0
         self.found: dict[str, FocusNode] = {}
         self.gaps: list[str] = []
@@ -172,6 +179,9 @@ class _Resolution:
     def add(self, given: str) -> None:
         """Add what a path, folder, glob or node id means."""
         path, name = split_node_id(self._tree.files, given)
+        if self._policy.denies(path) or self._policy.denies(given):
+            self._denied.append(given if self._policy.denies(given) else path)
+            return
         folder = "" if given == "." else given.strip("/")
         if given in self._tree.files or self._on_disk(given):
             self._put(given, "", "asked for")
@@ -187,7 +197,13 @@ class _Resolution:
             self._missing.append(given)
 
     def missing_gaps(self) -> Iterator[str]:
-        """Yield what is to be said of the paths that mean nothing, with a file of the same name if any."""
+        """Yield what is to be said of the paths that mean nothing, with a file of the same name if any.
+
+        Those that are denied are counted: where a symlink was named the name of its target isn't to be told.
+        """
+        if self._denied:
+            count = "a focus path is" if len(self._denied) == 1 else f"{len(self._denied):,} focus paths are"
+            yield f"{count} not shown: {self._policy.why_hidden(self._denied[0])}"
         for one in self._missing[:HINTS_MAX]:
             name = one.partition("#")[0].rpartition("/")[2]
             files = self._tree.files

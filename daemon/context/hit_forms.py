@@ -6,9 +6,13 @@ from collections.abc import Iterable
 
 from ..retrieval.hits import Hit
 from . import render
-from .excerpt import Source, excerpt, numbered
-from .file_forms import EXCERPT_CHARACTERS_MIN, name_of
+from .excerpt import Source, numbered
+from .file_forms import AROUND_CHARACTERS, EXCERPT_CHARACTERS_MIN, defines, name_of
+from .shortened import is_document, left_out_note, shorten
 from .slices import Form
+
+NAMES_MAX = 3
+"""A hit that is named only names so many of its definitions: there may be many such hits."""
 
 GAP_LINES = 3
 """Parts with at most so many lines between them are shown as one."""
@@ -29,14 +33,18 @@ def reasons_of(hit: Hit) -> str:
 class HitForms:
     """A file that was found: its definitions that were found whole, and signatures around them.
 
-    Where the language isn't parsed, the lines that were found. Never more than `most` characters.
+    Of prose and data the parts nearest to the prompt; of code in a language that isn't parsed the lines that
+    were found. Never more than `most` characters. `wanted` are further definitions that come first.
     """
 
-    def __init__(self, hit: Hit, source: Source, words: Iterable[str], most: int) -> None:
+    def __init__(
+        self, hit: Hit, source: Source, words: Iterable[str], most: int, wanted: Iterable[str] = ()
+    ) -> None:
         self._hit = hit
         self._source = source
         self._words = tuple(words)
         self._most = most
+        self._wanted = {*wanted, *found_symbols(hit)}
         self._name = name_of(hit.path)
         whole = render.code_block(f"{self._name} ({_count(source)})", source.text, source.tag)
         self._whole = whole if source.text.strip() and len(whole) <= most else None
@@ -48,16 +56,18 @@ class HitForms:
         if self._whole is not None and len(self._whole) <= room:
             return Form(self._whole)
         heading = f"{self._name} ({_count(self._source)})"
-        room -= len(heading) + 180
+        room -= len(heading) + len(self._name) + AROUND_CHARACTERS
         if room < EXCERPT_CHARACTERS_MIN:
-            return Form(render.block(heading, f"{self._place()}\n"), compressed=True)
+            place = " ".join(filter(None, (self._place(), defines(self._source.symbols, NAMES_MAX))))
+            return Form(render.block(heading, f"{place}\n"), compressed=True)
         text, left_out = self._excerpt(room)
-        note = f"{left_out:,} lines left out: expand {self._name} or a definition of it"
+        note = left_out_note(left_out, f"expand {self._name} or a definition of it")
         return Form(render.code_block(heading, text, self._source.tag, note), compressed=True)
 
     def _excerpt(self, room: int) -> tuple[str, int]:
-        if self._source.symbols:
-            return excerpt(self._source, self._words, found_symbols(self._hit), room)
+        if self._source.symbols or is_document(self._source):
+            short = shorten(self._source, self._words, self._wanted, room)
+            return short.text, short.left_out
         lines = self._source.lines
         width = len(str(len(lines)))
         parts: list[str] = []

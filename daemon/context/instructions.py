@@ -364,8 +364,10 @@ class _Discovery:
 
     def _item(self, found: _Found, real: str, read: ReadFile) -> Item | None:
         front = self._front(found, read.text)
+        parts = frozenset({real})
         if found.place.imports:
-            line, text = trimmed(self._importer.expand(found.zone, front.body, found.path, real))
+            lines, parts = self._importer.expand(found.zone, front.body, found.path, real)
+            line, text = trimmed(lines)
         else:
             line, text = trimmed(prose_lines(front.body))
         self._total += len(text)
@@ -383,6 +385,7 @@ class _Discovery:
             globs=globs,
             priority_level=found.level,
             stamp=read.stamp,
+            parts=tuple(sorted(parts)),
         )
 
     def _front(self, found: _Found, text: str) -> Frontmatter:

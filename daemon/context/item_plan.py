@@ -41,6 +41,7 @@ class ItemPlan:
     """The items of one request, in their order. One with the mode `glob` enters if a file in focus matches.
 
     `files` are absolute paths that a session names; those inside the project are shown where there is room.
+    `removed` are items that a person took out of the session.
     `gaps` and `degraded` say in words what is missing and what could not be searched.
     """
 
@@ -49,9 +50,10 @@ class ItemPlan:
     files: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    removed: tuple[Item, ...] = ()
 
     def entering(self, focus: Collection[str]) -> list[PlannedItem]:
-        """Return those items that enter where these files are in focus."""
+        """Return those items that enter where these paths were put in focus, be there files or not yet."""
         return [one for one in self.items if one.include != "glob" or matches(one.item, focus)]
 
 

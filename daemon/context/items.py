@@ -35,3 +35,6 @@ class Item:
     """Of the source file when it was read, so that a reader can tell that it changed since."""
     server_name: str = ""
     """Of a tool: the MCP server that offers it. Empty for rules and references."""
+    parts: tuple[str, ...] = ()
+    """Of an instruction file: the files that its text was read from, with those that it imports, as they
+    really lie, absolute and sorted."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from ..index.store import Reader
 from ..project.languages import LANGUAGES, language_of
 from ..project.tree import ResolvedImport, Symbol
 from ..snapshot import ProjectSnapshot
 from .content import Content, ContentReader, Shown
+from .masked_symbols import masked_symbols
 
 
 class KnownFiles:
@@ -18,9 +21,15 @@ class KnownFiles:
 
     def __init__(self, snapshot: ProjectSnapshot, reader: Reader | None) -> None:
         self._tree = snapshot.tree
+        self._policy = snapshot.policy
         self._reader = reader
         self._contents = ContentReader(
-            snapshot.tree.root, snapshot.system, snapshot.config.scan.max_file_bytes, snapshot.overlays
+            snapshot.tree.root,
+            snapshot.system,
+            snapshot.config.scan.max_file_bytes,
+            snapshot.overlays,
+            snapshot.policy,
+            snapshot.config.context.outside_folders,
         )
         self.stale: dict[str, None] = {}
         self.shown: dict[str, Shown] = {}
@@ -35,7 +44,7 @@ class KnownFiles:
         content = self.read(path)
         if content.shown is not None:
             self.shown[path] = content.shown
-        elif content.problem:
+        elif content.problem and not self._policy.hides(path):  # which holds as long as its name
             self.lasting = False
         return content
 
@@ -45,7 +54,10 @@ class KnownFiles:
 
     def symbols(self, path: str) -> tuple[Symbol, ...]:
         """Return the definitions of a file as it is on the disk; none if they aren't known."""
-        return self._reader.symbols(path) if self._reader and self.indexed(path) else ()
+        if self._reader is None or not self.indexed(path):
+            return ()
+        symbols, content = self._reader.symbols(path), self.read(path)
+        return masked_symbols(symbols, content.text) if content.masked else symbols
 
     def imports(self, path: str) -> tuple[ResolvedImport, ...]:
         """Return the imports of a file; of one that is edited those that it had when it was saved."""
@@ -53,10 +65,18 @@ class KnownFiles:
             return ()
         return self._reader.imports(path)
 
+    def importers(self, path: str) -> tuple[str, ...]:
+        """Return the files that import a file, as far as the index knows, by path."""
+        return () if self._reader is None else tuple(one for one, _ in self._reader.importers(path))
+
+    def has_definitions(self, path: str) -> bool:
+        """Whether the index knows definitions of a file, be they of its present content or not."""
+        return self._reader is not None and bool(self._reader.symbols(path))
+
     def indexed(self, path: str) -> bool:
         """Whether what the index knows of a file was read from the very content that is on the disk."""
         content = self.read(path)
-        if self._reader is None or content.shown is None or path in self.stale:
+        if self._reader is None or content.shown is None or path in self.stale or os.path.isabs(path):
             return False
         record = self._reader.record(path)
         if record is not None and record.skipped:

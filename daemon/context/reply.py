@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import render
-from .budget import Selection
+from .budget import Dropped, Selection
 from .item_plan import PlannedItem
 from .items import Item
 from .requests import ContextRequest
-from .slices import Form, Slice, count_tokens
+from .slices import Form, Slice
+from .tokens import TokenCounter
 
 GAPS_MAX = 20
 """So many gaps are named; the last one counts the rest."""
 
-DROPPED_MAX = 5
-"""So many slices are named for which there was no room."""
+NO_ROOM_MAX = 5
+"""So many slices are named in the gap that says that there was no room for them."""
+
+DROPPED_MAX = 50
+"""So many slices that didn't enter are recorded, those that weigh most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +43,33 @@ class Conversation:
 
 
 def conversation_of(
-    project: str,
+    prompts: Callable[[str], tuple[str, str]],
     request: ContextRequest,
     chosen: Sequence[tuple[Slice, Form]],
     context: str,
     items: Sequence[PlannedItem],
+    held: Collection[str],
 ) -> Conversation:
     """Return the conversation for what was chosen.
 
-    In the format `prompts` the system prompt is what is sent, with all that is in the context.
+    In the format `prompts` the system prompt is what is sent, with all that is in the context. `prompts`
+    makes the two prompts around a context; slices that are `held`, by their ids, are named there and sent no
+    more.
     """
     tools = tuple(one.item for one in items if one.item.type == "tool")
     if request.format == "prompts":
-        return Conversation(*render.prompts(project, request, context), (), (), tools)
-    rest = render.render_markdown([pair for pair in chosen if pair[0].type not in render.ITEM_TYPES])
-    forms = {one.id: form for one, form in chosen}
+        return Conversation(*prompts(context), (), (), tools)
+    rest = render.render_markdown(
+        [pair for pair in chosen if pair[0].type not in render.ITEM_TYPES or pair[0].id in held]
+    )
+    forms = {one.id: form for one, form in chosen if one.id not in held}
     texts = [
         (one.item, render.item_message(one.item, forms[one.slice_id]))
         for one in items
         if one.slice_id in forms
     ]
     return Conversation(
-        *render.prompts(project, request, rest),
+        *prompts(rest),
         tuple((item, text) for item, text in texts if item.type == "reference"),
         tuple((item, text) for item, text in texts if item.type == "rule"),
         tools,
@@ -72,47 +81,68 @@ def reply_of(
     request: ContextRequest,
     selection: Selection,
     context: str,
-    items: Iterable[PlannedItem],
+    items: Iterable[tuple[PlannedItem, bool]],
     gaps: Sequence[str],
     degraded: Sequence[str],
     conversation: Conversation | None,
+    counter: TokenCounter,
 ) -> dict[str, Any]:
-    """Return what GetContext answers, but for what differs from call to call, and the messages."""
+    """Return what GetContext answers, but for what differs from call to call, and the messages.
+
+    `items` are those in it, with True, and with False those that should be and have no room: they are marked.
+    """
     layers = {"anchor": 0, "focus": 0, "horizon": 0}
-    for one, form in selection.chosen:
-        layers[one.layer] += form.tokens
+    for one, _ in selection.chosen:
+        layers[one.layer] += selection.costs[one.id].tokens
+    no_room = [one.slice for one in selection.dropped if one.reason == "budget"]
     reply: dict[str, Any] = {
         "scope_id": scope_id,
         "context": context,
-        "tokens": count_tokens(context),
+        "tokens": counter.count(context),
         "bytes": len(context.encode("utf-8", "replace")),
-        "truncated": bool(selection.dropped) or any(form.compressed for _, form in selection.chosen),
-        "gaps": _capped([*gaps, *_no_room(selection.dropped)]),
+        "truncated": bool(no_room) or any(form.compressed for _, form in selection.chosen),
+        "gaps": _capped([*gaps, *_no_room(no_room)]),
         "degraded": list(degraded),
         "layers": layers,
-        "slices": [render.slice_summary(one, form) for one, form in selection.chosen],
-        "items": [_item_map(one) for one in items],
+        "slices": [
+            render.slice_summary(one, form, selection.costs[one.id].tokens) for one, form in selection.chosen
+        ],
+        "items": [_item_map(one, dropped=not fits) for one, fits in items],
     }
+    if selection.dropped:
+        reply["dropped"] = _dropped(selection.dropped)
     if conversation is not None and request.format in {"prompts", "messages"}:
         reply["system_prompt"], reply["user_prompt"] = conversation.system_prompt, conversation.user_prompt
     return reply
 
 
-def _item_map(one: PlannedItem) -> dict[str, Any]:
+def _item_map(one: PlannedItem, *, dropped: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"type": one.item.type, "name": one.item.name}
     if one.item.server_name:
         found["server_name"] = one.item.server_name
     found["include_mode"] = one.include
     if one.score is not None:
         found["similarity_score"] = one.score
+    if dropped:
+        found["dropped"] = True
     return found
+
+
+def _dropped(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
+    heaviest = sorted(dropped, key=lambda one: -one.slice.weight)[:DROPPED_MAX]
+    return [
+        {"id": one.slice.id, "type": one.slice.type, "weight": one.slice.weight, "reason": one.reason}
+        for one in heaviest
+    ]
 
 
 def _no_room(dropped: Sequence[Slice]) -> list[str]:
     if not dropped:
         return []
-    named = ", ".join(one.path or one.id for one in dropped[:DROPPED_MAX])
-    more = f" and {len(dropped) - DROPPED_MAX:,} more" if len(dropped) > DROPPED_MAX else ""
+    # What had to be in it comes first.
+    ranked = sorted(dropped, key=lambda one: not one.required)
+    named = ", ".join(one.path or one.id for one in ranked[:NO_ROOM_MAX])
+    more = f" and {len(dropped) - NO_ROOM_MAX:,} more" if len(dropped) > NO_ROOM_MAX else ""
     return [f"no room in the budget for {named}{more}: ask with a larger max_tokens"]
 
 

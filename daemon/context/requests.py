@@ -36,6 +36,13 @@ class ContextRequest:
     include_items: tuple[tuple[ItemType, str, str], ...] = ()
     exclude_items: tuple[tuple[ItemType, str, str], ...] = ()
     """Items by type, name and server, to have or to leave out this once, whatever their mode."""
+    model: str = ""
+    """The name of the model that reads the context: its tokens are counted, its size may be configured."""
+    delta: bool = False
+    """Whether what the conversation holds already is to be named instead of being sent again."""
+    agent_name: str = ""
+    agent_type: str = ""
+    """Who asks, as far as the request says it. No part of its key: what follows of it counts."""
 
     @property
     def context_tokens(self) -> int:
@@ -45,10 +52,11 @@ class ContextRequest:
     @cached_property
     def key(self) -> bytes:
         """A digest by which equal requests meet the same rendered context."""
-        numbers = f"{self.max_tokens} {self.reserve_tokens} {self.max_bytes}"
+        numbers = f"{self.max_tokens} {self.reserve_tokens} {self.max_bytes} {self.delta}"
         counts = f"{len(self.include_items)} {len(self.exclude_items)}"
         digest = hashlib.blake2b(digest_size=16)
-        for text in (self.prompt, self.task_type, numbers, counts, self.format, *self._listed_texts()):
+        texts = (self.prompt, self.task_type, numbers, counts, self.format, self.model)
+        for text in (*texts, *self._listed_texts()):
             data = text.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "big"))  # so that no two lists of texts run together
             digest.update(data)

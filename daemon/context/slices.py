@@ -3,50 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Layer = Literal["anchor", "focus", "horizon"]
 LAYERS: tuple[Layer, ...] = ("anchor", "focus", "horizon")
 
 SliceType = Literal[
+    "project_meta",
     "rule",
     "constraint",
     "agent_history",
     "reference",
     "focus",
     "expansion",
+    "session_set",
     "document",
+    "compressed_segment",
     "dependency",
     "hot",
     "skeleton",
 ]
-
-CHARACTERS_PER_TOKEN = 4
-"""An estimate that needs no vocabulary: ceil(characters * 0.25), the rule of thumb of the model vendors for
-English text. Code runs a little denser (3.2 to 3.8 characters a token with GPT-4's vocabulary)."""
-
-
-def count_tokens(text: str) -> int:
-    """Estimate the tokens of a text: ceil(characters / 4)."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """One way to show a slice: its text as rendered, and whether something of it was left out.
 
-    `tokens` and `bytes` are measured from the text once, since the budget compares them many times.
+    `body` is what a compressed item shows of its text, without what stands around it; else it is empty.
     """
 
     text: str
     compressed: bool = False
-    tokens: int = field(init=False)
-    bytes: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tokens", count_tokens(self.text))
-        object.__setattr__(self, "bytes", len(self.text.encode("utf-8", "replace")))
+    body: str = ""
 
 
 GrowForm = Callable[[int], Form]
@@ -57,9 +46,14 @@ GrowForm = Callable[[int], Form]
 class Slice:
     """A candidate for the context.
 
-    `id` is unique within a context. `smallest` is the form that enters first; `grow` gives a fuller one for
-    a number of characters, up to `full_characters`. `order` places it within its section; `weight` (0..1)
-    decides who comes first when the budget is short. `source` says where it came from, for the record.
+    `id` is unique within a context. `smallest` is the form that enters first, of at most 100 tokens; `grow`
+    gives a fuller one for a number of characters, up to `full_characters`. `order` places it within its
+    section; `weight` (0..1) decides who comes first when the budget is short, after what is `required`.
+
+    For the record `source` says where it came from, `score` how near it is to the prompt, `path` and `lines`
+    (from 1, both inclusive, None for the whole file) what it shows, and `content_characters` how much there
+    is of it where that is more than `full_characters`. Of slices with one `content` (any key of what they
+    show, "" for none), or with one path and lines, one enters.
     """
 
     id: str
@@ -73,6 +67,10 @@ class Slice:
     path: str = ""
     source: str = ""
     score: float | None = None
+    required: bool = False
+    lines: tuple[int, int] | None = None
+    content: str = ""
+    content_characters: int = 0
 
 
 def fixed(form: Form) -> tuple[Form, GrowForm, int]:

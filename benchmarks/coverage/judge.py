@@ -1,0 +1,193 @@
+"""Owns the judgement of a rendered text: which lines of which files it shows, whoever wrote it.
+
+It knows nothing of how a context was made: the same rules read ours, whole files and aider's map.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from foveal.daemon.project.tree import Symbol
+
+_HEADING = re.compile(r"#{2,6} .*?`([^`]+)`")
+_FENCE = re.compile(r"`{3,}")
+_NUMBERED = re.compile(r" *(\d+)(?:  (.*))?")
+_CODE_SPAN = re.compile(r"`([^`\n]+)`")
+_MARKS = "│█⋮…"
+"""What aider puts before a line, and what stands for lines that are left out."""
+
+CUT = 90
+"""A row of so many characters may be the beginning of a line: aider's map cuts them after 100."""
+
+HEAD_LINES = 20
+"""A definition's signature stands at most so many lines below its beginning, which decorators may be."""
+
+BODY_SHARE = 0.5
+"""A definition whose signature isn't shown counts if so many of its lines are."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the project as the judge needs it: lines without their ends, definitions."""
+
+    lines: Sequence[str]
+    symbols: Sequence[Symbol]
+
+
+@dataclass(slots=True)
+class Shown:
+    """What a text shows of a file: line numbers from 1, and the definitions that it names in words."""
+
+    lines: set[int] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is more than the file's name."""
+        return bool(self.lines or self.names)
+
+
+def judge(text: str, files: Mapping[str, File], paths: Collection[str]) -> dict[str, Shown]:
+    """Return what a text shows of `files`, by path; one that isn't mentioned by a heading is absent.
+
+    A heading is a Markdown heading with a path as its first code span, also `path#definition`, or a row that
+    is a path or a path and a colon, as in aider's map. `paths` are all of the project.
+    """
+    found: dict[str, Shown] = {}
+    for path, rows, words in _blocks(text, paths):
+        if path not in files:
+            continue
+        shown = found.setdefault(path, Shown())
+        shown.lines |= shown_lines(rows, files[path].lines)
+        spans = set(_CODE_SPAN.findall(words))
+        shown.names |= {one.name for one in files[path].symbols if one.name in spans}
+    return found
+
+
+def shows(shown: Shown, file: File, name: str) -> bool:
+    """Whether the signature of a definition is shown, or at least half of its lines."""
+    symbol = _named(file, name)
+    return head_line(symbol, file.lines) in shown.lines or shows_body(shown, file, name)
+
+
+def shows_body(shown: Shown, file: File, name: str) -> bool:
+    """Whether at least half of a definition's lines are shown, of those that have words."""
+    symbol = _named(file, name)
+    lines = range(symbol.start_line, symbol.end_line + 1)
+    body = [number for number in lines if _says_something(file.lines[number - 1])]
+    return sum(number in shown.lines for number in body) >= BODY_SHARE * max(len(body), 1)
+
+
+def head_line(symbol: Symbol, lines: Sequence[str]) -> int:
+    """Return the line where a definition's signature begins."""
+    first = symbol.signature.partition("\n")[0].removesuffix("…").strip()
+    for number in range(symbol.start_line, min(symbol.end_line, symbol.start_line + HEAD_LINES) + 1):
+        if first in lines[number - 1]:
+            return number
+    return symbol.start_line
+
+
+def shown_lines(rows: Sequence[str], lines: Sequence[str]) -> set[int]:
+    """Return the numbers of the lines of a file that rows of a text show; lines without words don't count.
+
+    Rows with numbers are held against the line of that number. Where there are none the rows are taken in
+    the order of the file: each is the next line below the last one that reads the same.
+    """
+    plain = [_plain(line) for line in lines]
+    numbers = {n for row in rows if (n := _numbered_line(row, plain))}
+    if not numbers:
+        numbers = set(_in_order(rows, plain))
+    return {n for n in numbers if _says_something(plain[n - 1])}
+
+
+def _named(file: File, name: str) -> Symbol:
+    return next(one for one in file.symbols if one.name == name)
+
+
+def _blocks(text: str, paths: Collection[str]) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the path of each block, its rows of code, and what stands around them in words."""
+    path, rows, words = "", [], []  # type: tuple[str, list[str], list[str]]
+    fence = ""
+    for row in text.split("\n"):
+        marker = _FENCE.match(row)
+        if fence:
+            if marker and row.strip() == fence:
+                fence = ""
+            else:
+                rows.append(row)
+            continue
+        heading = _heading(row, paths)
+        if heading is not None:
+            if path:
+                yield path, rows, "\n".join(words)
+            path, rows, words = heading, [], []
+        elif marker:
+            fence = marker[0]
+        elif row[:1] in _MARKS:
+            rows.append(row)
+        else:
+            words.append(row)
+    if path:
+        yield path, rows, "\n".join(words)
+
+
+def _heading(row: str, paths: Collection[str]) -> str | None:
+    """Return the path that a row is a heading of, "" for another heading, None for any other row."""
+    if row.startswith("#"):
+        match = _HEADING.match(row)
+        named = match[1] if match else ""
+        return next((one for one in (named, named.partition("#")[0]) if one in paths), "")
+    return next((one for one in (row, row.removesuffix(":")) if one in paths), None)
+
+
+def _plain(row: str) -> str:
+    return " ".join(row.lstrip(_MARKS).split())
+
+
+def _says_something(plain: str) -> bool:
+    return re.search(r"\w{2}", plain) is not None
+
+
+def _numbered_line(row: str, plain: Sequence[str]) -> int:
+    """Return the line that a numbered row shows, 0 if its text isn't there.
+
+    A signature may lack what opens the body, may be joined to one line, and has the number of the first
+    decorator above it.
+    """
+    match = _NUMBERED.fullmatch(row)
+    if match is None:
+        return 0
+    said = _plain(match[2] or "").removesuffix("…").rstrip()
+    first = int(match[1])
+    if not said:
+        return 0
+    for number in range(first, min(first + HEAD_LINES, len(plain)) + 1):
+        there = plain[number - 1]
+        if (
+            number
+            and there
+            and (there.startswith(said) or (said.startswith(there) and _says_something(there)))
+        ):
+            return number
+    return 0
+
+
+def _in_order(rows: Sequence[str], plain: Sequence[str]) -> Iterator[int]:
+    places: dict[str, list[int]] = {}
+    for number, line in enumerate(plain, 1):
+        places.setdefault(line, []).append(number)
+    last = 0
+    for row in rows:
+        said = _plain(row)
+        if not said:
+            continue
+        known = places.get(said, [])
+        if not known and len(row) >= CUT:
+            known = [n for n, line in enumerate(plain, 1) if line.startswith(said)]
+        position = bisect_right(known, last)
+        if position < len(known):
+            last = known[position]
+            yield last

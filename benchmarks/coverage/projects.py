@@ -1,0 +1,81 @@
+"""Owns the code bases as the systems see them: each tree at its pin, a git repository with its history."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ..retrieval.repositories import Repository, clone_of
+from .judge import File
+from .prompts import definitions
+
+
+@dataclass(frozen=True)
+class CodeBase:
+    """One project in a folder of its own, with its file names relative to it."""
+
+    name: str
+    root: Path
+    paths: frozenset[str]
+
+    @cached_property
+    def _files(self) -> dict[str, File]:
+        return {}
+
+    def file(self, path: str) -> File:
+        """Return the lines and definitions of a file."""
+        if path not in self._files:
+            source = (self.root / path).read_bytes()
+            text = source.decode("utf-8", "replace").replace("\r\n", "\n")
+            self._files[path] = File(text.split("\n"), definitions(path, source))
+        return self._files[path]
+
+
+def provide(repository: Repository, trees: Path, clones: Path, folder: Path) -> CodeBase:
+    """Return the project in `folder`, made if it isn't there: the tree's files, committed.
+
+    Its repository borrows the clone's objects, so that the history up to the pin is known as in a real work
+    tree. Raises `FileNotFoundError` without the tree or the clone, `CalledProcessError` when git fails.
+    """
+    root, note = folder / repository.name, folder / f".{repository.name}.revision"
+    if not note.is_file() or note.read_text(encoding="ascii") != repository.revision:
+        source, clone = _tree(trees, repository), clone_of(clones, repository)
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(source, root, symlinks=True)
+        _git(root, "init", "--quiet")
+        objects = _git(clone, "rev-parse", "--git-path", "objects")
+        borrowed = root / ".git" / "objects" / "info" / "alternates"
+        borrowed.write_text(f"{(clone / objects).resolve()}\n", encoding="utf-8")
+        _git(root, "update-ref", "--no-deref", "HEAD", repository.revision)
+        _git(root, "read-tree", "HEAD")
+        note.write_text(repository.revision, encoding="ascii")
+    listed = _git(root, "ls-files", "-z").split("\0")
+    return CodeBase(repository.name, root, frozenset(_existing(root, listed)))
+
+
+def _tree(trees: Path, repository: Repository) -> Path:
+    note = trees / f".{repository.name}.revision"
+    if not note.is_file() or note.read_text(encoding="ascii") != repository.revision:
+        raise FileNotFoundError(
+            f"{trees / repository.name} isn't the tree of {repository.revision}: "
+            "run python -m benchmarks.retrieval.checkout"
+        )
+    return trees / repository.name
+
+
+def _existing(root: Path, paths: Iterable[str]) -> list[str]:
+    """Return the files: no folders of other repositories, nothing that the clone lacked."""
+    return [path for path in paths if path and (root / path).is_file()]
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    # The clone may belong to somebody else, who could have it start programs; these commands start none.
+    settings = ("-c", "safe.directory=*", "-c", f"core.hooksPath={os.devnull}")
+    command = ["git", "-C", str(folder), *settings, *arguments]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    return os.fsdecode(done.stdout).strip("\n")

@@ -1,0 +1,143 @@
+"""Owns the anchor of a context: the project, rules, constraints, decisions; and references, as rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ..project.metadata import ProjectMetadata
+from . import render
+from .build_state import BuildState
+from .forms import experience_form, metadata_form
+from .item_plan import PlannedItem
+from .skeleton import printable
+from .slices import Slice
+
+LEAST_CHARACTERS = 200
+"""A constraint or a decision enters with so many characters at first."""
+
+UNLIMITED = 1 << 40
+"""More characters than any form has."""
+
+FOUND_ITEM_VALUE = 0.75
+"""What an item is worth at least that a search found; its score decides on the rest."""
+
+
+def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Slice]:
+    """Yield rules, and references, which stand before the focus; tools are no text of a context."""
+    for position, planned in enumerate(items):
+        item = planned.item
+        if item.type == "tool":
+            continue
+        is_rule, is_file = item.type == "rule", render.is_file(item)
+        grow = partial(render.rule_form, printable(item.name), item.text, is_file=is_file, words=state.words)
+        yield Slice(
+            id=planned.slice_id,
+            type="rule" if is_rule else "reference",
+            layer="anchor" if is_rule else "focus",
+            weight=_item_weight(state, planned),
+            order=(0, item.priority_level, position),
+            smallest=grow(0),
+            grow=grow,
+            full_characters=len(grow(UNLIMITED).text),
+            path=item.name if is_file else "",
+            source=f"{item.name}:{item.line}, {planned.include}",
+            score=planned.score,
+            required=planned.score is None,
+        )
+
+
+def visible_metadata(state: BuildState) -> ProjectMetadata | None:
+    """Return what a project says of itself without what names hidden files: commits do, and commands may."""
+    metadata = state.gathered.metadata
+    if metadata is None:
+        return None
+    policy, root = state.snapshot.policy, state.snapshot.tree.root
+    return replace(
+        metadata,
+        description=policy.mask("".join(policy.sentences([metadata.description], root))),
+        commands=tuple(
+            replace(one, line=policy.mask(one.line))
+            for one in metadata.commands
+            if not policy.names_denied(one.line, root)
+        ),
+        commits=tuple(map(policy.mask, policy.sentences(metadata.commits, root))),
+    )
+
+
+def metadata_slices(state: BuildState) -> Iterator[Slice]:
+    """Yield what the project says of itself, where that is known."""
+    metadata = visible_metadata(state)
+    if metadata is None:
+        return
+    grow = partial(metadata_form, metadata)
+    yield Slice(
+        id="project_meta",
+        type="project_meta",
+        layer="anchor",
+        weight=state.weights.project_meta,
+        order=(0,),
+        smallest=grow(0),
+        grow=grow,
+        full_characters=len(grow(UNLIMITED).text),
+        source="manifests and git",
+    )
+
+
+def constraint_slices(state: BuildState) -> Iterator[Slice]:
+    """Yield the constraints of the scopes above and of the caller, each once."""
+    policy, root = state.snapshot.policy, state.snapshot.tree.root
+    own, others = [*state.scope.constraints], [*state.gathered.constraints_above]
+    if state.request.agent_name not in {"", state.scope.agent_name}:
+        own, others = [], [*others, *own]
+    # Those of other agents may name what this one may not see; its own are no news to it.
+    named = {text for text in others if policy.names_denied(text, root)}
+    if named:
+        state.gaps.append(f"{len(named):,} constraints name what is hidden from this agent and are left out")
+    unique = dict.fromkeys(text for text in (*others, *own) if text not in named)
+    for position, text in enumerate(unique):
+        grow = partial(render.list_item, policy.mask(text), words=state.words)
+        yield Slice(
+            id=f"constraint:{position}",
+            type="constraint",
+            layer="anchor",
+            weight=state.weights.constraint,
+            order=(1, position),
+            smallest=grow(LEAST_CHARACTERS),
+            grow=grow,
+            full_characters=len(grow(UNLIMITED).text),
+            source="an ancestor scope" if text in state.gathered.constraints_above else "the caller",
+            required=True,
+        )
+
+
+def experience_slices(state: BuildState, focus: set[str], neighbours: set[str]) -> Iterator[Slice]:
+    """Yield the decisions that matter to these files and those around them."""
+    limit = state.snapshot.config.context.experiences_max
+    chosen = state.snapshot.relevant_experiences(
+        focus, neighbours, set(state.words), limit, state.gathered.meaning
+    )
+    for position, one in enumerate(chosen):
+        experience = one.experience
+        grow = partial(experience_form, one, words=state.words)
+        yield Slice(
+            id=f"experience:{experience.id}",
+            type="agent_history",
+            layer="anchor",
+            weight=state.weights.agent_history,
+            order=(2, position),
+            smallest=grow(LEAST_CHARACTERS),
+            grow=grow,
+            full_characters=len(grow(UNLIMITED).text),
+            source=f"{experience.agent_id}, {experience.timestamp}: {'; '.join(one.reasons)}",
+            score=one.score,
+        )
+
+
+def _item_weight(state: BuildState, planned: PlannedItem) -> float:
+    """Return what an item weighs; of one that a search found its score decides on a part."""
+    weight = state.weights.rule if planned.item.type == "rule" else state.weights.reference
+    if planned.score is None:
+        return weight
+    return round(weight * (FOUND_ITEM_VALUE + (1 - FOUND_ITEM_VALUE) * min(max(planned.score, 0), 1)), 4)

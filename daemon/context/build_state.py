@@ -1,0 +1,91 @@
+"""Owns what the steps of one build share: its input, what is worked out of it once, what they have to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..compression.compress import Compress
+from ..config import WeightsConfig
+from ..index.store import Reader
+from ..snapshot import ProjectSnapshot
+from .content import Content
+from .focus import prompt_words
+from .gathered import Gathered
+from .item_plan import ItemPlan, plan_without_session
+from .known_files import KnownFiles
+from .requests import ContextRequest
+from .rule_files import RuleFiles, rule_files
+from .scopes import Scope
+from .tokens import TokenCounter, counter_of
+
+
+@dataclass(slots=True)
+class BuildState:
+    """One build. It is used by one thread and gone with it.
+
+    `rule_files` are shown as rules or not at all: what no mode lets in must not come in as something that
+    was found. `words` are those of the prompt. The steps note in `gaps` what is missing, in `wanted` the
+    definitions that are asked for in files that are in focus as a whole, in `passed_over` files of rules in
+    a folder in focus, of which the map says nothing either, and in `left_out` dependencies that have nothing
+    to show for now.
+    """
+
+    gathered: Gathered
+    reader: Reader | None
+    plan: ItemPlan
+    files: KnownFiles
+    rule_files: RuleFiles
+    weights: WeightsConfig
+    words: frozenset[str]
+    counter: TokenCounter
+    degraded: tuple[str, ...]
+    gaps: list[str]
+    wanted: dict[str, set[str]] = field(default_factory=dict)
+    passed_over: set[str] = field(default_factory=set)
+    left_out: set[str] = field(default_factory=set)
+
+    @property
+    def compress(self) -> Compress:
+        """What shortens documents: a model, as far as it was asked before, or extraction."""
+        return self.gathered.compress
+
+    @property
+    def snapshot(self) -> ProjectSnapshot:
+        """The project."""
+        return self.gathered.snapshot
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the request."""
+        return self.gathered.scope
+
+    @property
+    def request(self) -> ContextRequest:
+        """The request."""
+        return self.gathered.request
+
+
+def begin(gathered: Gathered, reader: Reader | None) -> BuildState:
+    """Return the state of a build that begins; `reader` is None where there is no index."""
+    snapshot, request = gathered.snapshot, gathered.request
+    plan = gathered.plan or plan_without_session(snapshot.rules.items)
+    counter, problem = counter_of(snapshot.config.context.token_counter, request.model)
+    return BuildState(
+        gathered,
+        reader,
+        plan,
+        KnownFiles(snapshot, reader),
+        rule_files(snapshot.tree.root, snapshot.rules, plan.removed),
+        snapshot.config.weights.of_task(request.task_type),
+        prompt_words(request.prompt),
+        counter,
+        (*snapshot.degraded, *gathered.degraded, *plan.degraded, *filter(None, (problem,))),
+        list(gathered.unfinished),
+    )
+
+
+def content_key(content: Content, lines: tuple[int, int] | None = None) -> str:
+    """Return what two slices that show the same text share; empty where there is no text."""
+    if content.shown is None or not content.text.strip():
+        return ""
+    return f"{content.shown.digest.hex()}:{lines or ''}"

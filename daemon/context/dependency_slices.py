@@ -1,0 +1,172 @@
+"""Owns the slices of what the focus imports, of who imports it, and of what lies beside it: signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import islice
+
+from ..project.languages import fence_tag, language_of
+from ..retrieval.path_roles import role_of
+from .build_state import BuildState, content_key
+from .file_forms import OutlineForms, name_of
+from .focus import FocusNode, package_files
+from .slices import Slice
+
+IMPORTS_MIN, TOKENS_PER_IMPORT = 6, 400
+"""A context shows so many imported files however small it is, and one more for so many of its tokens."""
+
+IMPORTERS_MAX, TOKENS_PER_IMPORTER = 20, 400
+"""A context shows one file that imports the focus for so many of its tokens, at most so many: a file that
+hundreds import says little about each. With benchmarks/coverage (18 commits) they show .03 more of the files
+that are changed with the focus."""
+
+IMPORTER_VALUE = 0.8
+"""What a file is worth that imports the focus, beside one that the focus imports."""
+
+SIBLINGS_MAX, TOKENS_PER_SIBLING = 40, 800
+"""So many files beside the focus are shown, one for so many tokens. With benchmarks/coverage (25 prompts with
+a focus) they show .05 to .1 more of the files that are changed with it."""
+
+SIBLING_VALUE = 0.6
+"""What a file is worth that only lies beside the focus."""
+
+IMPORTERS_PLACE, SIBLINGS_PLACE = 100_000, 200_000
+"""Importers stand behind all that is imported, and siblings behind them."""
+
+
+def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str]:
+    """Return the files that the focus imports, with the first importer; names what is missing.
+
+    They are as many as any context shows; see `dependencies_of_size`.
+    """
+    found: dict[str, str] = {}
+    inside = {node.path for node in nodes}
+    for path in dict.fromkeys(node.path for node in nodes if node.role == "focus"):
+        for one in state.files.imports(path):
+            if one.missing:
+                state.gaps.append(
+                    f"{path}:{one.imported.line} imports {one.imported.module}, which doesn't exist"
+                )
+            elif one.target:
+                for target in package_files(state.snapshot.tree.layout, one.target):
+                    if target not in inside:
+                        found.setdefault(target, path)
+    limit = state.snapshot.config.context.dependencies_max
+    if len(found) > limit:
+        state.gaps.append(
+            f"{len(found) - limit:,} of {len(found):,} imported files are left out: at most {limit}"
+        )
+    return dict(list(found.items())[:limit])
+
+
+def dependencies_of_size(state: BuildState, found: Mapping[str, str]) -> dict[str, str]:
+    """Return as many of the imported files as a context of this size shows, the first ones."""
+    wanted = IMPORTS_MIN + state.request.context_tokens // TOKENS_PER_IMPORT
+    if len(found) > wanted:
+        state.gaps.append(
+            f"{len(found) - wanted:,} of {len(found):,} imported files are left out for want of room"
+        )
+    return dict(list(found.items())[:wanted])
+
+
+def siblings(state: BuildState, nodes: Sequence[FocusNode], known: Container[str]) -> dict[str, str]:
+    """Return the files beside those in focus, in their folder, with what they stand beside.
+
+    As many as a context of this size shows, fewer the more is in focus; none that is `known`; tests last.
+    None without a prompt: what is to be done may touch them, what is merely looked at does not.
+    """
+    if not state.request.prompt.strip():
+        return {}
+    inside, layout = {node.path for node in nodes}, state.snapshot.tree.layout
+    paths = list(dict.fromkeys(node.path for node in nodes if node.role == "focus"))
+    most = min(SIBLINGS_MAX, state.request.context_tokens // TOKENS_PER_SIBLING) // max(len(paths), 1)
+    beside: dict[str, str] = {}
+    for path in paths[:most]:
+        folder = path.rpartition("/")[0]
+        for name in layout.folders[folder].files if folder in layout.folders else ():
+            one = f"{folder}/{name}" if folder else name
+            if one not in inside and one not in known and one not in state.rule_files:
+                beside.setdefault(one, path)
+    ranked = sorted(beside.items(), key=lambda pair: _distance(*pair))
+    return dict(islice((pair for pair in ranked if state.files.has_definitions(pair[0])), most))
+
+
+def importers(state: BuildState, nodes: Sequence[FocusNode], known: Container[str]) -> dict[str, str]:
+    """Return files that import the focus, as many as a context of this size shows, with what they import.
+
+    None of them is `known`. Those in the folder of what they import come first, tests last. None without a
+    prompt, as with `siblings`.
+    """
+    if not state.request.prompt.strip():
+        return {}
+    found: dict[str, str] = {}
+    inside, files = {node.path for node in nodes}, state.snapshot.tree.files
+    for path in dict.fromkeys(node.path for node in nodes if node.role == "focus"):
+        for importer in state.files.importers(path):
+            usable = importer in files and importer not in state.rule_files
+            if usable and importer not in inside and importer not in known:
+                found.setdefault(importer, path)
+    ranked = sorted(found.items(), key=lambda pair: _distance(*pair))
+    return dict(ranked[: min(IMPORTERS_MAX, state.request.context_tokens // TOKENS_PER_IMPORTER)])
+
+
+def dependency_slices(state: BuildState, dependencies: Mapping[str, str]) -> Iterator[Slice]:
+    """Yield a slice for each imported file that has anything to show; the others may have it later."""
+    for position, (path, importer) in enumerate(dependencies.items()):
+        relation = f"imported by {name_of(importer)}"
+        one = _outline(state, path, relation, f"imported by {importer}", state.weights.dependency, position)
+        if one is not None:
+            yield one
+
+
+def importer_slices(state: BuildState, importers: Mapping[str, str]) -> Iterator[Slice]:
+    """Yield a slice for each file that imports the focus."""
+    weight = round(state.weights.dependency * IMPORTER_VALUE, 4)
+    for position, (path, imported) in enumerate(importers.items(), IMPORTERS_PLACE):
+        relation = f"imports {name_of(imported)}"
+        one = _outline(state, path, relation, f"imports {imported}", weight, position)
+        if one is not None:
+            yield one
+
+
+def sibling_slices(state: BuildState, siblings: Mapping[str, str]) -> Iterator[Slice]:
+    """Yield a slice for each file beside the focus."""
+    weight = round(state.weights.dependency * SIBLING_VALUE, 4)
+    for position, (path, beside) in enumerate(siblings.items(), SIBLINGS_PLACE):
+        one = _outline(state, path, f"beside {name_of(beside)}", f"beside {beside}", weight, position)
+        if one is not None:
+            yield one
+
+
+def _outline(
+    state: BuildState, path: str, relation: str, source: str, weight: float, position: int
+) -> Slice | None:
+    content = state.files.note(path)
+    if content.problem and content.shown is None:
+        state.gaps.append(f"{path}, {source}, is left out: {content.problem}")
+        return None
+    symbols = state.files.symbols(path)
+    imports = () if symbols else state.files.imports(path)
+    passed_on = [one.target for one in imports if one.target]
+    if not symbols and not passed_on and state.files.is_bare(path):
+        state.left_out.add(path)
+        return None
+    forms = OutlineForms(path, relation, content, symbols, fence_tag(language_of(path)), passed_on)
+    return Slice(
+        id=f"dependency:{path}",
+        type="dependency",
+        layer="focus",
+        weight=weight,
+        order=(4, position),
+        smallest=forms(0),
+        grow=forms,
+        full_characters=forms.full_characters,
+        path=path,
+        source=source,
+        content=content_key(content),
+    )
+
+
+def _distance(importer: str, imported: str) -> tuple[bool, bool, str]:
+    is_test = role_of(importer, language_of(importer)) == "test"
+    return is_test, importer.rpartition("/")[0] != imported.rpartition("/")[0], importer

@@ -1,0 +1,104 @@
+"""Owns what is in focus: what caller, session and prompt name, each once, without files of rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ..errors import InvalidRequest
+from ..project.roots import relative_path
+from .build_state import BuildState
+from .focus import FocusNode, mentioned, resolve_paths, split_node_id
+
+
+def focus_nodes(state: BuildState) -> list[FocusNode]:
+    """Return the nodes in focus: the caller's, what was expanded, the session's files, what the prompt names.
+
+    Definitions that are asked for in a file that is there itself become `wanted` in it.
+    """
+    tree, policy = state.snapshot.tree, state.snapshot.policy
+    primary, gaps = resolve_paths(tree, state.scope.focus_paths, "focus", policy)
+    expanded, more_gaps = resolve_paths(tree, state.scope.expanded, "expansion", policy)
+    state.gaps.extend([*gaps, *more_gaps])
+    if gaps or more_gaps:
+        state.files.lasting = False  # nothing would tell that what is missing has come
+    nodes = {node.node_id: node for node in _without_rules(state, primary)}
+    for node in (*_without_rules(state, expanded), *_session_nodes(state), *_named_nodes(state)):
+        if node.path not in nodes:
+            nodes.setdefault(node.node_id, node)
+        elif node.symbol:  # the file in focus shows it, and shows it first if it doesn't fit
+            state.wanted.setdefault(node.path, set()).add(node.symbol)
+    return list(nodes.values())
+
+
+def paths_called_for(state: BuildState, nodes: Sequence[FocusNode]) -> set[str]:
+    """Return the paths that a rule's patterns are held against: what the caller or the session put in
+    focus, be it there already or not. What was merely found or named calls for no rule."""
+    resolved = {node.path for node in nodes if node.role != "document"}
+    return _exact_paths(state) | resolved | {path for _, path in _session_paths(state) if path}
+
+
+def _without_rules(state: BuildState, nodes: Sequence[FocusNode]) -> list[FocusNode]:
+    """Return the nodes without files of rules, but for those that a person asked for by their paths.
+
+    One that was removed from the session isn't shown even then, and `gaps` says so.
+    """
+    root, exact = state.snapshot.tree.root, _exact_paths(state)
+    kept = []
+    for node in nodes:
+        if node.path not in state.rule_files:
+            kept.append(node)
+        elif node.path not in exact:
+            state.passed_over.add(node.path)
+        elif state.rule_files.is_removed(root, node.path, state.files.read(node.path).text):
+            state.gaps.append(f"{node.path} is in focus but not shown: its rule was removed from the session")
+        else:
+            kept.append(node)
+    return kept
+
+
+def _exact_paths(state: BuildState) -> set[str]:
+    """Return the paths that the caller put in focus or expanded, as they were given."""
+    known = state.snapshot.tree.files
+    return {split_node_id(known, one)[0] for one in (*state.scope.focus_paths, *state.scope.expanded)}
+
+
+def _session_nodes(state: BuildState) -> list[FocusNode]:
+    """Return the files of the session; those elsewhere only from folders that the user allowed."""
+    root, nodes = state.snapshot.tree.root, []
+    for path, relative in _session_paths(state):
+        if not relative:
+            if content_problem := state.files.read(path).problem:
+                state.gaps.append(f"{path}, a file of the session, is not shown: {content_problem}")
+            else:
+                nodes.append(FocusNode(path, "", "session_set", "a file of the session"))
+            continue
+        if relative in state.rule_files:
+            state.gaps.append(f"{path}, a file of the session, holds rules: shown as such where they are in")
+        elif relative in state.snapshot.tree.files or os.path.isfile(os.path.join(root, relative)):
+            nodes.append(FocusNode(relative, "", "session_set", "a file of the session"))
+        else:
+            state.gaps.append(f"{path}, a file of the session, is no file (any more)")
+            state.files.lasting = False  # nothing would tell that it has come
+    return nodes
+
+
+def _session_paths(state: BuildState) -> list[tuple[str, str]]:
+    """Return the files of the session, each with its path relative to the root, empty for one outside."""
+    return [(path, _inside(state.snapshot.tree.root, path)) for path in state.plan.files]
+
+
+def _named_nodes(state: BuildState) -> list[FocusNode]:
+    """Return what the prompt names outright."""
+    if state.reader is None or not state.request.prompt:
+        return []
+    found = mentioned(state.snapshot.tree, state.reader, state.request.prompt)
+    return [node for node in found if node.path not in state.rule_files]
+
+
+def _inside(root: str, path: str) -> str:
+    """Return the path of a file relative to the root, empty where it lies outside."""
+    try:
+        return relative_path(root, path)
+    except InvalidRequest:
+        return ""

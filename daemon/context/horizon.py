@@ -1,0 +1,26 @@
+"""Owns the horizon of a context: the files that are worked on, and the map of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .build_state import BuildState
+from .forms import SkeletonForms, hot_form
+from .slices import Slice, fixed
+
+SKELETON_SHARE = 0.25
+"""The map takes at most this much of the budget, even where nothing else wants it."""
+
+
+def horizon_slices(state: BuildState, focus: set[str], dependencies: set[str]) -> Iterator[Slice]:
+    """Yield what is hot, and the map, each if there is anything to show."""
+    files, layout = state.snapshot.tree.files, state.snapshot.tree.layout
+    hot = [node for node in state.scope.hot if node.path in files and node.path not in focus]
+    if hot:
+        yield Slice("hot", "hot", "horizon", state.weights.hot, (5, 0), *fixed(hot_form(hot)))
+    if layout.folders[""].total <= sum(path in files for path in focus):
+        return  # nothing beside the focus
+    share = int(state.counter.characters(state.request.context_tokens) * SKELETON_SHARE)
+    forms = SkeletonForms(layout, focus, focus | dependencies, share)
+    weight, full = state.weights.skeleton, forms.full_characters
+    yield Slice("skeleton", "skeleton", "horizon", weight, (5, 1), forms(0), forms, full)

@@ -1,0 +1,213 @@
+"""Owns the prompts around a context: the templates that make them, and what they may use.
+
+A template is the user's, or a project's that is trusted; it runs in a sandbox that changes nothing and reads
+no file. What it needs is text, so nothing else is handed to it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from ..errors import FovealError
+from ..project.metadata import ProjectMetadata
+from ..system import Stamp, System, stamp_of
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+TEMPLATE_BYTES = 65_536
+"""A larger template is refused: the one that comes with foveal has 500 bytes."""
+
+PROMPT_CHARACTERS = 2_000_000
+"""What a template adds to the context and to the caller's prompt is no longer."""
+
+KINDS = ("system", "user")
+
+GROWING_METHODS = frozenset(
+    {"center", "ljust", "rjust", "zfill", "expandtabs", "replace", "join", "translate"}
+    | {"format", "format_map"}
+)
+GROWING_FILTERS = ("center", "format", "indent", "replace", "wordwrap", "xmlattr", "pprint", "tojson")
+"""What makes a text of any length out of a short one. Prompts need none of it."""
+
+POWER_MAX = 16
+"""No exponent is larger: a power of powers takes minutes and gigabytes."""
+
+
+class BadTemplate(FovealError):
+    """A template can't be read, parsed or run; the message names its file and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptValues:
+    """What templates are made of. `prompt` is the caller's own, "" without one."""
+
+    project: ProjectMetadata
+    context: str
+    prompt: str = ""
+    task_type: str = ""
+    agent_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The system prompt, which holds the context, and the user's; `problems` say which template is broken."""
+
+    system: str
+    user: str
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFolder:
+    """A folder of templates. `allows` says whether one may be used, by its name and its content."""
+
+    path: str
+    allows: Callable[[str, bytes], bool] = lambda name, data: True
+
+
+class PromptTemplates:
+    """The templates in some folders, the first of which goes before the next, and the built-in ones last.
+
+    `system.TASK.j2` is for a type of task, `system.j2` for all; the same with `user`. It blocks, and belongs
+    into a thread.
+    """
+
+    def __init__(self, folders: Sequence[TemplateFolder], system: System) -> None:
+        self._folders = tuple(folders)
+        self._system = system
+
+    def render(self, values: PromptValues) -> Prompts:
+        """Make the prompts. A template that can't be used is named in `problems`; the next one is taken."""
+        problems: list[str] = []
+        system, user = (self._render(kind, values, problems) for kind in KINDS)
+        return Prompts(system, user, tuple(problems))
+
+    def key(self, task_type: str) -> tuple[tuple[str, Stamp], ...]:
+        """Return what the prompts of a type of task depend on beside their values: a few stats."""
+        found = []
+        for folder, name in (one for kind in KINDS for one in self._places(kind, task_type)):
+            path = os.path.join(folder.path, name)
+            try:
+                found.append((path, stamp_of(self._system.stat(path))))
+            except OSError:
+                continue  # there is none, which is the usual case
+        return tuple(found)
+
+    def _render(self, kind: str, values: PromptValues, problems: list[str]) -> str:
+        for folder, name in self._places(kind, values.task_type):
+            try:
+                text = self._read(folder, name)
+                if text is not None:
+                    return _run(os.path.join(folder.path, name), text, values)
+            except BadTemplate as error:
+                problems.append(f"{error}; the next one is used instead")
+        return _run(f"{kind}.j2", _built_in(kind), values)
+
+    def _places(self, kind: str, task_type: str) -> Iterator[tuple[TemplateFolder, str]]:
+        # A type of task comes from a request, and must not name a file elsewhere.
+        special = task_type if task_type.replace("-", "").replace("_", "").isalnum() else ""
+        for folder in self._folders:
+            if special:
+                yield folder, f"{kind}.{special}.j2"
+            yield folder, f"{kind}.j2"
+
+    def _read(self, folder: TemplateFolder, name: str) -> str | None:
+        path = os.path.join(folder.path, name)
+        try:
+            data, _ = self._system.read(path, TEMPLATE_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise BadTemplate(f"the template {path} can't be read ({error.strerror or error})") from error
+        if len(data) > TEMPLATE_BYTES:
+            raise BadTemplate(f"the template {path} is larger than {TEMPLATE_BYTES:,} bytes")
+        if not folder.allows(name, data):
+            raise BadTemplate(f"the template {path} isn't trusted: look at it with `foveal trust`")
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadTemplate(f"the template {path} is not UTF-8 (byte {error.start:,})") from error
+
+
+def _run(path: str, text: str, values: PromptValues) -> str:
+    """Render a template. Raises `BadTemplate` for everything that it can do wrong."""
+    # Imported here: it takes 76 ms, for two of the four formats only.
+    from jinja2 import TemplateError, TemplateSyntaxError
+
+    try:
+        template = _environment().from_string(text)
+        parts: list[str] = []
+        room = PROMPT_CHARACTERS + len(values.context) + len(values.prompt)
+        for part in template.generate(**_variables(values)):
+            parts.append(part)
+            room -= len(part)
+            if room < 0:
+                raise BadTemplate(f"the template {path} adds more than {PROMPT_CHARACTERS:,} characters")
+    except TemplateSyntaxError as error:
+        raise BadTemplate(
+            f"the template {path} can't be used: line {error.lineno}: {error.message}"
+        ) from error
+    # A template may do anything that its language can: divide by zero, call what isn't a function.
+    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise BadTemplate(f"the template {path} can't be used: {error}") from error
+    return "".join(parts)
+
+
+def _variables(values: PromptValues) -> Mapping[str, Any]:
+    project = values.project
+    return {
+        "project": {
+            "name": project.name,
+            "description": project.description,
+            "languages": [name for name, _ in project.languages],
+            "commands": [{"purpose": one.purpose, "line": one.line} for one in project.commands],
+            "branch": project.branch,
+            "commits": list(project.commits),
+        },
+        "context": values.context,
+        "prompt": values.prompt,
+        "task_type": values.task_type,
+        "agent_name": values.agent_name,
+    }
+
+
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
+    from jinja2 import StrictUndefined
+    from jinja2.exceptions import SecurityError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Environment(ImmutableSandboxedEnvironment):
+        """A sandbox in which no short expression makes a huge text: the limit is held before, not after."""
+
+        intercepted_binops = frozenset({"*", "**", "%"})
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            if operator != "%" and all(isinstance(one, int | float) for one in (left, right)):
+                if operator == "*" or abs(right) <= POWER_MAX:
+                    return super().call_binop(context, operator, left, right)
+            elif operator == "%" and not isinstance(left, str | bytes):
+                return super().call_binop(context, operator, left, right)
+            raise SecurityError(f"{operator} is for small numbers in a template")
+
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            if isinstance(obj, str | bytes) and attr in GROWING_METHODS:
+                return False
+            return super().is_safe_attribute(obj, attr, value)
+
+    # What is rendered is text for a model and no HTML: escaping would show `&lt;` in code.
+    environment = Environment(undefined=StrictUndefined, autoescape=False)
+    for name in GROWING_FILTERS:
+        environment.filters.pop(name, None)
+    return environment
+
+
+@cache
+def _built_in(kind: str) -> str:
+    return resources.files(__package__).joinpath("templates", f"{kind}.j2").read_text("utf-8")

@@ -1,0 +1,183 @@
+"""What the budget promises for any slices, with either counter: never too much, nothing lost to a larger one,
+the same choice for the same slices, nothing dropped that would have had room, nothing in it twice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from foveal.daemon.context.budget import LEAST_TOKENS, SHARES, Limits, Selection, select
+from foveal.daemon.context.slices import LAYERS, Form, Slice, SliceType
+from foveal.daemon.context.tokens import ESTIMATE, TokenCounter, counter_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+TYPES: list[SliceType] = list(SHARES)
+HEAVY = 0.4
+
+
+class Words:
+    """Counts runs of characters: a counter for which the tokens of a text say little about its length."""
+
+    name = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def characters(self, tokens: int) -> int:
+        return tokens * 6
+
+
+def counters() -> list[TokenCounter]:
+    exact, problem = counter_of("exact", "")
+    return [ESTIMATE, Words(), *([] if problem else [exact])]
+
+
+COUNTERS = st.sampled_from(counters())
+TEXTS = ["a", "é", "漢", "😀", "aé漢", "word ", "x = 1\n", "\n", "=-"]
+
+
+def growing(text: str, least: str, step: int) -> tuple[Form, Callable[[int], Form]]:
+    def grow(characters: int) -> Form:
+        if characters >= len(text):
+            return Form(text)
+        length = max(characters // step * step, 0)
+        return Form(text[:length], compressed=True) if length > len(least) else Form(least, compressed=True)
+
+    return grow(0), grow
+
+
+@st.composite
+def slices(draw: st.DrawFn, *, bulky: bool = True) -> list[Slice]:
+    """Return up to a dozen slices; what is required is never bulky, and the others only if asked for."""
+    found = []
+    for index in range(draw(st.integers(0, 12))):
+        text = draw(st.sampled_from(TEXTS)) * draw(st.integers(1, 400))
+        required = draw(st.booleans())
+        least = "·" * draw(st.integers(1, 900 if bulky and not required else LEAST_TOKENS // 3))
+        smallest, grow = growing(text, least, draw(st.sampled_from([1, 7, 100])))
+        path = draw(st.sampled_from(["", "", "a.py", "b/c.py", f"{index}.py"]))
+        found.append(
+            Slice(
+                id=draw(st.sampled_from([f"s{index}", f"s{index}", "same"])),
+                type=draw(st.sampled_from(TYPES)),
+                layer=draw(st.sampled_from(LAYERS)),
+                weight=draw(st.sampled_from([0.0, 0.2, 0.4, 0.41, 0.95, 1.0])),
+                order=(draw(st.integers(0, 3)), index),
+                smallest=smallest,
+                grow=grow,
+                full_characters=len(text),
+                path=path,
+                required=required,
+                lines=draw(st.sampled_from([None, None, (1, 9), (3, 5)])) if path else None,
+                content=draw(st.sampled_from(["", "", "k1", "k2"])),
+            )
+        )
+    return found
+
+
+LIMITS = st.builds(Limits, st.integers(0, 1_200), st.integers(0, 6_000))
+
+
+def ids(selection: Selection) -> set[str]:
+    return {one.id for one, _ in selection.chosen}
+
+
+def spent(selection: Selection, counter: TokenCounter) -> Limits:
+    texts = [form.text for _, form in selection.chosen]
+    return Limits(sum(map(counter.count, texts)), sum(len(text.encode()) for text in texts))
+
+
+@given(slices(), LIMITS, COUNTERS)
+@settings(max_examples=200)
+def test_neither_limit_is_ever_exceeded(given_: list[Slice], limits: Limits, counter: TokenCounter) -> None:
+    selection = select(given_, limits, counter)
+    cost = spent(selection, counter)
+    assert cost.tokens <= limits.tokens
+    assert cost.bytes <= limits.bytes
+    assert cost.tokens == sum(one.tokens for one in selection.costs.values())
+    assert cost.bytes == sum(one.bytes for one in selection.costs.values())
+
+
+@given(slices(), LIMITS, st.integers(0, 600), st.integers(0, 4_000), COUNTERS)
+@settings(max_examples=200)
+def test_a_larger_budget_never_loses_a_slice(
+    given_: list[Slice], limits: Limits, tokens: int, size: int, counter: TokenCounter
+) -> None:
+    less = select(given_, limits, counter)
+    more = select(given_, Limits(limits.tokens + tokens, limits.bytes + size), counter)
+    assert ids(less) <= ids(more)
+
+
+@given(slices(), LIMITS, st.integers(), COUNTERS)
+def test_the_choice_depends_on_nothing_but_slices_and_limits(
+    given_: list[Slice], limits: Limits, seed: int, counter: TokenCounter
+) -> None:
+    first = select(given_, limits, counter)
+    assert select(given_, limits, counter) == first
+    shuffled = list(given_)
+    random.Random(seed).shuffle(shuffled)
+    again = select(shuffled, limits, counter)
+    assert {(one.id, form) for one, form in again.chosen} == {(one.id, form) for one, form in first.chosen}
+    assert sorted((one.slice.id, one.reason) for one in again.dropped) == sorted(
+        (one.slice.id, one.reason) for one in first.dropped
+    )
+
+
+@given(slices(), LIMITS, COUNTERS)
+@settings(max_examples=200)
+def test_nothing_heavy_is_dropped_while_it_could_have_been_compressed(
+    given_: list[Slice], limits: Limits, counter: TokenCounter
+) -> None:
+    selection = select(given_, Limits(limits.tokens, 1_000_000), counter)
+    admitted = sum(counter.count(one.smallest.text) for one, _ in selection.chosen)
+    for one in selection.dropped:
+        if one.reason == "budget" and one.slice.weight > HEAVY:
+            least = counter.count(one.slice.smallest.text)
+            assert limits.tokens - admitted < max(LEAST_TOKENS, least)
+
+
+@given(slices(), LIMITS, COUNTERS)
+def test_what_is_required_is_in_before_anything_else(
+    given_: list[Slice], limits: Limits, counter: TokenCounter
+) -> None:
+    selection = select(given_, limits, counter)
+    missed = [one.slice for one in selection.dropped if one.slice.required and one.reason == "budget"]
+    if missed:
+        assert all(one.required for one, _ in selection.chosen)
+
+
+@given(slices(), LIMITS, COUNTERS)
+def test_nothing_is_in_twice(given_: list[Slice], limits: Limits, counter: TokenCounter) -> None:
+    chosen = [one for one, _ in select(given_, limits, counter).chosen]
+    for keys in (
+        [one.id for one in chosen],
+        [(one.path, one.lines) for one in chosen if one.path],
+        [one.content for one in chosen if one.content],
+    ):
+        assert len(keys) == len(set(keys))
+
+
+@given(slices(), LIMITS, COUNTERS)
+def test_every_slice_is_chosen_or_dropped_in_the_order_given(
+    given_: list[Slice], limits: Limits, counter: TokenCounter
+) -> None:
+    selection = select(given_, limits, counter)
+    chosen, dropped = [one for one, _ in selection.chosen], [one.slice for one in selection.dropped]
+    assert len(chosen) + len(dropped) == len(given_)
+    for found in (chosen, dropped):
+        places = [next(place for place, one in enumerate(given_) if one is wanted) for wanted in found]
+        assert places == sorted(places)
+
+
+@given(slices(bulky=False), COUNTERS)
+def test_with_room_for_everything_everything_is_whole(given_: list[Slice], counter: TokenCounter) -> None:
+    selection = select(given_, Limits(1_000_000, 10_000_000), counter)
+    assert all(one.reason == "duplicate" for one in selection.dropped)
+    assert all(not form.compressed for _, form in selection.chosen)
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 99, 100, 101])
+def test_with_nothing_to_choose_nothing_is_chosen(tokens: int) -> None:
+    assert select([], Limits(tokens, tokens), ESTIMATE) == Selection((), {}, ())
