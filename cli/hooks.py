@@ -1,0 +1,297 @@
+"""Owns `foveal hooks`: registering foveal with agents, editors and git, and looking at what is registered.
+
+Needs no daemon. Nothing is written before a person saw the difference and said yes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from .. import __version__
+from ..hooks.install.errors import InstallError
+from ..hooks.install.hosts import ALIASES, HOSTS, NEXT_STEPS, Host, host_named
+from ..hooks.install.places import (
+    LEVELS,
+    HostFiles,
+    Level,
+    Place,
+    check_level,
+    default_level,
+    host_files,
+    project_root,
+    registered_program,
+)
+from ..hooks.install.plan import Change, apply, plan_install, plan_uninstall
+from ..hooks.install.program import find_program
+from ..hooks.install.state import HostState, inspect, problems
+from . import terminal
+from .check import Check, to_text
+from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .errors import FAILED, CliError
+from .group import CommandGroup
+from .hook_text import change_map, describe_change, describe_state, state_map, summarize
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXAMPLES = (
+    "foveal hooks install claude-code           # shows what changes, and asks",
+    "foveal hooks install claude-code --plugin  # as a plugin, with a skill",
+    "foveal hooks install cursor --project      # for all who work on this project",
+    "foveal hooks check                         # does it all still work?",
+    "foveal hooks uninstall claude-code",
+)
+
+
+@click.group("hooks", cls=CommandGroup, short_help="Register foveal with agents and git.", examples=EXAMPLES)
+def hooks_command() -> None:
+    """Register foveal with a host, so that its sessions get their context by themselves.
+
+    Hosts are claude-code, codex, cursor, gemini, copilot, opencode and git. Their settings files are edited
+    in place: what others registered, comments and formatting stay. A file is copied beside itself first.
+    """
+
+
+def _host_argument(command: F) -> F:
+    choice = click.Choice([*HOSTS, *ALIASES])
+    return click.argument("host", type=choice, metavar="HOST")(command)
+
+
+def _level_options(command: F) -> F:
+    command = click.option("--project", "level", flag_value="project", help="In this project's settings.")(
+        command
+    )
+    return click.option(
+        "--user",
+        "level",
+        flag_value="user",
+        help="In your own settings, for all projects [default but for git].",
+    )(command)
+
+
+def _change_options(command: F) -> F:
+    command = click.option("--yes", "-y", is_flag=True, help="Don't ask.")(command)
+    return click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")(
+        command
+    )
+
+
+@hooks_command.command("install", cls=Command, short_help="Register foveal with a host.")
+@_host_argument
+@_level_options
+@click.option("--mcp/--no-mcp", default=True, help="Register the MCP server as well [default: yes].")
+@click.option("--plugin", is_flag=True, help="Install the whole plugin, with a skill (claude-code only).")
+@_change_options
+@cwd_option
+@json_option
+@click.pass_context
+def install_command(
+    context: click.Context,
+    host: str,
+    level: Level | None,
+    mcp: bool,
+    plugin: bool,
+    dry_run: bool,
+    yes: bool,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Register foveal with HOST: hooks for its events, and foveal's MCP server.
+
+    Running it again changes nothing, or brings an older registration up to date.
+    """
+    if plugin and host_named(host) != "claude-code":
+        raise click.UsageError("--plugin is for claude-code", context)
+    if plugin and not mcp:
+        raise click.UsageError(
+            "the MCP server is part of the plugin, so --no-mcp doesn't go with it", context
+        )
+    with _explained():
+        chosen, files = _chosen(context, host, level, cwd)
+        changes = plan_install(files, mcp=mcp, plugin=plugin)
+    _carry_out(
+        context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it is registered already"
+    )
+    if changes and not dry_run and not as_json and NEXT_STEPS[chosen]:
+        terminal.note(NEXT_STEPS[chosen])
+
+
+@hooks_command.command("uninstall", cls=Command, short_help="Take foveal out of a host's settings.")
+@_host_argument
+@_level_options
+@_change_options
+@cwd_option
+@json_option
+@click.pass_context
+def uninstall_command(
+    context: click.Context,
+    host: str,
+    level: Level | None,
+    dry_run: bool,
+    yes: bool,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Take everything out of HOST's settings that install put there; nothing else changes."""
+    with _explained():
+        _, files = _chosen(context, host, level, cwd)
+        changes = plan_uninstall(files)
+    _carry_out(context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it isn't registered")
+
+
+@hooks_command.command("list", cls=Command, short_help="List where foveal is registered.")
+@cwd_option
+@json_option
+@click.pass_context
+def list_command(context: click.Context, cwd: str | None, as_json: bool) -> None:
+    """List with which hosts foveal is registered, in which files, for which events, and what they run."""
+    with _explained():
+        place, program = _place(context, cwd), _program(context)
+        states = [inspect(host, level, place, program, __version__) for host in HOSTS for level in LEVELS]
+        found = [(state, _problems(state, place, program)) for state in states]
+    if as_json:
+        terminal.say_json({"program": program, "hosts": [state_map(*one) for one in found]})
+        return
+    shown = [(state, wrong) for state, wrong in found if state.is_registered or wrong]
+    for state, wrong in shown:
+        for line in describe_state(state):
+            terminal.say(line)
+        for problem in wrong:
+            terminal.say(
+                f"  {terminal.styled('!', fg='yellow', bold=True)} {terminal.clean(problem['text'])}"
+            )
+    if not shown:
+        terminal.say("foveal is registered nowhere")
+        terminal.flush()
+        terminal.note("foveal hooks install HOST registers it")
+
+
+@hooks_command.command("check", cls=Command, short_help="Say what keeps hooks from running.")
+@click.argument("host", type=click.Choice([*HOSTS, *ALIASES]), metavar="[HOST]", required=False)
+@cwd_option
+@json_option
+@click.pass_context
+def check_command(context: click.Context, host: str | None, cwd: str | None, as_json: bool) -> None:
+    """Look at all registrations, or at those with HOST. Ends with 1 if something is wrong."""
+    with _explained():
+        place, program = _place(context, cwd), _program(context)
+        hosts: Sequence[Host] = [host_named(host)] if host else HOSTS
+        states = [inspect(one, level, place, program, __version__) for one in hosts for level in LEVELS]
+        found = [(state, _problems(state, place, program)) for state in states]
+    missing = bool(host) and not any(state.is_registered for state in states)
+    if as_json:
+        terminal.say_json({"program": program, "hosts": [state_map(*one) for one in found]})
+    else:
+        for line in _report(found, hosts[0] if missing else None):
+            terminal.say(line)
+    if missing or any(wrong for _, wrong in found):
+        context.exit(FAILED)
+
+
+def _report(found: Sequence[tuple[HostState, list[dict[str, str]]]], missing: Host | None) -> Iterator[str]:
+    silent = True
+    for state, wrong in found:
+        name = f"{state.host}, {state.level}"
+        for problem in wrong:
+            yield _wrong(name, problem["text"], problem["fix"])
+        if state.is_registered and not wrong:
+            yield to_text(
+                Check(name, "ok", f"{name}: {terminal.count(len(state.events), 'event')} registered")
+            )
+        silent = silent and not wrong and not state.is_registered
+    if missing:
+        yield _wrong(missing, "not registered", f"foveal hooks install {missing}")
+    elif silent:
+        yield "foveal is registered nowhere"
+
+
+def _wrong(name: str, text: str, fix: str) -> str:
+    """Return what is wrong, and what to run about it, or to do where no command of ours does it."""
+    is_command = fix.startswith("foveal ")
+    line = to_text(Check(name, "wrong", f"{name}: {text}", fix if is_command else ""))
+    return line if is_command or not fix else f"{line}\n    {terminal.clean(fix)}"
+
+
+def _problems(state: HostState, place: Place, program: str) -> list[dict[str, str]]:
+    return [{"text": one.text, "fix": one.fix} for one in problems(state, place, program, __version__)]
+
+
+def _chosen(
+    context: click.Context, name: str, level: Level | None, cwd: str | None
+) -> tuple[Host, HostFiles]:
+    host = host_named(name)
+    place = _place(context, cwd)
+    chosen = level or default_level(host)
+    check_level(host, chosen, place)
+    program = registered_program(_program(context), host, chosen)
+    return host, host_files(host, chosen, place, program, __version__)
+
+
+def _place(context: click.Context, cwd: str | None) -> Place:
+    environ = settings_of(context).environ
+    home = environ.get("HOME", "")
+    if not os.path.isabs(home):
+        raise InstallError("HOME names no folder, so your settings can't be found", "set HOME")
+    return Place(home, project_root(os.path.realpath(cwd or current_folder())), environ)
+
+
+def _program(context: click.Context) -> str:
+    return find_program(sys.argv[0], sys.executable, settings_of(context).environ)
+
+
+def _carry_out(
+    context: click.Context,
+    changes: Sequence[Change],
+    *,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    nothing: str,
+) -> None:
+    """Show the changes, ask, and do them. Ends with 1 where a person says no."""
+    if as_json and not (yes or dry_run):
+        raise click.UsageError("--json goes with --yes or --dry-run: a program can't be asked", context)
+    if not as_json:
+        for line in (line for change in changes for line in describe_change(change)):
+            terminal.say(line)
+        terminal.flush()
+    if not dry_run and changes and not (yes or _confirmed(changes)):
+        terminal.note("nothing was changed")
+        context.exit(FAILED)
+    with _explained():
+        copies = () if dry_run else apply(changes)
+    if as_json:
+        terminal.say_json(
+            {"changed": not dry_run, "changes": [change_map(one) for one in changes], "backups": list(copies)}
+        )
+        return
+    if not changes:
+        terminal.say(f"nothing to do: {nothing}")
+    elif not dry_run:
+        for change in changes:
+            terminal.say(f"done: {summarize(change)}")
+        for copy in copies:
+            terminal.say(f"the former file is kept as {terminal.short_path(copy)}")
+    terminal.flush()
+
+
+def _confirmed(changes: Sequence[Change]) -> bool:
+    if not terminal.is_terminal(sys.stdin):
+        raise CliError(
+            "nobody can be asked, since the standard input is no terminal", "add --yes, or --dry-run"
+        )
+    return click.confirm(f"Change {terminal.count(len(changes), 'file')}?", err=True)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what the installer refuses into what a person sees."""
+    try:
+        yield
+    except InstallError as error:
+        raise CliError(str(error), error.hint) from error

@@ -1,0 +1,162 @@
+"""Owns what each host is told: for which events it runs foveal, in which form, how long it waits.
+
+Timeouts leave a multiple of what a hook takes, since a slow one is dropped by the host: 5 s where a session
+starts and the daemon may have to as well, 3 s where a person waits. What needs no answer runs beside the
+agent where the host can do that (`async`). Copilot's preToolUse is left out: a crash there denies the tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .errors import InstallError
+from .program import command_line, hook_command
+
+Host = Literal["claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "git"]
+
+HOSTS: tuple[Host, ...] = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "git")
+ALIASES: Mapping[str, Host] = {"claude": "claude-code"}
+
+START_S = 5
+PROMPT_S = 3
+END_S = 2
+"""Where a session ends the hook itself takes 0.5 s at most; the rest is for a machine under load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a host: what is matched in it ("" for all), how long it may take, whether anyone waits."""
+
+    name: str
+    timeout_s: int | None = PROMPT_S
+    matcher: str = ""
+    runs_beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What belongs under one event of a settings file; `matcher` is None where the host has no groups."""
+
+    event: str
+    handler: Mapping[str, Any]
+    matcher: str | None
+
+
+EVENTS: Mapping[Host, tuple[Event, ...]] = {
+    "claude-code": (
+        Event("SessionStart", START_S, "startup|resume|clear|compact"),
+        Event("UserPromptSubmit"),
+        Event("PreToolUse", matcher="Agent|Task|SubagentHandback"),
+        Event("PostToolUse", None, "Write|Edit|NotebookEdit", runs_beside=True),
+        Event("SubagentStart"),
+        Event("SubagentStop", None, runs_beside=True),
+        Event("PreCompact"),
+        Event("Stop", None, runs_beside=True),
+        Event("SessionEnd", None),  # all hooks share 1.5 s, a timeout would lengthen that for everyone's
+    ),
+    "codex": (
+        Event("SessionStart", START_S),
+        Event("UserPromptSubmit"),
+        Event("PreToolUse", matcher="Agent"),
+        Event("PostToolUse", matcher="apply_patch", runs_beside=True),
+        Event("SubagentStart"),
+        Event("SubagentStop", runs_beside=True),
+        Event("PreCompact"),
+        Event("Stop", runs_beside=True),
+        Event("SessionEnd", None),  # 1 s by itself, 3 s at most
+    ),
+    "cursor": (
+        Event("sessionStart", START_S),
+        Event("beforeSubmitPrompt"),
+        Event("preToolUse", matcher="Task"),
+        Event("subagentStart"),
+        Event("subagentStop"),
+        Event("afterFileEdit"),
+        Event("postToolUse"),  # takes text for the model, which beforeSubmitPrompt doesn't
+        Event("preCompact"),
+        Event("stop"),
+        Event("sessionEnd", END_S),
+    ),
+    "gemini": (
+        Event("SessionStart", START_S),
+        Event("BeforeAgent"),
+        Event("AfterTool", matcher="write_file|replace"),
+        Event("AfterAgent"),
+        Event("PreCompress"),
+        Event("SessionEnd", END_S),
+    ),
+    "copilot": (
+        Event("sessionStart", START_S),
+        Event("userPromptSubmitted"),
+        Event("postToolUse"),
+        Event("subagentStart"),
+        Event("subagentStop"),
+        Event("preCompact"),
+        Event("agentStop"),
+        Event("sessionEnd", END_S),
+    ),
+    "opencode": (),  # its plugin file subscribes by itself
+    "git": (Event("post-checkout"), Event("post-merge"), Event("post-commit")),
+}
+
+SKELETONS: Mapping[Host, Mapping[str, Any]] = {"cursor": {"version": 1}, "copilot": {"version": 1}}
+"""What a hooks file of a host must say beside the hooks."""
+
+NEXT_STEPS: Mapping[Host, str] = {
+    "claude-code": "sessions that start from now on use it; a project's own files wait for its trust dialog",
+    "codex": "Codex runs no hook before you reviewed it: enter /hooks there; a project must be trusted, too",
+    "cursor": "Cursor takes it up by itself; a project's own files wait until you trust the workspace",
+    "gemini": "sessions that start from now on use it; Gemini asks about a project's own hooks first",
+    "copilot": "sessions that start from now on use it",
+    "opencode": "restart OpenCode to load the plugin",
+    "git": "",
+}
+"""What a person has to do for it to take effect."""
+
+
+def host_named(name: str) -> Host:
+    """Return the host of a name or another name of it. Raises `InstallError`."""
+    for host in HOSTS:
+        if name == host:
+            return host
+    if name in ALIASES:
+        return ALIASES[name]
+    raise InstallError(f"there is no host {name!r}", f"hosts are {', '.join(HOSTS)}")
+
+
+def registrations(host: Host, program: str) -> tuple[Registration, ...]:
+    """Return what is registered with a host whose settings list handlers by event."""
+    grouped = host in {"claude-code", "codex", "gemini"}
+    return tuple(
+        Registration(event.name, _handler(host, event, program), event.matcher if grouped else None)
+        for event in EVENTS[host]
+    )
+
+
+def _handler(host: Host, event: Event, program: str) -> dict[str, Any]:
+    # Copilot's payloads don't say which event they are, so the command does.
+    words = hook_command(program, host, *([event.name] if host == "copilot" else []))
+    line = command_line(words)
+    if host == "claude-code":
+        handler: dict[str, Any] = {"type": "command", "command": words[0], "args": words[1:]}
+        return {**handler, **_beside(event), **_timeout("timeout", event.timeout_s)}
+    if host == "codex":
+        handler = {"type": "command", "command": line}
+        return {**handler, **_beside(event), **_timeout("timeout", event.timeout_s)}
+    if host == "cursor":
+        matcher = {"matcher": event.matcher} if event.matcher else {}
+        return {"type": "command", "command": line, **matcher, **_timeout("timeout", event.timeout_s)}
+    if host == "gemini":
+        handler = {"type": "command", "command": line, "name": "foveal"}
+        return {**handler, **_timeout("timeout", event.timeout_s and event.timeout_s * 1000)}
+    return {"type": "command", "bash": line, **_timeout("timeoutSec", event.timeout_s)}
+
+
+def _beside(event: Event) -> dict[str, Any]:
+    return {"async": True} if event.runs_beside else {}
+
+
+def _timeout(key: str, value: int | None) -> dict[str, Any]:
+    return {} if value is None else {key: value}

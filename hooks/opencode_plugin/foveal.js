@@ -1,0 +1,131 @@
+// The foveal plugin for OpenCode: tells foveal what happens in a session and adds what it answers to the prompt.
+// Installed by `foveal hooks install opencode`, removed by `foveal hooks uninstall opencode`.
+//
+// Each event starts `foveal hook opencode` with one JSON object on its standard input, in the form that Claude
+// Code's hooks have; what it prints as hookSpecificOutput.additionalContext is meant for the model. Whatever
+// goes wrong costs nothing but the context: a hook that throws would block the session, so nothing here does.
+
+import { spawn } from "node:child_process"
+
+const PROGRAM = "foveal"
+const START_MS = 5000
+const PROMPT_MS = 3000
+const MAX_OUTPUT = 1 << 20
+
+/** Run foveal for one event; resolves to the text for the model, "" where there is none. */
+function ask(payload, milliseconds) {
+  return new Promise((resolve) => {
+    let output = ""
+    let child
+    const finish = (text) => {
+      clearTimeout(timer)
+      resolve(text)
+    }
+    const timer = setTimeout(() => {
+      child?.kill("SIGKILL")
+      finish("")
+    }, milliseconds)
+    try {
+      child = spawn(PROGRAM, ["hook", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
+      child.on("error", () => finish(""))
+      child.stdin.on("error", () => {})
+      child.stdout.setEncoding("utf8")
+      child.stdout.on("data", (piece) => {
+        if (output.length < MAX_OUTPUT) output += piece
+      })
+      child.on("close", () => finish(contextOf(output)))
+      child.stdin.end(JSON.stringify(payload))
+    } catch {
+      finish("")
+    }
+  })
+}
+
+function contextOf(output) {
+  try {
+    const text = JSON.parse(output)?.hookSpecificOutput?.additionalContext
+    return typeof text === "string" ? text : ""
+  } catch {
+    return ""
+  }
+}
+
+function promptOf(parts) {
+  const texts = (parts ?? []).filter((part) => part?.type === "text" && !part.synthetic)
+  return texts.map((part) => part.text ?? "").join("\n")
+}
+
+export const FovealPlugin = async ({ directory }) => {
+  const started = new Map() // session -> the text for its start, until the first message takes it
+  const contexts = new Map() // session -> what the model is given with its next turn
+  const parents = new Map() // subagent's session -> the session that started it
+
+  const tell = (name, session, more = {}, milliseconds = PROMPT_MS) => {
+    const parent = parents.get(session)
+    const common = { hook_event_name: name, session_id: session, cwd: directory }
+    return ask({ ...common, ...(parent ? { parent_session_id: parent } : {}), ...more }, milliseconds)
+  }
+
+  const begin = (session, source) => {
+    const name = parents.has(session) ? "SubagentStart" : "SessionStart"
+    started.set(session, tell(name, session, name === "SessionStart" ? { source } : {}, START_MS))
+  }
+
+  const forget = (session) => {
+    for (const map of [started, contexts, parents]) map.delete(session)
+  }
+
+  const handlers = {
+    "session.created": ({ info }) => {
+      if (!info?.id) return
+      if (info.parentID) parents.set(info.id, info.parentID)
+      begin(info.id, "startup")
+    },
+    "session.compacted": ({ sessionID }) => sessionID && begin(sessionID, "compact"),
+    "session.idle": ({ sessionID }) =>
+      sessionID && void tell(parents.has(sessionID) ? "SubagentStop" : "Stop", sessionID),
+    "session.deleted": ({ info }) => {
+      if (!info?.id) return
+      void tell("SessionEnd", info.id, { reason: "other" })
+      forget(info.id)
+    },
+    "file.edited": ({ file }) =>
+      file && void tell("PostToolUse", "", { tool_name: "Edit", tool_input: { file_path: file } }),
+  }
+
+  return {
+    event: async ({ event }) => {
+      try {
+        handlers[event?.type]?.(event.properties ?? {})
+      } catch {
+        // an event of another shape than expected says nothing
+      }
+    },
+    "chat.message": async (input, output) => {
+      try {
+        const session = input?.sessionID ?? output?.message?.sessionID
+        const prompt = promptOf(output?.parts)
+        if (!session || !prompt) return
+        const atStart = await started.get(session)
+        started.delete(session)
+        const forPrompt = await tell("UserPromptSubmit", session, { prompt })
+        contexts.set(session, [atStart, forPrompt].filter(Boolean))
+      } catch {
+        // the prompt goes on without context
+      }
+    },
+    "experimental.chat.system.transform": async (input, output) => {
+      const texts = contexts.get(input?.sessionID)
+      if (texts?.length && Array.isArray(output?.system)) output.system.push(...texts)
+    },
+    "experimental.session.compacting": async (input, output) => {
+      try {
+        if (!input?.sessionID) return
+        const text = await tell("PreCompact", input.sessionID, { trigger: "auto" })
+        if (text && Array.isArray(output?.context)) output.context.push(text)
+      } catch {
+        // as above
+      }
+    },
+  }
+}

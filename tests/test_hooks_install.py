@@ -1,0 +1,526 @@
+"""Installing registers exactly what each host accepts beside what others registered; uninstalling gives all back."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hook_install_cases import (
+    CLAUDE_LIKE,
+    FLAT,
+    FORMS,
+    OTHERS_COMMAND,
+    SERVERS,
+    TOML,
+    Machine,
+    text_of,
+    tree,
+)
+
+AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode")
+
+EVENTS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "claude-code": (
+        frozenset(
+            [
+                "SessionStart",
+                "UserPromptSubmit",
+                "PreToolUse",
+                "PostToolUse",
+                "SubagentStart",
+                "SubagentStop",
+                "PreCompact",
+                "Stop",
+                "SessionEnd",
+            ]
+        ),
+        frozenset({"type", "command", "args", "timeout", "async"}),
+    ),
+    "codex": (
+        frozenset(
+            [
+                "SessionStart",
+                "SessionEnd",
+                "UserPromptSubmit",
+                "PreToolUse",
+                "PostToolUse",
+                "PreCompact",
+                "SubagentStart",
+                "SubagentStop",
+                "Stop",
+            ]
+        ),
+        frozenset({"type", "command", "timeout", "async"}),
+    ),
+    "cursor": (
+        frozenset(
+            [
+                "sessionStart",
+                "sessionEnd",
+                "beforeSubmitPrompt",
+                "preToolUse",
+                "subagentStart",
+                "subagentStop",
+                "afterFileEdit",
+                "postToolUse",
+                "preCompact",
+                "stop",
+            ]
+        ),
+        frozenset({"type", "command", "timeout", "matcher"}),
+    ),
+    "gemini": (
+        frozenset(["SessionStart", "SessionEnd", "BeforeAgent", "AfterAgent", "AfterTool", "PreCompress"]),
+        frozenset({"type", "command", "timeout", "name"}),
+    ),
+    "copilot": (
+        frozenset(
+            [
+                "sessionStart",
+                "sessionEnd",
+                "userPromptSubmitted",
+                "postToolUse",
+                "agentStop",
+                "subagentStart",
+                "subagentStop",
+                "preCompact",
+            ]
+        ),
+        frozenset({"type", "bash", "timeoutSec"}),
+    ),
+}
+"""For each host the events that it documents and we ask for, and the keys of a handler that it knows."""
+
+FILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "claude-code": {
+        "user": {".claude/settings.json": CLAUDE_LIKE, ".claude.json": SERVERS},
+        "project": {"work/shop/.claude/settings.json": CLAUDE_LIKE, "work/shop/.mcp.json": SERVERS},
+    },
+    "codex": {
+        "user": {".codex/hooks.json": {"hooks": CLAUDE_LIKE["hooks"]}, ".codex/config.toml": TOML},
+        "project": {
+            "work/shop/.codex/hooks.json": {"hooks": CLAUDE_LIKE["hooks"]},
+            "work/shop/.codex/config.toml": TOML,
+        },
+    },
+    "cursor": {
+        "user": {".cursor/hooks.json": FLAT, ".cursor/mcp.json": SERVERS},
+        "project": {"work/shop/.cursor/hooks.json": FLAT, "work/shop/.cursor/mcp.json": SERVERS},
+    },
+    "gemini": {
+        "user": {".gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
+        "project": {"work/shop/.gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
+    },
+    "copilot": {
+        "user": {".copilot/hooks/foveal.json": FLAT, ".copilot/mcp-config.json": SERVERS},
+        "project": {"work/shop/.github/hooks/foveal.json": FLAT},
+    },
+    "opencode": {
+        "user": {
+            ".config/opencode/opencode.json": {"mcp": {"others": {"type": "remote", "url": "https://x"}}}
+        },
+        "project": {"work/shop/opencode.jsonc": {"mcp": {"others": {"type": "remote", "url": "https://x"}}}},
+    },
+}
+
+CASES = [(host, level) for host in AGENTS for level in ("user", "project")]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
+    return Machine(tmp_path, monkeypatch, capsys)
+
+
+def settings_of(host: str, level: str, form: str) -> dict[str, str]:
+    return {
+        path: value if isinstance(value, str) else FORMS[form](value)
+        for path, value in FILES[host][level].items()
+    }
+
+
+def handlers(values: Any) -> list[tuple[str, str | None, dict[str, Any]]]:
+    """Return (event, matcher, handler) for all handlers of a file in either layout."""
+    found: list[tuple[str, str | None, dict[str, Any]]] = []
+    for event, entries in values.get("hooks", {}).items():
+        for entry in entries:
+            if "hooks" in entry:
+                found += [(event, entry.get("matcher"), handler) for handler in entry["hooks"]]
+            else:
+                found.append((event, None, entry))
+    return found
+
+
+def is_ours(handler: Mapping[str, Any]) -> bool:
+    return "foveal" in json.dumps(handler)
+
+
+@pytest.mark.parametrize(("host", "level"), CASES)
+@pytest.mark.parametrize("form", FORMS)
+def test_uninstall_gives_back_every_byte(machine: Machine, host: str, level: str, form: str) -> None:
+    machine.write(settings_of(host, level, form))
+    before = tree(machine.home)
+    machine.does("install", host, f"--{level}", "--yes")
+    installed = tree(machine.home)
+    assert installed != before
+    assert "nothing to do" in machine.does("install", host, f"--{level}", "--yes")
+    assert tree(machine.home) == installed
+    machine.does("uninstall", host, f"--{level}", "--yes")
+    assert tree(machine.home) == before
+    assert "nothing to do" in machine.does("uninstall", host, f"--{level}", "--yes")
+
+
+@pytest.mark.parametrize(("host", "level"), CASES)
+def test_uninstall_leaves_nothing_where_nothing_was(machine: Machine, host: str, level: str) -> None:
+    before = tree(machine.home)
+    machine.does("install", host, f"--{level}", "--yes")
+    machine.does("install", host, f"--{level}", "--yes")
+    assert tree(machine.home) != before
+    machine.does("uninstall", host, f"--{level}", "--yes")
+    assert tree(machine.home) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "{}",
+        "{ }",
+        "{\n}",
+        '{"hooks": {}}',
+        '{"hooks": {"Stop": [ ]}}',
+        '{"hooks": {"Stop": [ // x\n ]}}',
+    ],
+)
+def test_what_was_empty_before_is_as_empty_again(machine: Machine, text: str) -> None:
+    machine.write({".claude/settings.json": text, ".claude.json": text, ".gemini/settings.json": text})
+    before = tree(machine.home)
+    for host in ("claude-code", "gemini"):
+        machine.does("install", host, "--yes")
+    for host in ("claude-code", "gemini"):
+        machine.does("uninstall", host, "--yes")
+    assert tree(machine.home) == before
+
+
+@pytest.mark.parametrize(("host", "level"), [case for case in CASES if case[0] in EVENTS])
+def test_registered_is_what_the_host_accepts_beside_what_was_there(
+    machine: Machine, host: str, level: str
+) -> None:
+    files = settings_of(host, level, "plain")
+    machine.write(files)
+    path = next(iter(files))
+    before = handlers(json.loads(files[path]))
+    machine.does("install", host, f"--{level}", "--yes")
+    values = machine.read(path)
+    found = handlers(values)
+    ours = [one for one in found if is_ours(one[2])]
+    assert [one for one in found if not is_ours(one[2])] == before
+    events, keys = EVENTS[host]
+    assert sorted(event for event, _, _ in ours) == sorted(events)
+    program = "foveal" if level == "project" else str(machine.program)
+    for event, matcher, handler in ours:
+        assert set(handler) <= keys
+        assert handler["type"] == "command"
+        line = handler.get("bash") or shlex.join([handler["command"], *handler.get("args", [])])
+        if "args" not in handler and "bash" not in handler:
+            line = handler["command"]
+        assert shlex.split(line) == [program, "hook", host, *([event] if host == "copilot" else [])]
+        limit = handler.get("timeout", handler.get("timeoutSec", 1))
+        assert isinstance(limit, int)
+        assert 1 <= limit <= (5000 if host == "gemini" else 5)
+        if host in {"cursor", "copilot"}:
+            assert matcher is None
+        if event == "SessionEnd" and host in {"claude-code", "codex"}:
+            assert "timeout" not in handler
+    if host in {"cursor", "copilot"}:
+        assert values["version"] == 1
+    for event in values["hooks"]:
+        ranks = [is_ours(handler) for name, _, handler in found if name == event]
+        assert ranks == sorted(ranks), "those of others keep their positions"
+
+
+def test_claude_code_gets_what_its_reference_shows(machine: Machine) -> None:
+    machine.does("install", "claude", "--yes")
+    hooks = machine.read(".claude/settings.json")["hooks"]
+    run = {"type": "command", "command": str(machine.program), "args": ["hook", "claude-code"]}
+    assert hooks == {
+        "SessionStart": [{"matcher": "startup|resume|clear|compact", "hooks": [{**run, "timeout": 5}]}],
+        "UserPromptSubmit": [{"hooks": [{**run, "timeout": 3}]}],
+        "PreToolUse": [{"matcher": "Agent|Task|SubagentHandback", "hooks": [{**run, "timeout": 3}]}],
+        "PostToolUse": [{"matcher": "Write|Edit|NotebookEdit", "hooks": [{**run, "async": True}]}],
+        "SubagentStart": [{"hooks": [{**run, "timeout": 3}]}],
+        "SubagentStop": [{"hooks": [{**run, "async": True}]}],
+        "PreCompact": [{"hooks": [{**run, "timeout": 3}]}],
+        "Stop": [{"hooks": [{**run, "async": True}]}],
+        "SessionEnd": [{"hooks": [run]}],
+    }
+    assert machine.read(".claude.json") == {
+        "mcpServers": {"foveal": {"command": str(machine.program), "args": ["mcp"]}}
+    }
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "place", "entry"),
+    [
+        ("cursor", ".cursor/mcp.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
+        ("gemini", ".gemini/settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
+        ("copilot", ".copilot/mcp-config.json", ("mcpServers", "foveal"), {"type": "local", "command": "P", "args": ["mcp"], "tools": ["*"]}),
+        ("opencode", ".config/opencode/opencode.json", ("mcp", "foveal"), {"type": "local", "command": ["P", "mcp"], "enabled": True}),
+        ("codex", ".codex/config.toml", ("mcp_servers", "foveal"), {"command": "P", "args": ["mcp"]}),
+    ],
+)  # fmt: skip
+def test_the_mcp_server_is_registered_as_the_host_wants_it(
+    machine: Machine, host: str, path: str, place: tuple[str, str], entry: dict[str, Any]
+) -> None:
+    machine.does("install", host, "--yes")
+    text = (machine.home / path).read_text()
+    values = tomllib.loads(text) if path.endswith("toml") else json.loads(text)
+    assert values[place[0]][place[1]] == json.loads(
+        json.dumps(entry).replace('"P"', json.dumps(str(machine.program)))
+    )
+    machine.does("uninstall", host, "--yes")
+    machine.does("install", host, "--no-mcp", "--yes")
+    assert not (machine.home / path).exists() or "mcpServers" not in (machine.home / path).read_text()
+
+
+def test_what_others_write_after_the_install_stays(machine: Machine) -> None:
+    machine.does("install", "claude-code", "--yes")
+    path = machine.home / ".claude" / "settings.json"
+    values = json.loads(path.read_text())
+    mine = {"type": "command", "command": OTHERS_COMMAND}
+    values["hooks"]["Stop"][0]["hooks"].append(mine)  # into our own group
+    values["hooks"]["Setup"] = [{"hooks": [mine]}]
+    values["model"] = "later"
+    path.write_text(json.dumps(values, indent=3))
+    machine.does("uninstall", "claude-code", "--yes")
+    assert json.loads(path.read_text()) == {
+        "hooks": {"Stop": [{"hooks": [mine]}], "Setup": [{"hooks": [mine]}]},
+        "model": "later",
+    }
+
+
+def test_an_older_registration_is_brought_up_to_date_in_its_place(machine: Machine) -> None:
+    old = {"type": "command", "command": "/gone/bin/foveal hook claude-code", "timeout": 60}
+    other = {"type": "command", "command": OTHERS_COMMAND}
+    lookalikes = [
+        {"type": "command", "command": f"foveal hook claude-code | tee {number}"} for number in "12"
+    ]
+    hooks = {
+        "SessionEnd": [{"hooks": [other, old]}, {"matcher": "clear", "hooks": lookalikes}],
+        "Notification": [{"hooks": [old]}],
+        "Stop": [{"hooks": [old]}, {"hooks": [old]}],
+    }
+    machine.write({".claude/settings.json": text_of({"hooks": hooks})})
+    machine.does("install", "claude-code", "--yes")
+    found = machine.read(".claude/settings.json")["hooks"]
+    run = {"type": "command", "command": str(machine.program), "args": ["hook", "claude-code"]}
+    assert found["SessionEnd"] == [{"hooks": [other, run]}, {"matcher": "clear", "hooks": lookalikes}]
+    assert "Notification" not in found
+    assert found["Stop"] == [{"hooks": [{**run, "async": True}]}]
+
+
+def test_a_server_keeps_what_its_user_set(machine: Machine) -> None:
+    entry = {"command": "/old/foveal", "args": ["mcp"], "env": {"X": "1"}, "alwaysLoad": True}
+    machine.write({".claude.json": text_of({"mcpServers": {"foveal": entry}})})
+    machine.does("install", "claude-code", "--yes")
+    assert machine.read(".claude.json")["mcpServers"]["foveal"] == {**entry, "command": str(machine.program)}
+
+
+def test_another_server_of_our_name_is_refused(machine: Machine) -> None:
+    machine.write({".cursor/mcp.json": text_of({"mcpServers": {"foveal": {"command": "optics"}}})})
+    assert "mcpServers.foveal is another server" in machine.refuses("install", "cursor", "--yes")
+    machine.does("install", "cursor", "--no-mcp", "--yes")
+    machine.does("uninstall", "cursor", "--yes")
+    assert machine.read(".cursor/mcp.json")["mcpServers"]["foveal"] == {"command": "optics"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{\n  "a": 1\n  "b": 2\n}', "settings.json, line 3, column 3: a comma or } was expected"),
+        ("[]", "holds no object"),
+        ('{"hooks": []}', "its hooks are no object"),
+        ('{"hooks": {"Stop": {}}}', "hooks.Stop isn't a list"),
+        ('{"hooks": {}, "hooks": {}}', "'hooks' stands there twice"),
+    ],
+)
+def test_a_file_that_cant_be_read_is_refused(machine: Machine, text: str, problem: str) -> None:
+    machine.write({".claude/settings.json": text})
+    assert problem in machine.refuses("install", "claude-code", "--yes")
+
+
+def test_bytes_that_are_no_text_are_refused(machine: Machine) -> None:
+    machine.write({".claude/settings.json": ""})
+    (machine.home / ".claude" / "settings.json").write_bytes(b'{\n"a": "\xff"}')
+    assert "line 2: it isn't UTF-8" in machine.refuses("install", "claude-code", "--yes")
+
+
+def test_nothing_is_written_if_a_later_file_cant_be(machine: Machine) -> None:
+    machine.write({".claude.json": "{"})
+    assert ".claude.json, line 1" in machine.refuses("install", "claude-code", "--yes")
+
+
+@pytest.mark.parametrize("place", ["folder", "pipe", "dangling", "parent is a file"])
+def test_what_is_no_file_is_refused(machine: Machine, place: str) -> None:
+    path = machine.home / ".claude" / "settings.json"
+    if place == "parent is a file":
+        path.parent.write_text("")
+        assert "isn't a folder" in machine.refuses("install", "claude-code", "--yes")
+        return
+    path.parent.mkdir()
+    if place == "folder":
+        path.mkdir()
+        expected = "is a folder"
+    elif place == "pipe":
+        os.mkfifo(path)
+        expected = "is no regular file"
+    else:
+        path.symlink_to(machine.home / "nowhere")
+        expected = "which doesn't exist"
+    assert expected in machine.refuses("install", "claude-code", "--yes")
+
+
+def test_a_file_of_another_user_is_refused(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.write({".claude/settings.json": "{}"})
+    uid = os.geteuid()
+    monkeypatch.setattr("os.geteuid", lambda: uid + 1)
+    assert "another user" in machine.refuses("install", "claude-code", "--yes")
+
+
+def test_a_project_cant_lead_out_of_itself(machine: Machine) -> None:
+    machine.write({".claude/settings.json": "{}"})
+    (machine.root / ".claude").symlink_to(machine.home / ".claude")
+    assert "leads out of the project" in machine.refuses("install", "claude-code", "--project", "--yes")
+
+
+def test_links_and_modes_stay(machine: Machine) -> None:
+    machine.write({"dotfiles/claude.json": text_of(CLAUDE_LIKE)})
+    kept = machine.home / "dotfiles" / "claude.json"
+    kept.chmod(0o640)
+    path = machine.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.symlink_to("../dotfiles/claude.json")
+    before = tree(machine.home)
+    machine.does("install", "claude-code", "--yes")
+    assert path.is_symlink()
+    assert "foveal" in kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o640
+    machine.does("uninstall", "claude-code", "--yes")
+    assert tree(machine.home) == before
+
+
+def test_each_change_is_copied_and_five_copies_stay(machine: Machine) -> None:
+    path = machine.home / ".claude" / "settings.json"
+    written = []
+    machine.write({".claude/settings.json": ""})
+    for number in range(7):
+        written.append(text_of({"number": number}))
+        path.write_text(written[-1])
+        path.chmod(0o600)
+        machine.does("install", "claude-code", "--no-mcp", "--yes")
+    copies = sorted(one for one in path.parent.iterdir() if "backup" in one.name)
+    assert [one.read_text() for one in copies] == written[-5:]
+    assert {one.stat().st_mode & 0o777 for one in copies} == {0o600}
+    machine.does("uninstall", "claude-code", "--yes")
+    assert path.read_text() == written[-1]
+    left = sorted(one.read_text() for one in path.parent.iterdir() if "backup" in one.name)
+    assert left == written[-5:-1], "those of other contents are somebody's to delete"
+
+
+def test_a_copy_that_somebody_laid_there_is_taken_only_if_it_says_the_same(machine: Machine) -> None:
+    machine.write({".claude/settings.json": text_of({"a": 1})})
+    machine.does("install", "claude-code", "--yes")
+    machine.write({".claude/settings.json.foveal-backup-0002": text_of({"a": 1, "evil": True})})
+    machine.does("uninstall", "claude-code", "--yes")
+    assert machine.read(".claude/settings.json") == {"a": 1}
+
+
+def test_dry_run_shows_the_difference_and_changes_nothing(machine: Machine) -> None:
+    machine.write({".claude/settings.json": text_of(CLAUDE_LIKE)})
+    before = tree(machine.home)
+    output = machine.does("install", "claude-code", "--dry-run")
+    assert tree(machine.home) == before
+    assert "--- ~/.claude/settings.json\n+++ ~/.claude/settings.json\n@@" in output
+    assert "--- /dev/null\n+++ ~/.claude.json" in output
+    assert re.search(r'^\+ +"SessionEnd": \[', output, re.MULTILINE)
+    removed = re.findall(r"^-(?!--)", output, re.MULTILINE)
+    assert len(removed) <= 3, "only commas are put behind what was there"
+
+
+def test_the_difference_is_coloured_on_a_terminal(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    output = machine.does("install", "cursor", "--dry-run")
+    assert "\x1b[32m+" in output
+    assert "\x1b[36m@@" in output
+
+
+def test_what_a_host_writes_between_look_and_change_isnt_lost(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.write({".claude/settings.json": "{}"})
+    path = machine.home / ".claude" / "settings.json"
+
+    def answer(text: str) -> str:
+        path.write_text('{"model": "new"}')
+        return "y"
+
+    monkeypatch.setattr("foveal.cli.terminal.is_terminal", lambda stream: True)
+    monkeypatch.setattr("click.termui.visible_prompt_func", answer)
+    code, _, errors = machine.run("install", "claude-code")
+    assert code == 1
+    assert "was changed meanwhile" in errors
+    assert machine.read(".claude/settings.json") == {"model": "new"}
+    assert not (machine.home / ".claude.json").exists()
+
+
+def test_without_yes_a_person_is_asked(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = tree(machine.home)
+    code, _, errors = machine.run("install", "claude-code")
+    assert (code, tree(machine.home)) == (1, before)
+    assert "nobody can be asked" in errors
+    monkeypatch.setattr("foveal.cli.terminal.is_terminal", lambda stream: True)
+    for answer, expected in (("n\n", 1), ("y\n", 0)):
+        monkeypatch.setattr("click.termui.visible_prompt_func", lambda text, answer=answer: answer.strip())
+        assert machine.run("install", "claude-code")[0] == expected
+        assert (tree(machine.home) == before) is (expected == 1)
+
+
+def test_json_tells_what_was_done(machine: Machine) -> None:
+    machine.write({".claude/settings.json": "{}"})
+    reply = json.loads(machine.does("install", "claude-code", "--yes", "--json"))
+    assert [(Path(one["path"]).name, one["action"]) for one in reply["changes"]] == [
+        ("settings.json", "change"),
+        (".claude.json", "create"),
+    ]
+    assert reply["backups"] == [str(machine.home / ".claude" / "settings.json.foveal-backup-0001")]
+    assert machine.run("install", "claude-code", "--json")[0] == 2
+
+
+def test_the_hosts_folders_may_be_named_by_variables(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = {"CLAUDE_CONFIG_DIR": "c", "CODEX_HOME": "x", "COPILOT_HOME": "p", "XDG_CONFIG_HOME": "g"}
+    for name, folder in folders.items():
+        monkeypatch.setenv(name, str(machine.home / folder))
+    for host in ("claude-code", "codex", "copilot", "opencode"):
+        machine.does("install", host, "--yes")
+    found = {name for name, (_, content) in tree(machine.home).items() if isinstance(content, bytes)}
+    assert {name for name in found if not name.startswith("work/")} == {
+        "c/settings.json", "c/.claude.json", "x/hooks.json", "x/config.toml", "p/hooks/foveal.json", "p/mcp-config.json",
+        "g/opencode/plugins/foveal.js", "g/opencode/opencode.json",
+    }  # fmt: skip
+
+
+def test_the_home_is_no_project(machine: Machine) -> None:
+    assert "no project" in machine.refuses(
+        "install", "claude-code", "--project", "--cwd", str(machine.home), "--yes"
+    )

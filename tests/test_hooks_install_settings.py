@@ -1,0 +1,128 @@
+"""Our handlers come and go in any settings text while every byte and value of others stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from foveal.hooks.install.hook_settings import HookSettings, registered
+from foveal.hooks.install.hosts import EVENTS, Host, registrations
+from foveal.hooks.install.jsonc_tree import parse
+from foveal.hooks.install.mcp_settings import McpSettings
+from foveal.hooks.install.program import hook_program, mcp_program
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.hook_install_cases import FORMS
+
+OTHERS = st.sampled_from(
+    [
+        {"type": "command", "command": "beep"},
+        {"type": "command", "command": "foveal", "args": ["status"]},
+        {"type": "command", "command": "foveal hook claude-code; beep"},
+        {"type": "http", "url": "http://localhost/"},
+        {"type": "command", "bash": "it's open"},
+    ]
+)
+TEXT_FORMS = [name for name in FORMS if name != "bom"]
+"""A BOM is taken off before a text comes here."""
+
+
+@st.composite
+def values(draw: st.DrawFn, host: Host) -> dict[str, Any]:
+    """Draw settings of others, with at least one handler in each event that they use."""
+    names = [event.name for event in EVENTS[host]] + ["Unknown"]
+    hooks: dict[str, Any] = {}
+    for name in draw(st.lists(st.sampled_from(names), unique=True, min_size=1, max_size=4)):
+        handlers = draw(st.lists(OTHERS, min_size=1, max_size=2))
+        matcher = draw(st.sampled_from([{}, {"matcher": ""}, {"matcher": "startup"}]))
+        hooks[name] = handlers if host in {"cursor", "copilot"} else [{**matcher, "hooks": handlers}]
+    before = draw(st.dictionaries(st.sampled_from(["a", "b"]), st.integers() | st.none(), max_size=2))
+    return {**before, "version": 1, "hooks": hooks, "z": {"mcpServers": {}}}
+
+
+def others(hooks: dict[str, Any]) -> dict[str, Any]:
+    """Return hooks without our handlers, by their values alone."""
+    left: dict[str, Any] = {}
+    for event, entries in hooks.items():
+        kept = []
+        for entry in entries:
+            if "hooks" in entry:
+                inner = [one for one in entry["hooks"] if hook_program(one) is None]
+                kept += [{**entry, "hooks": inner}] if inner else []
+            elif hook_program(entry) is None:
+                kept.append(entry)
+        if kept:
+            left[event] = kept
+    return left
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini", "copilot"])
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_register_and_strip_undo_each_other(host: Host, data: st.DataObject) -> None:
+    value = data.draw(values(host))
+    text = FORMS[data.draw(st.sampled_from(TEXT_FORMS))](value)
+    part = HookSettings(registrations(host, "/a b/foveal"), {})
+    after = part.register(text)
+    assert part.register(after) == after
+    found = parse(after).plain()
+    assert others(found["hooks"]) == value["hooks"]
+    assert {**found, "hooks": None} == {**value, "hooks": None}
+    assert sorted(one.event for one in registered(after)) == sorted(event.name for event in EVENTS[host])
+    assert part.strip(after) == text
+    newer = HookSettings(registrations(host, "/new/foveal"), {}).register(after)
+    assert {one.program for one in registered(newer)} == {"/new/foveal"}
+    assert part.strip(newer) == text
+
+
+@pytest.mark.parametrize(
+    ("entry", "program"),
+    [
+        ({"command": "foveal", "args": ["hook", "claude-code"]}, "foveal"),
+        ({"command": "/b/foveal hook codex"}, "/b/foveal"),
+        ({"command": "'/a b/foveal' hook codex"}, "/a b/foveal"),
+        ({"bash": "foveal hook copilot sessionStart"}, "foveal"),
+        ({"command": ["foveal", "hook", "codex"]}, "foveal"),
+        ({"command": "foveal hook codex --more"}, None),
+        ({"command": "foveal hook codex | tee log"}, None),
+        ({"command": "foveal hook codex; beep"}, None),
+        ({"command": "foveal hook codex a b"}, None),
+        ({"command": "foveal 'hook codex'"}, None),
+        ({"command": "foveal hook codex", "args": []}, None),
+        ({"command": "foveal", "args": "hook codex"}, None),
+        ({"command": "foveal", "args": ["hook", 1]}, None),
+        ({"command": "foveal.sh hook codex"}, None),
+        ({"command": "echo 'foveal hook codex"}, None),
+        ({"command": None}, None),
+        ({}, None),
+        (None, None),
+        ("foveal hook codex", None),
+    ],
+)
+def test_a_handler_is_ours_by_exactly_what_it_runs(entry: Any, program: str | None) -> None:
+    assert hook_program(entry) == program
+
+
+@pytest.mark.parametrize(
+    ("entry", "program"),
+    [
+        ({"command": "foveal", "args": ["mcp"]}, "foveal"),
+        ({"type": "local", "command": ["/b/foveal", "mcp"]}, "/b/foveal"),
+        ({"command": "foveal", "args": ["mcp", "--x"]}, None),
+        ({"command": "optics", "args": ["mcp"]}, None),
+        ({"url": "http://localhost/mcp"}, None),
+    ],
+)
+def test_a_server_is_ours_by_what_it_runs(entry: Any, program: str | None) -> None:
+    assert mcp_program(entry) == program
+
+
+@pytest.mark.parametrize("form", TEXT_FORMS)
+def test_a_server_comes_and_goes_beside_others(form: str) -> None:
+    text = FORMS[form]({"mcpServers": {"x": {"command": "y", "args": [1, [2]]}}, "z": [{"a": {}}]})
+    part = McpSettings("mcpServers", {"command": "/b/foveal", "args": ["mcp"]})
+    after = part.register(text)
+    assert parse(after).plain()["mcpServers"]["foveal"] == part.entry
+    assert part.program(after) == "/b/foveal"
+    assert part.strip(after) == text
