@@ -1,0 +1,129 @@
+"""Owns how a message of the Language Server Protocol lies in bytes: its head, its size, its JSON.
+
+No I/O of its own: it reads from what it is given. What the pump must know of a message is here too.
+"""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO, Final
+
+    Id = str | int
+
+MAX_BODY_BYTES: Final = 16 * 1024 * 1024
+"""As a frame of the daemon's socket: a longer text couldn't be sent on."""
+
+MAX_HEAD_BYTES: Final = 4096
+"""A head has two short lines at most."""
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+"""Codes of JSON-RPC 2.0, section 5.1."""
+
+UNAVAILABLE: Final = -32803
+"""The protocol's RequestFailed: the request was fine, and the daemon can't be reached or went away."""
+
+WARNING: Final = 2
+"""The protocol's type of a message that a person may want to read in the log."""
+
+
+class BadFrame(Exception):
+    """Bytes that are no frame. Where the next one begins can't be known, so the connection is over."""
+
+
+class TooLarge(Exception):
+    """A body above the limit, which was passed over; `size` is its length in bytes."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"a message of {size:,} bytes is above the limit of {MAX_BODY_BYTES:,}")
+        self.size = size
+
+
+def read_frame(source: BinaryIO) -> bytes | None:
+    """Return the body of the next message, None at the end. Raises `BadFrame` and `TooLarge`."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        line = source.readline(MAX_HEAD_BYTES)
+        if not line and not head:
+            return None
+        head += line
+        if not line.endswith(b"\n") or len(head) > MAX_HEAD_BYTES:
+            raise BadFrame("the input ends in, or never ends, the head of a message")
+    left = size = body_size(head)
+    if size > MAX_BODY_BYTES:
+        while left:
+            data = source.read(min(left, 64 * 1024))
+            if not data:
+                raise BadFrame("the input ends within a message")
+            left -= len(data)
+        raise TooLarge(size)
+    body = source.read(size)
+    if len(body) < size:
+        raise BadFrame("the input ends within a message")
+    return body
+
+
+def body_size(head: bytes) -> int:
+    """Return the length that a head gives, in bytes. Raises `BadFrame`."""
+    for line in head.split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        text = value.strip()
+        if name.strip().lower() == b"content-length" and text.isdigit() and len(text) <= 15:
+            return int(text)
+    raise BadFrame("the head of a message has no Content-Length")
+
+
+def frame(body: bytes) -> bytes:
+    """Return a body with its head."""
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """Return a message as a frame; halves of surrogate pairs become `?`."""
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return frame(text.encode("utf-8", "replace"))
+
+
+def reply_frame(request_id: Id | None, result: Any) -> bytes:
+    """Return the answer to a request."""
+    return encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def error_frame(request_id: Id | None, code: int, message: str) -> bytes:
+    """Return an error as the answer to a request; without an id it is about a message that has none."""
+    return encode({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}})
+
+
+def log_frame(text: str) -> bytes:
+    """Return a notification that puts a warning into the editor's log."""
+    params = {"type": WARNING, "message": f"foveal: {text}"}
+    return encode({"jsonrpc": "2.0", "method": "window/logMessage", "params": params})
+
+
+def read_message(body: bytes) -> dict[str, Any] | None:
+    """Return the message that a body holds; None where it is no JSON object.
+
+    Halves of surrogate pairs, which no text of the daemon's wire can have, become `?`.
+    """
+    try:
+        message = json.loads(body)
+        if b"\\ud" in body.lower():
+            message = json.loads(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return message if type(message) is dict else None
+
+
+def method_of(message: dict[str, Any]) -> str:
+    """Return the method of a request or notification, empty for a reply."""
+    method = message.get("method")
+    return method if type(method) is str else ""
+
+
+def id_of(message: dict[str, Any]) -> Id | None:
+    """Return the id of a request or reply; None for a notification."""
+    found = message.get("id")
+    return found if type(found) is str or type(found) is int else None

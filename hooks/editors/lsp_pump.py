@@ -1,0 +1,232 @@
+"""Owns `foveal lsp`: the bytes between an editor's pipes and the language server, in the faces process.
+
+Imports the standard library and `ipc` only. The pump knows of the protocol just enough to go on after a
+restart of the daemon (`lsp_opening.py`), and to end as an editor expects.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+
+from ...ipc.errors import DaemonUnavailable
+from ...ipc.paths import PathError
+from .lsp_frames import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    UNAVAILABLE,
+    BadFrame,
+    TooLarge,
+    error_frame,
+    frame,
+    id_of,
+    log_frame,
+    method_of,
+    read_frame,
+    read_message,
+    reply_frame,
+)
+from .lsp_opening import REPLAY_ID, Opening
+from .lsp_upstream import LspUpstream
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, BinaryIO, Final
+
+    from .lsp_frames import Id
+
+DRAIN_S: Final = 1.0
+"""At `shutdown` what is being answered gets this long. Editors kill a server after about 2 s."""
+
+WAKING: Final = frozenset({"textDocument/didOpen", "textDocument/didSave"})
+"""Notifications for which a lost connection is made again, but no more often than each `PAUSE_S`."""
+
+PAUSE_S: Final = 5.0
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve the Language Server Protocol on standard input and output until the editor ends it."""
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="foveal lsp", description="Serve the Language Server Protocol on standard input and output."
+    )
+    parser.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's)")
+    parser.add_argument("--stdio", action="store_true", help="accepted, since some editors say it")
+    options = parser.parse_args(arguments)
+    try:
+        cwd = os.getcwd()
+    except OSError as error:
+        parser.exit(1, f"foveal lsp: the folder that it was started in is gone ({error.strerror})\n")
+    pump = LspPump(LspUpstream(options.socket, os.environ, cwd), sys.stdout.fileno())
+    try:
+        code = pump.run(sys.stdin.buffer)
+    except BadFrame as error:
+        parser.exit(1, f"foveal lsp: {error}\n")
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+class LspPump:
+    """Carries messages between editor and server; `output` is a descriptor that only this writes to."""
+
+    def __init__(self, upstream: LspUpstream, output: int) -> None:
+        self._upstream = upstream
+        self._output = output
+        self._writing = threading.Lock()
+        self._state = threading.Condition()
+        self._connection: socket.socket | None = None  # guarded by _state, as is _waiting
+        self._waiting: set[Id] = set()
+        self._opening = Opening()  # of the main thread only, as is what follows
+        self._is_shut = False
+        self._retry_at = 0.0
+
+    def run(self, source: BinaryIO) -> int:
+        """Carry messages until `exit` or the end of the source; return the code to end with.
+
+        Raises `BadFrame`: the rest can't be understood.
+        """
+        self._connect(())  # at once: the server starts while the editor is still starting
+        while True:
+            try:
+                body = read_frame(source)
+            except TooLarge as error:
+                self._write(log_frame(f"{error}; it was left out"))
+                continue
+            if body is None:
+                break
+            message = read_message(body)
+            if message is None:
+                self._write(error_frame(None, PARSE_ERROR, "the message is no JSON object in UTF-8"))
+            elif method_of(message) == "exit":
+                break
+            else:
+                self._take(message, body)
+        self._drain()
+        return 0 if self._is_shut else 1
+
+    def _take(self, message: dict[str, Any], body: bytes) -> None:
+        request_id = id_of(message) if method_of(message) else None
+        if self._is_shut:
+            if request_id is not None:
+                self._write(error_frame(request_id, INVALID_REQUEST, "the server was shut down"))
+        elif method_of(message) == "shutdown":
+            self._is_shut = True
+            with self._state:
+                self._state.wait_for(lambda: not self._waiting, DRAIN_S)
+            self._write(reply_frame(request_id, None))
+        else:
+            self._carry(message, body, request_id)
+
+    def _carry(self, message: dict[str, Any], body: bytes, request_id: Id | None) -> None:
+        """Send a message on, over a new connection where the last one is gone."""
+        with self._state:
+            if request_id is not None:
+                self._waiting.add(request_id)
+            connection = self._connection
+        if connection is not None and _send(connection, frame(body)):
+            self._opening.note(message)
+            return
+        if connection is not None:
+            self._lose(connection, keep=request_id)
+        if request_id is not None:
+            with self._state:
+                if request_id not in self._waiting:
+                    return  # it was answered with an error when the connection ended
+            self._connect((body,), request_id)
+            self._opening.note(message)
+            return
+        self._opening.note(message)  # a new server is told of it with all that is open
+        if method_of(message) in WAKING and time.monotonic() >= self._retry_at:
+            self._connect(())
+
+    def _connect(self, bodies: Sequence[bytes], request_id: Id | None = None) -> None:
+        """Connect and send messages behind what is open; on failure answer a request with an error."""
+        try:
+            connection = self._upstream.connect()
+        except (DaemonUnavailable, PathError, OSError) as error:
+            self._retry_at = time.monotonic() + PAUSE_S
+            with self._state:
+                self._waiting.discard(request_id or "")
+            if request_id is not None:
+                text = f"foveal's daemon can't be reached: {error}"
+                self._write(error_frame(request_id, UNAVAILABLE, text))
+            return
+        with self._state:
+            self._connection = connection
+        threading.Thread(target=self._receive, args=(connection,), name="replies", daemon=True).start()
+        _send(connection, b"".join((*self._opening.replayed(), *(frame(body) for body in bodies))))
+
+    def _receive(self, connection: socket.socket) -> None:
+        """Carry what the server says to the editor until the connection ends; runs in a thread of its own."""
+        with connection:
+            try:
+                with connection.makefile("rb") as stream:
+                    while (body := read_frame(stream)) is not None:
+                        self._deliver(body)
+            except (OSError, ValueError, BadFrame, TooLarge):
+                pass  # a connection that broke, within a message perhaps, ends like any other
+        self._lose(connection)
+
+    def _lose(self, connection: socket.socket, keep: Id | None = None) -> None:
+        """Answer what a connection took with it with an error, but for `keep`, which it never had whole."""
+        with self._state:
+            if self._connection is not connection:
+                return  # noticed before
+            self._connection = None
+            failed = [one for one in self._waiting if one != keep]
+            self._waiting.difference_update(failed)
+            self._state.notify_all()
+        for request_id in failed:
+            text = "foveal's daemon went away before it answered; ask again, which starts it"
+            self._write(error_frame(request_id, UNAVAILABLE, text))
+
+    def _deliver(self, body: bytes) -> None:
+        message = read_message(body) or {}
+        answered = None if method_of(message) else id_of(message)
+        if answered == REPLAY_ID:
+            return
+        if answered is not None:
+            with self._state:
+                if answered not in self._waiting:
+                    return  # answered already, by the last connection's end
+                self._waiting.discard(answered)
+        self._write(frame(body))
+        with self._state:
+            self._state.notify_all()
+
+    def _drain(self) -> None:
+        with self._state:
+            connection, self._connection = self._connection, None
+            self._waiting.clear()  # nobody reads any more
+        if connection is not None:
+            _shut(connection)
+
+    def _write(self, data: bytes) -> None:
+        """Write a whole frame; where the editor doesn't read any more, there is nothing left to do."""
+        view = memoryview(data)
+        try:
+            with self._writing:
+                while view:
+                    view = view[os.write(self._output, view) :]
+        except OSError:
+            os._exit(0)
+
+
+def _send(connection: socket.socket, data: bytes) -> bool:
+    try:
+        connection.sendall(data)
+    except OSError:
+        return False
+    return True
+
+
+def _shut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # gone already

@@ -1,0 +1,250 @@
+"""Owns the language server's side of pygls: one connection, its messages, and what is said in LSP's terms.
+
+pygls is made for a process of its own: its loop reads pipes, and `exit` ends the process. So the messages
+are read here, and `exit` isn't passed on; the pump ends the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path, to_fs_path
+
+from ... import __version__
+from ...ipc.errors import DaemonUnavailable, RpcError
+from ..http import DaemonLink
+from .lsp_documents import Document, Documents
+from .lsp_frames import (
+    INVALID_REQUEST,
+    MAX_BODY_BYTES,
+    MAX_HEAD_BYTES,
+    PARSE_ERROR,
+    UNAVAILABLE,
+    BadFrame,
+    body_size,
+    error_frame,
+    id_of,
+    method_of,
+    read_message,
+)
+from .lsp_symbols import Place, SymbolIndex
+
+DID_FOCUS = "foveal/didFocus"
+"""A notification `{uri}` of our own, since the protocol has none for the document that a person looks at."""
+
+WORD_BEFORE, WORD_BEHIND = re.compile(r"[\w$]*$"), re.compile(r"^[\w$]*")
+
+KINDS = {
+    "function": lsp.SymbolKind.Function,
+    "method": lsp.SymbolKind.Method,
+    "class": lsp.SymbolKind.Class,
+    "interface": lsp.SymbolKind.Interface,
+    "struct": lsp.SymbolKind.Struct,
+    "enum": lsp.SymbolKind.Enum,
+    "module": lsp.SymbolKind.Module,
+    "namespace": lsp.SymbolKind.Namespace,
+    "constant": lsp.SymbolKind.Constant,
+    "field": lsp.SymbolKind.Field,
+    "property": lsp.SymbolKind.Property,
+    "section": lsp.SymbolKind.String,
+    "type": lsp.SymbolKind.Class,
+}
+"""What the index calls a definition, and the nearest that LSP has; any other is a variable."""
+
+logging.getLogger("pygls").setLevel(logging.CRITICAL)
+"""What goes wrong is told to the editor; pygls would log it too, and with it the texts of documents."""
+
+
+async def serve_connection(connection: socket.socket, greeting: bytes, cwd: str, daemon: str) -> None:
+    """Greet, then serve until the peer hangs up. The connection is closed at the end."""
+    reader, writer = await asyncio.open_unix_connection(sock=connection)
+    link = DaemonLink(daemon)
+    session = _Session(link, writer, cwd)
+    try:
+        writer.write(greeting)
+        while (body := await _read_body(reader)) is not None:
+            session.take(body)
+            await writer.drain()
+    except ConnectionError:
+        return  # the pump is gone, with the editor
+    finally:
+        await session.close()
+        writer.close()
+        await link.close()
+
+
+async def _read_body(reader: asyncio.StreamReader) -> bytes | None:
+    """Return the next message; None where the connection ends, or holds what no pump sends."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = body_size(head[:MAX_HEAD_BYTES])
+        return await reader.readexactly(size) if size <= MAX_BODY_BYTES else None
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, BadFrame):
+        return None
+
+
+class _Session:
+    """One editor: its documents, and the server that answers it."""
+
+    def __init__(self, link: DaemonLink, writer: asyncio.StreamWriter, cwd: str) -> None:
+        self._writer = writer
+        self._cwd = cwd
+        self._index = SymbolIndex(link)
+        self._documents = Documents(link, self._complain)
+        self._server = LanguageServer("foveal", __version__, lsp.TextDocumentSyncKind.Full)
+        self._server.protocol.set_writer(writer)
+        self._answering: set[asyncio.Task[Any]] = set()
+        self._add_notifications()
+        self._add_requests()
+
+    def take(self, body: bytes) -> None:
+        """Handle a message; a request that is malformed is answered with an error."""
+        message = read_message(body)
+        if message is None:
+            self._writer.write(error_frame(None, PARSE_ERROR, "the message is no JSON object in UTF-8"))
+            return
+        if method_of(message) == lsp.EXIT:
+            return
+        protocol = self._server.protocol
+        try:
+            structured = protocol.structure_message(message)
+        except JsonRpcException as error:
+            if method_of(message) and id_of(message) is not None:
+                self._writer.write(error_frame(id_of(message), error.code or PARSE_ERROR, error.message))
+            return
+        if "jsonrpc" in message:
+            protocol.handle_message(structured)
+        elif id_of(message) is not None:
+            text = 'a message must have "jsonrpc": "2.0"'
+            self._writer.write(error_frame(id_of(message), INVALID_REQUEST, text))
+
+    async def close(self) -> None:
+        """Take back what the daemon was told of texts that are gone with the editor."""
+        for task in self._answering:
+            task.cancel()
+        await asyncio.gather(*self._answering, return_exceptions=True)
+        await self._documents.close()
+
+    def _add_notifications(self) -> None:
+        feature = self._server.feature
+
+        @feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+        def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
+            self._tell(params.text_document.uri, "opened")
+
+        @feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+        def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
+            document = self._document(params.text_document.uri)
+            open_document = self._server.workspace.text_documents.get(params.text_document.uri)
+            if document is not None and open_document is not None:
+                self._documents.tell_text(document, open_document.source)
+
+        @feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+        def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
+            self._tell(params.text_document.uri, "changed")
+
+        @feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+        def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
+            self._tell(params.text_document.uri, "closed")
+
+        @feature(DID_FOCUS)
+        def did_focus(params: Any) -> None:
+            uri = getattr(params, "uri", None)
+            if isinstance(uri, str):
+                self._tell(uri, "focused")
+
+    def _add_requests(self) -> None:
+        feature = self._server.feature
+
+        @feature(lsp.WORKSPACE_SYMBOL)
+        async def symbol(params: lsp.WorkspaceSymbolParams) -> list[lsp.SymbolInformation]:
+            with self._answer():
+                await self._documents.flush()
+                folders = self._folders()
+                found = await asyncio.gather(
+                    *[self._index.find_symbols(folder, params.query) for folder in folders]
+                )
+            return [self._information(place) for places in found for place in places]
+
+        @feature(lsp.TEXT_DOCUMENT_DEFINITION)
+        async def definition(params: lsp.DefinitionParams) -> list[lsp.Location]:
+            uri, position = params.text_document.uri, params.position
+            document = self._document(uri)
+            open_document = self._server.workspace.text_documents.get(uri)
+            if document is None or open_document is None:
+                return []
+            name = open_document.word_at_position(position, WORD_BEFORE, WORD_BEHIND)
+            if not name:
+                return []
+            self._tell(uri, "focused")
+            with self._answer():
+                await self._documents.flush()
+                places = await self._index.find_definitions(
+                    document.cwd, document.path, position.line + 1, name
+                )
+            return [self._location(place) for place in places]
+
+    def _tell(self, uri: str, event: str) -> None:
+        document = self._document(uri)
+        if document is not None:
+            self._documents.tell(document, event)
+
+    def _document(self, uri: str) -> Document | None:
+        """Return the file of a URI; None where it is none, or lies in no folder that is open."""
+        path = to_fs_path(uri) if uri.startswith("file:") else None
+        if not path or not path.startswith("/") or "\0" in path:
+            return None
+        path = os.path.normpath(path)
+        around = [one for one in self._folders() if path.startswith(one.rstrip("/") + "/")]
+        return Document(max(around, key=len), path) if around else None
+
+    def _folders(self) -> list[str]:
+        """Return the open folders, else the one that the editor started the server in."""
+        workspace = self._server.workspace
+        paths = [to_fs_path(uri) for uri in workspace.folders] or [workspace.root_path]
+        return [os.path.normpath(path) for path in paths if path] or [self._cwd]
+
+    def _location(self, place: Place) -> lsp.Location:
+        units = self._server.workspace.position_codec.client_num_units
+        found = re.search(rf"(?<![\w$]){re.escape(place.name)}(?![\w$])", place.text) if place.name else None
+        start, end = found.span() if found else (0, 0)
+        line = place.line - 1
+        return lsp.Location(
+            from_fs_path(place.path) or "",
+            lsp.Range(
+                lsp.Position(line, units(place.text[:start])), lsp.Position(line, units(place.text[:end]))
+            ),
+        )
+
+    def _information(self, place: Place) -> lsp.SymbolInformation:
+        kind = KINDS.get(place.kind, lsp.SymbolKind.Variable)
+        return lsp.SymbolInformation(
+            self._location(place), place.name, kind, container_name=place.container or None
+        )
+
+    @contextlib.contextmanager
+    def _answer(self) -> Iterator[None]:
+        """Tell what the daemon refuses as an error of the request; end with the connection."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._answering.add(task)
+        try:
+            yield
+        except (RpcError, DaemonUnavailable) as error:
+            raise JsonRpcException(f"foveal: {error}", UNAVAILABLE) from error
+        finally:
+            self._answering.discard(task)
+
+    def _complain(self, text: str) -> None:
+        message = lsp.LogMessageParams(lsp.MessageType.Warning, f"foveal: {text}")
+        self._server.window_log_message(message)

@@ -1,0 +1,189 @@
+"""Owns where a name is defined, and which definitions fit a query, as the daemon's index tells it.
+
+Knows the daemon's methods and no LSP: lines count from 1 here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...ipc.errors import NOT_FOUND, RpcError
+from ..http import DaemonLink
+
+QUERY_FILES = 20
+"""Of a search: in so many files names are looked for."""
+
+PLACES = 100
+"""More than that no editor shows."""
+
+IDENTIFIER = re.compile(r"[\w$]+(\.[\w$]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A definition: absolute `path`, its `line`, and `text`, what is written there, empty if unknown."""
+
+    path: str
+    line: int
+    kind: str
+    symbol: str
+    text: str = ""
+
+    @property
+    def name(self) -> str:
+        """The last part of the qualified name."""
+        return last_name(self.symbol)
+
+    @property
+    def container(self) -> str:
+        """The qualified name without its last part."""
+        return self.symbol.rpartition(".")[0]
+
+
+class SymbolIndex:
+    """Asks the daemon for definitions, for one connection."""
+
+    def __init__(self, link: DaemonLink) -> None:
+        self._link = link
+
+    async def find_definitions(self, cwd: str, path: str, line: int, name: str) -> list[Place]:
+        """Return where what a name means at a line of a file is defined; several where that isn't sure.
+
+        What the line refers to for sure goes before all definitions of that name. Raises `RpcError`.
+        """
+        node = await self._node(cwd, path)
+        if node is not None:
+            root = _root_of(path, node["path"])
+            sure = await self._referred(cwd, root, node, line, name)
+            if sure:
+                return sure
+        found = await self._defined(cwd, name)
+        return sorted(found, key=lambda place: place.path != path)
+
+    async def find_symbols(self, cwd: str, query: str) -> list[Place]:
+        """Return definitions that a name, a part of one, or a question finds. Raises `RpcError`."""
+        query = query.strip()
+        if not query:
+            return []
+        exact = await self._defined(cwd, query) if IDENTIFIER.fullmatch(query) else []
+        reply = await self._query(cwd, query, limit=QUERY_FILES)
+        asked = [_place(reply["project"], result) for result in reply["results"] if result.get("symbol")]
+        paths = dict.fromkeys(result["path"] for result in reply["results"])
+        nodes = await asyncio.gather(*[self._node(cwd, path) for path in paths])
+        wanted = last_name(query).lower()
+        named = [
+            place
+            for node in nodes
+            if node is not None
+            for place in _symbols(reply["project"], node)
+            if wanted in place.name.lower()
+        ]
+        fitting = [place for place in asked if " " in query or wanted in place.name.lower()]
+        return _distinct([*exact, *named, *fitting])[:PLACES]
+
+    async def _referred(
+        self, cwd: str, root: str, node: Mapping[str, Any], line: int, name: str
+    ) -> list[Place]:
+        """Return what the index knows for sure that this line means by a name."""
+        symbols = _symbols(root, node)
+        own = [place for place in symbols if place.line == line and place.name == name]
+        if own:
+            return own
+        owner = _innermost(node["symbols"], line)
+        inner = await self._node(cwd, owner) if owner else None
+        for one in filter(None, (inner, node)):
+            targets = dict.fromkeys(
+                callee["node_id"]
+                for callee in one.get("callees", ())
+                if callee.get("node_id") and callee["line"] == line and callee["certainty"] == "resolved"
+                if last_name(_symbol_of(callee["node_id"])) == name
+            )
+            if targets:
+                return await self._places(cwd, root, targets)
+        imported = [one["path"] for one in node["imports"] if one["line"] == line and one.get("path")]
+        return await self._places(cwd, root, [f"{path}#{name}" for path in imported])
+
+    async def _places(self, cwd: str, root: str, node_ids: Iterable[str]) -> list[Place]:
+        nodes = await asyncio.gather(*[self._node(cwd, node_id) for node_id in node_ids])
+        return [
+            Place(
+                f"{root}/{node['path']}",
+                node["start_line"],
+                node["kind"],
+                node.get("symbol", ""),
+                node["definition"].split("\n", 1)[0],
+            )
+            for node in nodes
+            if node is not None
+        ]
+
+    async def _defined(self, cwd: str, name: str) -> list[Place]:
+        """Return all definitions of a name, and not of others that are nearly the same."""
+        reply = await self._query(cwd, f"where is `{name}` defined", route="structural", limit=PLACES)
+        places = [_place(reply["project"], result) for result in reply["results"]]
+        return [place for place in places if place.name == last_name(name)]
+
+    async def _query(self, cwd: str, query: str, **params: Any) -> Any:
+        return await self._link.call("Query", {"cwd": cwd, "query": query, **params})
+
+    async def _node(self, cwd: str, node_id: str) -> Any:
+        """Return a node, None if there is none."""
+        try:
+            return await self._link.call("GetNode", {"cwd": cwd, "node_id": node_id})
+        except RpcError as error:
+            if error.code != NOT_FOUND:
+                raise
+            return None
+
+
+def last_name(symbol: str) -> str:
+    """Return the last part of a qualified name."""
+    return symbol.rpartition(".")[2]
+
+
+def _symbol_of(node_id: str) -> str:
+    """Return the qualified name in a node id, without the count of those of the same name."""
+    return re.sub(r"~\d+$", "", node_id.partition("#")[2])
+
+
+def _root_of(path: str, relative: str) -> str:
+    """Return the project's root: what a file's absolute path has before the one in the project."""
+    return path.removesuffix(f"/{relative}")
+
+
+def _symbols(root: str, node: Mapping[str, Any]) -> list[Place]:
+    """Return the definitions of a file's node."""
+    lines = node["definition"].split("\n")
+    first = node["start_line"]
+    places = []
+    for symbol in node["symbols"]:
+        at = symbol["start_line"]
+        text = lines[at - first] if 0 <= at - first < len(lines) else ""
+        places.append(
+            Place(f"{root}/{node['path']}", at, symbol["kind"], _symbol_of(symbol["node_id"]), text)
+        )
+    return places
+
+
+def _innermost(symbols: Iterable[Mapping[str, Any]], line: int) -> str:
+    """Return the node id of the shortest definition around a line, empty if there is none."""
+    around = [one for one in symbols if one["start_line"] <= line <= one["end_line"]]
+    shortest = min(around, key=lambda one: one["end_line"] - one["start_line"], default=None)
+    return str(shortest["node_id"]) if shortest else ""
+
+
+def _place(root: str, result: Mapping[str, Any]) -> Place:
+    line = result["start_line"]
+    lines = result["snippet"].split("\n")
+    at = line - result["snippet_line"]
+    text = lines[at] if 0 <= at < len(lines) else ""
+    return Place(f"{root}/{result['path']}", line, result["kind"], result.get("symbol", ""), text)
+
+
+def _distinct(places: Iterable[Place]) -> list[Place]:
+    """Leave out what was there before, by where it is; and what has no name."""
+    return list({(place.path, place.line, place.symbol): place for place in places if place.symbol}.values())

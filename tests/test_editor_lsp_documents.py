@@ -1,0 +1,128 @@
+"""The daemon is told of documents in order, of the last text only, and of each refusal once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, cast
+
+from foveal.hooks.editors.lsp_documents import Document, Documents
+from foveal.hooks.http import DaemonLink
+from foveal.ipc.errors import DaemonUnavailable, RpcError
+
+A, B = Document("/p", "/p/a"), Document("/p", "/p/b")
+
+NEVER_S = 3600.0
+
+
+class Link:
+    """Keeps what is called, and answers as it is told to."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str, str | None]] = []
+        self.problem: Exception | None = None
+        self.open = asyncio.Event()
+        self.open.set()
+        self.called = asyncio.Event()
+
+    async def call(self, method: str, params: Mapping[str, Any]) -> Any:
+        assert method == "NotifyFile"
+        assert params["cwd"] == "/p"
+        self.calls.append((params["path"][-1], params["event"], params.get("text")))
+        self.called.set()
+        await self.open.wait()
+        if self.problem is not None and "text" in params:
+            raise self.problem
+        return {"noted": params["path"]}
+
+
+def documents(link: Link, delay_s: float = NEVER_S) -> tuple[Documents, list[str]]:
+    complaints: list[str] = []
+    return Documents(cast("DaemonLink", link), complaints.append, delay_s), complaints
+
+
+async def test_events_are_told_in_order_and_the_last_text_only() -> None:
+    link = Link()
+    told, _ = documents(link)
+    told.tell(A, "opened")
+    told.tell_text(A, "one")
+    told.tell_text(A, "two")
+    told.tell(B, "focused")
+    assert link.calls == []
+    await told.flush()
+    assert link.calls == [("a", "opened", None), ("b", "focused", None), ("a", "changed", "two")]
+
+
+async def test_a_text_is_told_after_a_while() -> None:
+    link = Link()
+    told, _ = documents(link, delay_s=0.0)
+    told.tell_text(A, "one")
+    async with asyncio.timeout(60):
+        await link.called.wait()
+    assert link.calls == [("a", "changed", "one")]
+
+
+async def test_a_save_or_a_close_takes_the_place_of_a_text_that_waits() -> None:
+    for event in ("changed", "closed"):
+        link = Link()
+        told, _ = documents(link)
+        told.tell_text(A, "one")
+        told.tell(A, event)
+        await told.flush()
+        await told.close()
+        assert link.calls == [("a", event, None)]
+
+
+async def test_while_the_daemon_is_slow_only_the_last_of_each_kind_is_kept() -> None:
+    link = Link()
+    link.open.clear()
+    told, _ = documents(link, delay_s=0.0)
+    told.tell(A, "focused")
+    await asyncio.sleep(0)
+    for number in range(100):
+        told.tell(B, "focused")
+        told.tell(A, "focused")
+        told.tell(B, "changed" if number % 2 else "opened")
+    link.open.set()
+    await told.flush()
+    assert link.calls == [
+        ("a", "focused", None), ("b", "opened", None), ("b", "focused", None), ("a", "focused", None), ("b", "changed", None),
+    ]  # fmt: skip
+
+
+async def test_closing_takes_back_the_texts_that_were_told() -> None:
+    link = Link()
+    told, _ = documents(link)
+    told.tell_text(A, "one")
+    await told.flush()
+    told.tell_text(B, "two")
+    link.calls.clear()
+    await told.close()
+    assert sorted(link.calls) == [("a", "closed", None), ("b", "closed", None)]
+
+
+async def test_a_text_that_is_refused_is_told_once_and_the_file_counts() -> None:
+    link = Link()
+    link.problem = RpcError("too_large", "it is too large")
+    told, complaints = documents(link)
+    for text in ("one", "two"):
+        told.tell_text(A, text)
+        await told.flush()
+    assert link.calls == [
+        ("a", "changed", "one"),
+        ("a", "changed", None),
+        ("a", "changed", "two"),
+        ("a", "changed", None),
+    ]
+    assert complaints == ["it is too large"]
+
+
+async def test_a_daemon_that_is_gone_is_no_complaint() -> None:
+    link = Link()
+    link.problem = DaemonUnavailable("gone")
+    told, complaints = documents(link)
+    told.tell_text(A, "one")
+    told.tell(B, "opened")
+    await told.flush()
+    assert ("b", "opened", None) in link.calls
+    assert complaints == []
