@@ -1,0 +1,146 @@
+"""Owns whom an MCP connection speaks for, and what each of its requests to the daemon therefore says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, DaemonUnavailable, RpcError
+from ..http import DaemonLink
+from .roots import choose_folder
+
+CALL_S = 90.0
+"""What an answer may take: a first question to a large project waits for its index."""
+
+AGENT_NAME_CHARACTERS = 200
+"""Of the name that a host gives itself; longer ones are cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who the pump speaks for: the folder it was started in (or `chosen` by hand), and the session's id."""
+
+    cwd: str
+    chosen: bool
+    session_id: str
+
+
+class Desk:
+    """What one connection asks the daemon. Roots are asked for once, and again after they changed."""
+
+    def __init__(self, caller: Caller, link: DaemonLink) -> None:
+        self._caller = caller
+        self._link = link
+        self._folder: str | None = None
+        self._roots: dict[str, str] = {}
+        self._session_made = False
+
+    @property
+    def session_id(self) -> str:
+        """The session that this connection works in."""
+        return self._caller.session_id
+
+    async def settle_folder(self, ask_roots: Callable[[], Awaitable[list[str]]] | None) -> None:
+        """Decide from which folder the project is looked for; `ask_roots` gives the host's URIs, if any.
+
+        Raises nothing of the host's: one that can't tell its roots is served where it started the pump.
+        """
+        if self._folder is None:
+            asked = ask_roots is not None and not self._caller.chosen
+            uris = await ask_roots() if asked and ask_roots is not None else []
+            self._folder = choose_folder(self._caller.cwd, uris)
+
+    def forget_folder(self) -> None:
+        """Ask for the roots again at the next request."""
+        self._folder = None
+
+    def about(self, agent_name: str) -> Inquiry:
+        """Return how an agent of that name asks."""
+        return Inquiry(self, self._folder or self._caller.cwd, agent_name[:AGENT_NAME_CHARACTERS])
+
+    async def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Call a method of the daemon. Raises `RpcError` and `DaemonUnavailable`, also for one that hangs."""
+        try:
+            async with asyncio.timeout(CALL_S):
+                result: dict[str, Any] = await self._link.call(method, params)
+        except TimeoutError as error:
+            raise DaemonUnavailable(f"the daemon didn't answer within {CALL_S:g} s") from error
+        return result
+
+    async def root_of(self, cwd: str) -> str:
+        """Return the root of the project that a folder belongs to."""
+        root = self._roots.get(cwd)
+        if root is None:
+            root = str((await self.call("OpenProject", {"cwd": cwd}))["root"])
+            self._roots[cwd] = root
+        return root
+
+    async def make_session(self, cwd: str, agent_name: str) -> None:
+        """Make the session if there is none yet."""
+        if self._session_made:
+            return
+        params = {"cwd": cwd, "session_id": self.session_id, "agent_name": agent_name}
+        try:
+            await self.call("CreateSession", {name: value for name, value in params.items() if value})
+        except RpcError as error:
+            if error.code != INVALID_PARAMS or (error.data or {}).get("field") != "session_id":
+                raise
+            await self.call(
+                "GetSession", {"session_id": self.session_id}
+            )  # tells one of its own from a bad id
+        self._session_made = True
+
+    def forget_session(self) -> None:
+        """Make the session again when it is needed: it was removed."""
+        self._session_made = False
+
+
+class Inquiry:
+    """One request of an agent: every call says which project, and as whom."""
+
+    def __init__(self, desk: Desk, cwd: str, agent_name: str) -> None:
+        self._desk = desk
+        self.cwd = cwd
+        self.agent_name = agent_name
+
+    @property
+    def session_id(self) -> str:
+        """The session that the request is part of."""
+        return self._desk.session_id
+
+    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method about the project; parameters that are None are left out."""
+        return await self._call(method, {"cwd": self.cwd, **params})
+
+    async def ask_session(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method about the session, which is made for it if there is none."""
+        for last in (False, True):
+            await self._desk.make_session(self.cwd, self.agent_name)
+            try:
+                return await self._call(method, {"session_id": self.session_id, **params})
+            except RpcError as error:
+                if last or error.code != NOT_FOUND:
+                    raise
+                self._desk.forget_session()
+        raise AssertionError("unreachable")
+
+    async def ask_scope(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method about the scope that this session has in the project."""
+        scope = await self.ask("PrepareContext", session_id=self.session_id)
+        return await self._call(method, {"scope_id": scope["scope_id"], **params})
+
+    async def ask_plain(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method that is told neither project nor session but in what is given."""
+        return await self._call(method, params)
+
+    async def root(self) -> str:
+        """Return the project's root."""
+        return await self._desk.root_of(self.cwd)
+
+    async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        told = {**params, "agent_name": self.agent_name or None}
+        return await self._desk.call(
+            method, {name: value for name, value in told.items() if value is not None}
+        )

@@ -1,0 +1,197 @@
+"""Owns the tools about contexts: get_context and expand_focus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arguments import Arguments, items, max_tokens, text, texts
+from .caller import Inquiry
+from .errors import ToolError
+from .marks import RULES_NOTE, bullets, inline, plain
+from .sizes import CHARACTERS_PER_TOKEN, fit, tokens_of
+from .tool import TEXT, TEXTS, TRUTH, WHOLE, Tool, kept, reply
+
+DEFAULT_TOKENS = 4000
+"""Half of what GetContext gives: an agent asks several times in a task, and pays for each answer until the
+end. It holds the rules, the map, three to five files in part or whole."""
+
+MOST_TOKENS = 20_000
+"""Claude Code cuts at 25,000 by its own count, which for code is up to a seventh higher."""
+
+REMARKS_TOKENS = 250
+"""Kept free for what is told beside the context, such as files and gaps; an eighth of smaller answers."""
+
+TRIES = 4
+"""The context as JSON is a tenth larger than as text, twice at most (each character escaped), so that the
+second try fits nearly always."""
+
+
+async def _get_context(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
+    if given["include_items"]:
+        await _require_agent_items(inquiry, given["include_items"])
+    room = min(REMARKS_TOKENS, given["max_tokens"] // 8)
+    budget = given["max_tokens"] - room
+    for _ in range(TRIES):
+        answer = _answer(await _context(inquiry, given, budget), room)
+        size = tokens_of(answer, _render_context(answer))
+        if size <= given["max_tokens"]:
+            return answer
+        budget = budget * given["max_tokens"] // size - 20
+    raise ToolError(
+        f"the context doesn't fit into {given['max_tokens']} tokens", "ask with a larger max_tokens"
+    )
+
+
+async def _context(inquiry: Inquiry, given: dict[str, Any], budget: int) -> dict[str, Any]:
+    return await inquiry.ask(
+        "GetContext",
+        session_id=inquiry.session_id,
+        prompt=given["prompt"],
+        focus_paths=given["focus_paths"],
+        include_items=given["include_items"],
+        max_tokens=max(budget, 1),
+        reserve_tokens=0,
+        max_bytes=max(budget, 1) * CHARACTERS_PER_TOKEN * 4,  # a character has up to four
+    )
+
+
+async def _require_agent_items(inquiry: Inquiry, wanted: list[dict[str, str]]) -> None:
+    """Refuse what an agent mustn't bring in by itself: items whose mode isn't `agent`."""
+    listed = await inquiry.ask("ListItems")
+    modes = {_key(item): item["include"] for item in listed["items"]}
+    for item in wanted:
+        mode, name = modes.get(_key(item)), inline(item["name"], 100)
+        if mode is None:
+            raise ToolError(
+                f"there is no {plain(item['type'], 20)} {name}",
+                "leave it out of include_items, or take a name from the resource foveal://rules",
+            )
+        if mode != "agent":
+            raise ToolError(
+                f"{name} has the mode {mode}, and an agent may only bring in items of the mode agent",
+                "leave it out: what is always or glob comes by itself, and what is manual only a person adds",
+            )
+
+
+def _key(item: dict[str, Any]) -> tuple[str, str, str]:
+    return item["type"], item["name"], item.get("server_name") or ""
+
+
+def _answer(context: dict[str, Any], room: int) -> dict[str, Any]:
+    """Return a context with what is told beside it, of that as much as has room."""
+    files = dict.fromkeys(
+        one["path"] for one in context["slices"] if one["layer"] == "focus" and one.get("path")
+    )
+    tools = [
+        {"name": one["name"], "server_name": one.get("server_name", "")}
+        for one in context["items"]
+        if one["type"] == "tool"
+    ]
+    beside = {
+        "files": list(files),
+        "gaps": [plain(gap) for gap in context["gaps"]],
+        "degraded": [plain(one) for one in context["degraded"]],
+        **kept({"tools": tools}, "tools"),
+    }
+    names = ("context", "tokens", "truncated", "partial")
+    return {**{name: context[name] for name in names}, **fit(beside, lambda _: "", room)}
+
+
+def _render_context(answer: dict[str, Any]) -> str:
+    lines = [RULES_NOTE, "", answer["context"].rstrip()]
+    if answer.get("tools"):
+        names = [inline(f"{one['server_name']}: {one['name']}", 100) for one in answer["tools"]]
+        lines += ["", f"Tools that fit: {', '.join(names)}"]
+    remarks = bullets([*answer["gaps"], *answer["degraded"]])
+    if answer["partial"]:
+        remarks.append("- the project isn't known completely yet; ask again in a moment")
+    if answer["truncated"]:
+        remarks.append("- something was cut or left out; ask with a larger max_tokens if you need it")
+    if answer.get("more"):
+        remarks.append(f"- {answer['more']} more files or remarks aren't listed")
+    return "\n".join([*lines, *(["", "Missing:", *remarks] if remarks else [])])
+
+
+async def _expand_focus(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
+    names: list[str] = given["nodes"]
+    answer = await inquiry.ask_scope(
+        "ExpandFocus",
+        node_ids=[name for name in names if "#" in name] or None,
+        paths=[name for name in names if "#" not in name] or None,
+    )
+    return {name: [str(one) for one in answer[name]] for name in ("expanded", "already", "unknown")}
+
+
+def _render_expanded(answer: dict[str, Any]) -> str:
+    words = {"expanded": "Now in focus", "already": "In focus before", "unknown": "Not in this project"}
+    lines = [
+        f"{word}: {', '.join(inline(one, 200) for one in answer[name])}"
+        for name, word in words.items()
+        if answer[name]
+    ]
+    if answer["unknown"]:
+        lines.append("Find the right path or name with search_code or find_symbol.")
+    if answer["expanded"] or answer["already"]:
+        lines.append("Call get_context to see them.")
+    if answer.get("more"):
+        lines.append(f"{answer['more']} more aren't listed.")
+    return "\n".join(lines)
+
+
+GET_CONTEXT = Tool(
+    name="get_context",
+    title="Get context for a task",
+    description=(
+        "Get what this project says about a task: its rules, earlier decisions, the code that matters, a map "
+        "of the rest. Call it first, before you read or edit files, and again when the task moves elsewhere. "
+        "Not for one name (find_symbol) or one place (search_code)."
+    ),
+    arguments=Arguments(
+        {
+            "prompt": text("The task in the user's words, with error messages or stack traces if there are."),
+            "focus_paths": texts("Files, folders, globs or nodes (path#Name) to work on, from the root."),
+            "include_items": items("Rules, references or tools of the mode agent to have, this once.", 20),
+            "max_tokens": max_tokens(500, MOST_TOKENS, DEFAULT_TOKENS),
+        }
+    ),
+    reply=reply(
+        {
+            "context": {**TEXT, "description": "Markdown; text of the project is in fences"},
+            "tokens": WHOLE,
+            "files": TEXTS,
+            "truncated": TRUTH,
+            "partial": {**TRUTH, "description": "the project isn't known completely yet"},
+            "gaps": {**TEXTS, "description": "what is missing"},
+            "degraded": {**TEXTS, "description": "what was answered worse than it could be"},
+        },
+        tools={"type": "array", "items": {"type": "object", "additionalProperties": TEXT}},
+    ),
+    effect="reads",
+    run=_get_context,
+    render=_render_context,
+    first=True,
+)
+
+EXPAND_FOCUS = Tool(
+    name="expand_focus",
+    title="Bring files into focus",
+    description=(
+        "Keep files, folders or definitions in focus for the rest of this session: each later get_context "
+        "shows them first and what they use. For what you work on over several steps. Not to read a file "
+        "once: open it, or give it to get_context as focus_paths."
+    ),
+    arguments=Arguments(
+        {
+            "nodes": texts(
+                "Paths from the project's root, or definitions as path#Name.",
+                required=True,
+                least=1,
+                most=50,
+            )
+        }
+    ),
+    reply=reply({"expanded": TEXTS, "already": TEXTS, "unknown": TEXTS}),
+    effect="adds",
+    run=_expand_focus,
+    render=_render_expanded,
+)

@@ -1,0 +1,214 @@
+"""Owns the MCP server of one connection: tools, resources and prompts as the SDK has them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from mcp import MCPError
+from mcp import types as t
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+
+from ... import __version__
+from ...ipc.errors import NOT_FOUND, DaemonUnavailable, RpcError
+from .arguments import Argument
+from .caller import Desk, Inquiry
+from .errors import ToolError, from_rpc, from_unavailable
+from .prompts import PROMPTS, Prompt
+from .resources import RESOURCES, read_resource
+from .tool import Tool
+from .tools import INSTRUCTIONS, TOOLS
+
+log = logging.getLogger(__name__)
+
+Context = ServerRequestContext[Any, Any]
+
+Result = TypeVar("Result")
+
+ROOTS_S = 5.0
+"""What a host gets to tell its roots; one that doesn't is served where it started the pump."""
+
+MARKDOWN = "text/markdown"
+
+
+def make_server(desk: Desk) -> Server[Any]:
+    """Return the server for one connection."""
+    connection = _Connection(desk)
+    server: Server[Any] = Server(
+        "foveal",
+        version=__version__,
+        title="foveal",
+        instructions=INSTRUCTIONS,
+        on_list_tools=_list_tools,
+        on_call_tool=connection.call_tool,
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=connection.read_resource,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=connection.get_prompt,
+    )
+    server.add_notification_handler(
+        "notifications/roots/list_changed", t.NotificationParams, connection.forget_roots
+    )
+    return server
+
+
+class _Connection:
+    """The requests of one connection that concern the daemon."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def call_tool(self, context: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
+        """Call a tool. What goes wrong is told to the model, as a result that is an error."""
+        tool = next((one for one in TOOLS if one.name == params.name), None)
+        if tool is None:
+            names = ", ".join(one.name for one in TOOLS)
+            raise MCPError(t.INVALID_PARAMS, f"there is no tool {params.name!r:.80}; there are {names}")
+        try:
+            answer, text = await tool.call(await self._inquiry(context), params.arguments or {})
+        except (ToolError, RpcError, DaemonUnavailable) as error:
+            return _error_result(str(_told(error)))
+        except Exception:  # ours: the model is told to go on, and the log has what happened
+            log.exception("the tool %s failed", tool.name)
+            return _error_result(
+                f"{tool.name} failed; go on without it, and tell the user to run: foveal logs"
+            )
+        return t.CallToolResult(content=[_text(text)], structured_content=answer)
+
+    async def read_resource(
+        self, context: Context, params: t.ReadResourceRequestParams
+    ) -> t.ReadResourceResult:
+        """Read a resource."""
+        uri = str(params.uri)
+        text = await _or_protocol_error(read_resource(await self._inquiry(context), uri))
+        if text is None:
+            known = ", ".join(one.uri for one in RESOURCES)
+            raise MCPError(t.INVALID_PARAMS, f"there is no resource {uri!r:.200}; there are {known}")
+        return t.ReadResourceResult(contents=[t.TextResourceContents(uri=uri, mime_type=MARKDOWN, text=text)])
+
+    async def get_prompt(self, context: Context, params: t.GetPromptRequestParams) -> t.GetPromptResult:
+        """Return a prompt's text as a message of the user."""
+        prompt = next((one for one in PROMPTS if one.name == params.name), None)
+        if prompt is None:
+            known = ", ".join(one.name for one in PROMPTS)
+            raise MCPError(t.INVALID_PARAMS, f"there is no prompt {params.name!r:.80}; there are {known}")
+        made = prompt.text(await self._inquiry(context), params.arguments or {})
+        message = t.PromptMessage(role="user", content=_text(await _or_protocol_error(made)))
+        return t.GetPromptResult(description=prompt.description, messages=[message])
+
+    async def forget_roots(self, context: Context, params: t.NotificationParams) -> None:
+        """Ask for the host's roots again: they changed."""
+        self._desk.forget_folder()
+
+    async def _inquiry(self, context: Context) -> Inquiry:
+        session = context.session
+        capabilities, client = session.client_capabilities, session.client_params
+        has_roots = capabilities is not None and capabilities.roots is not None and session.can_send_request
+        await self._desk.settle_folder(_roots_of(context) if has_roots else None)
+        return self._desk.about(client.client_info.name if client is not None else "")
+
+
+def _error_result(message: str) -> t.CallToolResult:
+    return t.CallToolResult(content=[_text(message)], is_error=True)
+
+
+def _roots_of(context: Context) -> Callable[[], Awaitable[list[str]]]:
+    async def ask() -> list[str]:
+        try:
+            told = await context.session.send_request(t.ListRootsRequest(), t.ListRootsResult, ROOTS_S)
+        except (MCPError, ValueError):  # a refusal, no answer in time, or one that is none
+            return []
+        return [str(root.uri) for root in told.roots]
+
+    return ask
+
+
+def _told(error: Exception) -> Exception:
+    if isinstance(error, RpcError):
+        return from_rpc(error)
+    return error if isinstance(error, ToolError) else from_unavailable(error)
+
+
+async def _or_protocol_error(made: Awaitable[Result]) -> Result:
+    """Await what is no tool's answer: for it the protocol has errors only."""
+    try:
+        return await made
+    except (ToolError, RpcError, DaemonUnavailable) as error:
+        ours = isinstance(error, DaemonUnavailable) or (
+            isinstance(error, RpcError) and error.code not in {NOT_FOUND, "invalid_params"}
+        )
+        raise MCPError(t.INTERNAL_ERROR if ours else t.INVALID_PARAMS, str(_told(error))) from error
+
+
+async def _list_tools(context: Context, params: t.PaginatedRequestParams | None) -> t.ListToolsResult:
+    return t.ListToolsResult(tools=[_tool(one) for one in TOOLS])
+
+
+def _tool(tool: Tool) -> t.Tool:
+    return t.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.arguments.schema(),
+        output_schema=dict(tool.reply),
+        annotations=t.ToolAnnotations(
+            read_only_hint=tool.effect == "reads",
+            destructive_hint=tool.effect == "replaces",
+            idempotent_hint=True,  # each tool finds what it did before, and says so
+            open_world_hint=False,
+        ),
+        # Claude Code defers tools behind a search for them, where one to begin with isn't found.
+        _meta={"anthropic/alwaysLoad": True} if tool.first else None,
+    )
+
+
+async def _list_resources(context: Context, params: t.PaginatedRequestParams | None) -> t.ListResourcesResult:
+    return t.ListResourcesResult(
+        resources=[
+            t.Resource(
+                uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=MARKDOWN
+            )
+            for one in RESOURCES
+        ]
+    )
+
+
+async def _list_templates(
+    context: Context, params: t.PaginatedRequestParams | None
+) -> t.ListResourceTemplatesResult:
+    return t.ListResourceTemplatesResult(
+        resource_templates=[
+            t.ResourceTemplate(
+                uri_template=one.template,
+                name=f"{one.name}_of_size",
+                title=f"{one.title}, of another size",
+                description=one.description,
+                mime_type=MARKDOWN,
+            )
+            for one in RESOURCES
+        ]
+    )
+
+
+async def _list_prompts(context: Context, params: t.PaginatedRequestParams | None) -> t.ListPromptsResult:
+    return t.ListPromptsResult(prompts=[_prompt(one) for one in PROMPTS])
+
+
+def _prompt(prompt: Prompt) -> t.Prompt:
+    return t.Prompt(
+        name=prompt.name,
+        title=prompt.title,
+        description=prompt.description,
+        arguments=[_argument(name, one) for name, one in prompt.arguments.items()],
+    )
+
+
+def _argument(name: str, argument: Argument) -> t.PromptArgument:
+    return t.PromptArgument(name=name, description=argument.description, required=argument.required)
+
+
+def _text(text: str) -> t.TextContent:
+    return t.TextContent(type="text", text=text)

@@ -1,0 +1,119 @@
+"""Owns the tools about what matters to a session: set_relevant_context and get_relevant_context."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ...ipc.errors import NOT_FOUND, RpcError
+from .arguments import Arguments, choice, max_tokens, text, texts
+from .caller import Inquiry
+from .marks import NOTE, inline, plain
+from .tool import TEXT, TEXTS, Tool, left_out, reply, rows
+
+DEFAULT_TOKENS = 1000
+"""Fifty entries, which is all that a session may have, of usual length."""
+
+MOST_TOKENS = 10_000
+
+SETS = "files (paths), endpoints (URLs), ports, applet (a name, then key=value)"
+
+
+async def _set(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
+    entries: list[str] = given["items"]
+    if given["set_name"] == "files":
+        root = await inquiry.root()
+        entries = [_absolute(root, entry) for entry in entries]
+    answer = await inquiry.ask_session(
+        "SetRelevantContext", set_name=given["set_name"], items=entries, mode=given["mode"]
+    )
+    lists = {name: list(answer[name]) for name in ("items", "added", "removed")}
+    return {
+        "set_name": answer["set_name"],
+        **lists,
+        "warnings": [plain(one) for one in answer["warnings"]],
+    }
+
+
+def _absolute(root: str, entry: str) -> str:
+    """Return a file's path as sessions keep it; a model names files from the root."""
+    return entry if entry.startswith(("/", "~")) else os.path.normpath(os.path.join(root, entry))
+
+
+def _render_set(answer: dict[str, Any]) -> str:
+    lines = [_line(answer["set_name"], answer["items"])]
+    if answer["removed"]:
+        lines.append(f"Removed: {_listed(answer['removed'])}")
+    return "\n".join([*lines, *answer["warnings"], *left_out(answer)])
+
+
+async def _get(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
+    try:
+        answer = await inquiry.ask_plain(
+            "GetRelevantContext", session_id=inquiry.session_id, set_name=given["set_name"]
+        )
+    except RpcError as error:
+        if error.code != NOT_FOUND:
+            raise
+        return {"sets": []}  # nothing was ever set, and reading makes no session
+    sets = [{"set_name": name, "items": list(entries)} for name, entries in answer["context"].items()]
+    return {"sets": [one for one in sets if one["items"]]}
+
+
+def _render_get(answer: dict[str, Any]) -> str:
+    if not answer["sets"] and not answer.get("more"):
+        return "Nothing is set. Set it with set_relevant_context."
+    sets = [_line(one["set_name"], one["items"]) for one in answer["sets"]]
+    return "\n".join([NOTE, *sets, *left_out(answer)])
+
+
+def _line(name: str, entries: list[str]) -> str:
+    return f"{inline(name, 100)}: {_listed(entries) or 'nothing'}"
+
+
+def _listed(entries: list[str]) -> str:
+    return ", ".join(inline(entry) for entry in entries)
+
+
+SET_RELEVANT_CONTEXT = Tool(
+    name="set_relevant_context",
+    title="Remember what matters to this session",
+    description=(
+        "Remember files, endpoints, ports or an applet for this session: they come back after a compaction "
+        "or when the session is resumed, and files are shown by get_context. Use it when you start on a spec "
+        "or notes file, when the user asks to keep a file in mind, for servers that run. Not for decisions "
+        "(record_decision) or files that matter for one question."
+    ),
+    arguments=Arguments(
+        {
+            "set_name": text(f"Which set: {SETS}, or a name of yours.", required=True, most=200),
+            "items": texts(
+                "Its entries; an empty list clears it. Paths are from the root.", required=True, most=50
+            ),
+            "mode": choice("replace what is there, or merge: add to it.", ("replace", "merge"), "replace"),
+        }
+    ),
+    reply=reply({"set_name": TEXT, "items": TEXTS, "added": TEXTS, "removed": TEXTS, "warnings": TEXTS}),
+    effect="replaces",
+    run=_set,
+    render=_render_set,
+)
+
+GET_RELEVANT_CONTEXT = Tool(
+    name="get_relevant_context",
+    title="Read what matters to this session",
+    description=(
+        "Read the files, endpoints, ports and such that were remembered for this session. Use it after a "
+        "compaction, or when you don't know what was set. Not for the content of files (get_context)."
+    ),
+    arguments=Arguments(
+        {
+            "set_name": text(f"Only this set: {SETS}, …", most=200),
+            "max_tokens": max_tokens(200, MOST_TOKENS, DEFAULT_TOKENS),
+        }
+    ),
+    reply=reply({"sets": rows({"set_name": TEXT, "items": TEXTS})}),
+    effect="reads",
+    run=_get,
+    render=_render_get,
+)

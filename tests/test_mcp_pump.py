@@ -1,0 +1,182 @@
+"""The pump says only what is JSON-RPC, survives its daemon, ends with its input, and imports little."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from foveal.hooks.mcp_lines import MAX_LINE_BYTES
+from foveal.ipc.paths import read_daemon_info
+
+from tests.conftest import DEADLINE_S, DaemonProcess
+from tests.mcp_cases import INITIALIZE, bare_host, request
+
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def test_what_is_no_message_is_told_and_harms_nothing(shared_daemon: DaemonProcess, shop: Path) -> None:
+    cases: list[tuple[Any, Any, int]] = [
+        (b"{nonsense\n", None, -32700),
+        (b"\xff\xfe\n", None, -32700),
+        (b"[" * 100_000 + b"\n", None, -32700),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}]\n', None, -32600),
+        (b'"text"\n', None, -32600),
+        ({"id": 5, "method": "tools/list"}, 5, -32600),
+        ({"jsonrpc": "2.0", "id": 5}, 5, -32600),
+        ({"jsonrpc": "2.0", "id": 5, "method": 7}, 5, -32600),
+        ({"jsonrpc": "2.0", "id": "a", "method": "tools/list", "params": []}, "a", -32600),
+        ({"jsonrpc": "2.0", "id": 1.5, "method": "tools/list"}, None, -32600),
+        (b" " * (MAX_LINE_BYTES + 10) + b"\n", None, -32600),
+    ]
+    with bare_host(shared_daemon.environ, shop) as host:
+        host.send(b"\n", b"  \n")
+        for number, (line, told_id, code) in enumerate(cases):
+            host.send(line)
+            reply = host.receive()
+            assert (reply["id"], reply["error"]["code"]) == (told_id, code), line[:100]
+            assert len(host.ask(number, "tools/list")["result"]["tools"]) == 9
+        assert host.ask("x", "nope/nope")["error"]["code"] == -32601
+        assert host.end() == 0
+
+
+def test_half_a_surrogate_pair_is_replaced(shared_daemon: DaemonProcess, shop: Path) -> None:
+    with bare_host(shared_daemon.environ, shop) as host:
+        arguments = {"decision": "half \ud83d of a smiley"}
+        reply = host.ask(1, "tools/call", name="record_decision", arguments=arguments)
+        assert reply["result"]["structuredContent"]["recorded"] is True
+        reply = host.ask(2, "tools/call", name="list_decisions", arguments={})
+        (decision,) = reply["result"]["structuredContent"]["decisions"]
+        assert decision["decision"] == "half ? of a smiley"
+
+
+def test_many_requests_at_once_are_all_answered(shared_daemon: DaemonProcess, shop: Path) -> None:
+    with bare_host(shared_daemon.environ, shop) as host:
+        prompt = "how do sessions expire? " * 800
+        calls = [
+            request(number, "tools/call", name="search_code", arguments={"query": prompt})
+            for number in range(50)
+        ]
+        host.send(*calls)
+        assert sorted(host.receive()["id"] for _ in calls) == list(range(50))
+        assert host.end() == 0
+
+
+def test_a_new_daemon_is_told_how_the_conversation_began(daemon: DaemonProcess, shop: Path) -> None:
+    with bare_host(daemon.environ, shop) as host:
+        host.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE})
+        assert host.receive()["result"]["protocolVersion"] == "2025-11-25"
+        host.send(INITIALIZED)
+        before = daemon.pid
+        for number, how in enumerate((signal.SIGKILL, signal.SIGTERM), 2):
+            daemon.stop(how)
+            host.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}})
+            host.send({"jsonrpc": "2.0", "id": number, "method": "tools/list"})
+            reply = host.receive()
+            assert reply["id"] == number
+            assert len(reply["result"]["tools"]) == 9
+            assert daemon.pid != before
+        assert host.end() == 0
+
+
+def test_a_daemon_that_was_stopped_stays_so_until_it_is_needed(daemon: DaemonProcess, shop: Path) -> None:
+    with bare_host(daemon.environ, shop) as host:
+        host.ask(1, "tools/list")
+        daemon.stop()
+        host.send(INITIALIZED, b"{nonsense\n")
+        host.receive()
+        # A notification that opens nothing and a broken line need no daemon.
+        assert read_daemon_info(str(daemon.state)) is None
+        host.ask(2, "tools/list")
+        assert read_daemon_info(str(daemon.state)) is not None
+
+
+def test_requests_that_a_daemon_took_with_it_are_answered_with_an_error(
+    daemon: DaemonProcess, shop: Path
+) -> None:
+    with bare_host(daemon.environ, shop) as host:
+        host.ask(1, "tools/call", name="status", arguments={})
+        os.kill(daemon.pid, signal.SIGSTOP)
+        host.send(request("a", "tools/call", name="status", arguments={}))
+        host.send(request("b", "tools/call", name="status", arguments={}))
+        host.ask(2, "prompts/list")  # answered without the daemon, after the others were taken
+        host.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "b"}})
+        host.ask(3, "prompts/list")
+        daemon.stop(signal.SIGKILL)
+        reply = host.receive()
+        assert reply["id"] == "a"
+        said = reply.get("error") or reply["result"]["content"][0]
+        assert "ask again" in said.get("message", "") or "call the tool again" in said.get("text", "").lower()
+        assert "result" in host.ask(4, "tools/call", name="status", arguments={})
+        assert host.end() == 0
+
+
+def test_without_a_daemon_each_request_says_why(shop: Path, daemon: DaemonProcess) -> None:
+    with bare_host(daemon.environ, shop, "--socket", str(shop / "none.sock")) as host:
+        for number in (1, 2):
+            error = host.ask(number, "tools/list")["error"]
+            assert error["code"] == -32000
+            assert "no daemon listens on" in error["message"]
+        assert host.end() == 0
+
+
+def test_it_ends_with_its_input_even_while_the_daemon_hangs(daemon: DaemonProcess, shop: Path) -> None:
+    with bare_host(daemon.environ, shop) as host:
+        host.ask(1, "tools/list")
+        os.kill(daemon.pid, signal.SIGSTOP)
+        try:
+            host.send(request(2, "tools/call", name="status", arguments={}))
+            assert host.end() == 0
+        finally:
+            os.kill(daemon.pid, signal.SIGCONT)
+
+
+def test_it_answers_what_was_asked_before_its_input_ended(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.open_ready(shop)
+    with bare_host(shared_daemon.environ, shop) as host:
+        host.ask(1, "tools/list")
+        assert host.process.stdin is not None
+        host.send(request(2, "prompts/list"))
+        host.process.stdin.close()
+        assert host.receive()["id"] == 2
+        assert host.process.wait(DEADLINE_S) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_of_a_pump_that_is_ended(
+    shared_daemon: DaemonProcess, shop: Path, number: int
+) -> None:
+    shared_daemon.call("Ping")  # else the pump starts the daemon, which is meant to stay
+    with bare_host(shared_daemon.environ, shop) as host:
+        host.ask(1, "tools/list")
+        children = psutil.Process(host.process.pid).children(recursive=True)
+        host.process.send_signal(number)
+        host.process.wait(DEADLINE_S)
+        assert children == []
+        assert host.process.stderr is not None
+        assert host.process.stderr.read() == b""
+
+
+def test_it_imports_no_more_than_it_needs() -> None:
+    code = (
+        "import sys, foveal.hooks.mcp_pump; "
+        "heavy = {'asyncio', 'mcp', 'pydantic', 'aiohttp', 'msgpack', 'click', 'subprocess', 'foveal.daemon'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=DEADLINE_S
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_its_help_names_the_options(shared_daemon: DaemonProcess) -> None:
+    command = [sys.executable, "-m", "foveal", "mcp", "--help"]
+    done = subprocess.run(
+        command, env=shared_daemon.environ, capture_output=True, text=True, check=True, timeout=DEADLINE_S
+    )
+    assert all(option in done.stdout for option in ("--project", "--session", "--socket"))
