@@ -23,14 +23,17 @@ SECTIONS = {
         "reindex": "projects",
         "embed": "embed",
         "watch": "watch",
+        "trust": "trust",
     },
     "Items and sessions": {
         "items": "items",
         "tools": "tools",
         "sessions": "sessions",
         "requests": "requests",
+        "feedback": "feedback",
     },
     "Scopes": {"scopes": "scopes", "expand": "scopes", "contract": "scopes", "release": "scopes"},
+    "Agents": {"hooks": "hooks"},
     "Decisions": {"decide": "decisions", "decisions": "decisions"},
     "Daemon": {
         "up": "daemon_commands",
@@ -38,6 +41,7 @@ SECTIONS = {
         "restart": "daemon_commands",
         "status": "status",
         "logs": "logs",
+        "metrics": "metrics",
         "doctor": "daemon_commands",
     },
 }

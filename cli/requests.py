@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
 from ..ipc.client import Client
-from ..ipc.errors import NOT_FOUND, RpcError
 from . import terminal
 from .command import Command, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
@@ -93,34 +92,46 @@ def show_command(
 @requests_command.command("export", cls=Command, short_help="Write requests as lines of JSON, for analysis.")
 @click.argument("session_ids", nargs=-1, metavar="[SESSION]...")
 @click.option("--content", is_flag=True, help="With what was sent: code, and what people and agents wrote.")
+@click.option("--since", metavar="TIME", help="From this time or day on, in ISO 8601.")
+@click.option("--before", metavar="TIME", help="Those before this time or day.")
 @cwd_option
 @click.pass_context
 def export_command(
-    context: click.Context, session_ids: tuple[str, ...], content: bool, cwd: str | None
+    context: click.Context,
+    session_ids: tuple[str, ...],
+    content: bool,
+    since: str | None,
+    before: str | None,
+    cwd: str | None,
 ) -> None:
-    """Write the requests of SESSIONs, or of all sessions of this project, as JSON Lines, the first first.
+    """Write the requests of SESSIONs, or of this project, as JSON Lines, the first first.
 
-    A line is what show --json prints; without --content it holds names, numbers and hashes only.
+    A line is what show --json prints; without --content it holds names, numbers and hashes only. Those of
+    sessions that were never made, or are gone, are among them.
     """
+    bounds = {
+        "content": content,
+        **({"since": since} if since else {}),
+        **({"before": before} if before else {}),
+    }
     with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
-        chosen = session_ids or _sessions_of(client, cwd or current_folder())
-        for line in export_lines(client, chosen, content=content):
-            terminal.say(line)
+        chosen: list[dict[str, str]] = [{"session_id": one} for one in session_ids]
+        for params in chosen or [{"cwd": cwd or current_folder()}]:
+            for line in export_lines(client, {**params, **bounds}):
+                terminal.say(line)
 
 
-def export_lines(client: Client, session_ids: Iterable[str], *, content: bool) -> Iterator[str]:
-    """Yield each request of some sessions as a line of ASCII JSON, those of a session from the first on.
+def export_lines(client: Client, params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each request that ExportRequests tells of as a line of ASCII JSON.
 
-    They are asked for one by one, so that any number of them takes little memory.
+    They are asked for page by page, so that any number of them takes little memory.
     """
-    for session_id in session_ids:
-        for request_id in reversed(_request_ids(client, session_id)):
-            params = {"session_id": session_id, "request_id": request_id, "content": content}
-            try:
-                yield json.dumps(client.call("GetRequest", params, CALL_TIMEOUT_S))
-            except RpcError as error:
-                if error.code != NOT_FOUND:  # it was removed as too old meanwhile
-                    raise
+    page: dict[str, Any] = {"next": params.get("since", "")}
+    while "next" in page:
+        since = {"since": page["next"]} if page["next"] else {}
+        page = client.call("ExportRequests", {**params, **since}, CALL_TIMEOUT_S)
+        for request in page["requests"]:
+            yield json.dumps(request)
 
 
 def requests_table(requests: Sequence[Mapping[str, Any]]) -> str:
@@ -170,24 +181,6 @@ def _print_content(reply: Mapping[str, Any], *, messages: bool) -> None:
     terminal.flush()
     if reply["problem"]:
         terminal.warn(reply["problem"])
-
-
-def _sessions_of(client: Client, folder: str) -> list[str]:
-    """Return the ids of a project's sessions that are known, those that were made first in front."""
-    sessions = client.call("ListSessions", {"cwd": folder}, CALL_TIMEOUT_S)["sessions"]
-    return [one["session_id"] for one in sorted(sessions, key=lambda one: str(one["created"]))]
-
-
-def _request_ids(client: Client, session_id: str) -> list[str]:
-    """Return the ids of all requests of a session, the latest first."""
-    found: list[str] = []
-    params: dict[str, Any] = {"session_id": session_id, "limit": LIST_LIMIT}
-    while True:
-        page = client.call("ListRequests", params, CALL_TIMEOUT_S)["requests"]
-        found += [one["request_id"] for one in page]
-        if len(page) < LIST_LIMIT:
-            return found
-        params["before"] = found[-1]
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:

@@ -71,6 +71,8 @@ def describe(reply: dict[str, Any], socket: str, *, skipped: bool) -> Iterator[s
     )
     yield f"socket {terminal.short_path(socket)}"
     yield _describe_embedder(reply["embedder"])
+    if reply.get("compressor") is not None:
+        yield _describe_compressor(reply["compressor"])
     for reason in reply["degraded"]:
         yield f"{terminal.styled('!', fg='yellow', bold=True)} {terminal.clean(reason)}"
     yield ""
@@ -120,6 +122,19 @@ def _describe_embedder(embedder: dict[str, Any] | None) -> str:
         facts.append("paused; go on with: foveal embed --resume")
     if embedder["degraded"]:
         facts.append(embedder["degraded"])
+    return terminal.clean(", ".join(facts))
+
+
+def _describe_compressor(compressor: dict[str, Any]) -> str:
+    """Return a line on what is sent where: nobody should have to look for that."""
+    where = f"documents are sent to {compressor['model']} at {compressor['endpoint']} to be shortened"
+    facts = [where, terminal.count(compressor["calls"], "question")]
+    if compressor["failures"]:
+        facts.append(
+            f"{terminal.count(compressor['failures'], 'failure')}, the last: {compressor['last_problem']}"
+        )
+    elif compressor["last_problem"]:
+        facts.append(compressor["last_problem"])
     return terminal.clean(", ".join(facts))
 
 

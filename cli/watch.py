@@ -16,6 +16,7 @@ TOPICS = (
     "context.built",
     "context.changed",
     "context.resumed",
+    "experience.changed",
     "experience.grafted",
     "index.progress",
     "project.changed",
@@ -32,8 +33,8 @@ TOPICS = (
 def watch_command(context: click.Context, topics: tuple[str, ...], as_json: bool) -> None:
     """Print the daemon's events as they come, all of them or those of each TOPIC, until Ctrl-C.
 
-    Topics: context.built, context.changed, context.resumed, experience.grafted, index.progress,
-    project.changed, scope.changed, scope.created, scope.released.
+    Topics: context.built, context.changed, context.resumed, experience.changed, experience.grafted,
+    index.progress, project.changed, scope.changed, scope.created, scope.released.
     """
     with connect(settings_of(context)) as client:
         client.call("Subscribe", {"topics": list(topics or TOPICS)}, CALL_TIMEOUT_S)

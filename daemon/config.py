@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
-from typing import Literal, TypeVar
+from dataclasses import Field, dataclass, field, fields, replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal, TypeVar
 
 from .item.selection import Selection
+from .policy.agent_tables import NO_TABLES, AgentTables
 
 USER_FILE = "config.toml"
 PROJECT_FILE = "foveal.toml"
@@ -148,6 +150,30 @@ class EmbeddingConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class CompressionConfig:
+    """`[compression]`: whether a model shortens large documents. Only the user's own file decides that."""
+
+    enabled: bool = _key(
+        False,
+        "Whether parts of documents that don't fit are sent to a model, which shortens them. Values that "
+        "look like secrets are masked before. No context waits for it: what it made is used by later ones.",
+    )
+    endpoint: str = _key(
+        "",
+        "The base URL of an OpenAI-compatible service, to which `/chat/completions` is added, such as "
+        "`http://127.0.0.1:11434/v1`.",
+    )
+    model: str = _key("", "The name of the model at that service.")
+    api_key_env: str = _key(
+        "", "The environment variable of the daemon that holds the service's key. Empty for none."
+    )
+    timeout_ms: int = _key(
+        10_000, "How long the model may take for one text.", unit="ms", between=(100, 600_000)
+    )
+    min_tokens: int = _key(500, "A shorter text is never sent.", unit="tokens", between=(50, 1_000_000))
+
+
+@dataclass(frozen=True, slots=True)
 class ScopesConfig:
     """`[scopes]`: how many scopes are kept before the least recently used one is evicted."""
 
@@ -162,11 +188,12 @@ class ScopesConfig:
 
 @dataclass(frozen=True, slots=True)
 class ContextConfig:
-    """`[context]`: the size of a context where the request doesn't say."""
+    """`[context]`: the size of a context where the request doesn't say, and how it is counted."""
 
     max_tokens: int = _key(
         8_000,
-        "The model's tokens that prompt, context and reply share.",
+        "The model's tokens that the context and the reply share. The prompt and the conversation aren't "
+        "counted.",
         project="smaller",
         unit="tokens",
         between=(1, 10_000_000),
@@ -200,14 +227,44 @@ class ContextConfig:
         between=(0, 10_000),
     )
     hits_max: int = _key(
-        6,
-        "How many files that are found for a prompt a context shows.",
+        60,
+        "How many files that are found for a prompt a context shows at the most. "
+        "A small context shows fewer: four, and one more for each 600 tokens.",
         project="smaller",
         between=(0, 100),
     )
     experiences_max: int = _key(
         5, "How many recent decisions a context shows.", project="smaller", between=(0, 1_000)
     )
+    outside_folders: tuple[str, ...] = _key(
+        (),
+        "Absolute folders, or ones with `~`, outside of projects: files in them that a session names in its "
+        "set `files` may enter contexts. Elsewhere they are named and never read.",
+    )
+    feedback: bool = _key(
+        True,
+        "Whether files and items that turned out to be of use (edited, decided about or referred to after a "
+        "context showed them) weigh up to 15 % more for later prompts of the project.",
+        project="set",
+    )
+    token_counter: str = _key(
+        "estimate",
+        "How tokens are counted: a quarter of the characters, or exactly, with the vocabulary of the model "
+        "that a request names. `exact` needs the extra of that name: `pip install foveal[exact]`.",
+        choices=("estimate", "exact"),
+    )
+    models: tuple[tuple[str, int], ...] = ()
+    """`[context.models]`: globs of models' names with `max_tokens` for them, in the order of the file."""
+    model_caps: tuple[tuple[str, int], ...] = ()
+    """What a project's file lowers these to, as globs too."""
+
+    def max_tokens_of(self, model: str) -> int:
+        """Return `max_tokens` for a model's name: of the first glob that matches, else the general one."""
+        wanted = _of_model(self.models, model)
+        if wanted is None:
+            wanted = self.max_tokens
+        cap = _of_model(self.model_caps, model)
+        return wanted if cap is None else min(wanted, cap)
 
 
 def _weight(default: float, description: str, project: ProjectRule = "set") -> float:
@@ -218,15 +275,52 @@ def _weight(default: float, description: str, project: ProjectRule = "set") -> f
 class WeightsConfig:
     """`[weights]`: what is kept first when the token budget is short, from 0 (dropped first) to 1."""
 
+    project_meta: float = _weight(1.0, "What the project is: its name, languages, commands, branch.")
     # What the user and the caller ask for is not for a repository to weigh.
     rule: float = _weight(1.0, "Rules of the project and of the user.", "no")
     constraint: float = _weight(1.0, "Constraints of the caller and of the scopes above it.", "no")
     focus: float = _weight(0.95, "The files and symbols in focus, and what was expanded.")
-    document: float = _weight(0.8, "Documents that were found for the prompt or chosen for the session.")
+    reference: float = _weight(0.8, "References of the project, the user and the session.", "no")
+    document: float = _weight(
+        1.0, "Files that were found for the prompt. Each weighs this times what its score is worth."
+    )
+    compressed_segment: float = _weight(0.8, "The parts of a large document that are nearest to the prompt.")
+    session_set: float = _weight(0.7, "Files of the session's context sets.")
     dependency: float = _weight(0.7, "Signatures of what the focus imports.")
     agent_history: float = _weight(0.6, "Recent decisions of agents.")
     hot: float = _weight(0.5, "Files that were recently edited, opened or asked for.")
     skeleton: float = _weight(0.4, "The map of the project's folders and files.")
+    tasks: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
+    """`[weights.TASK_TYPE]`: the weights that differ for a type of task, by its name."""
+
+    def of_task(self, task_type: str) -> WeightsConfig:
+        """Return the weights for a type of task; those that its table doesn't name are the general ones."""
+        own: dict[str, Any] = next((dict(weights) for name, weights in self.tasks if name == task_type), {})
+        return replace(self, **own)
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceConfig:
+    """`[experience]`: how long decisions are kept, and whether a project shares them."""
+
+    max_age_days: int = _key(
+        0,
+        "Older decisions are pruned by themselves: when a project is opened, and once a day. 0 means never.",
+        unit="days",
+        between=(0, 100_000),
+    )
+    max_count: int = _key(
+        0,
+        "Of more decisions the oldest are pruned by themselves. 0 means that there is no limit.",
+        between=(0, 10_000_000),
+    )
+    path: str = _key(
+        "",
+        "A `.jsonl` file in the project, relative to its root, that new decisions go to and that is read "
+        "beside the private ones, so that a team shares it through git. It takes effect once the project is "
+        "trusted. Nothing in it is pruned by itself.",
+        project="set",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,16 +340,38 @@ class SelectionConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class PrivacyConfig:
+    """`[privacy]`: what is kept out of every answer. Only the user's own file decides that."""
+
+    show_files: tuple[str, ...] = _key(
+        (),
+        "Globs, relative to a project's root, of files that are shown although their names say that they "
+        "hold secrets (`.env`, private keys, credentials). All other such files are named in the map of a "
+        "project, and nothing of what is in them is read for an answer or an index.",
+    )
+    mask_values: bool = _key(
+        True,
+        "Whether values that look like keys, tokens and passwords are replaced by `[masked]` in what is "
+        "shown.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class UserConfig:
     """The whole configuration as the user's own file gives it; `UserConfig()` is every default."""
 
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
     scan: ScanConfig = field(default_factory=ScanConfig)
     embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
+    compression: CompressionConfig = field(default_factory=CompressionConfig)
     scopes: ScopesConfig = field(default_factory=ScopesConfig)
     context: ContextConfig = field(default_factory=ContextConfig)
     weights: WeightsConfig = field(default_factory=WeightsConfig)
+    experience: ExperienceConfig = field(default_factory=ExperienceConfig)
     selection: SelectionConfig = field(default_factory=SelectionConfig)
+    privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    agents: AgentTables = NO_TABLES
+    """`[agents.NAME]`: what agents may not see, see `parse_agent_tables`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +381,11 @@ class ProjectConfig:
     scan: ScanConfig = field(default_factory=ScanConfig)
     context: ContextConfig = field(default_factory=ContextConfig)
     weights: WeightsConfig = field(default_factory=WeightsConfig)
+    experience: ExperienceConfig = field(default_factory=ExperienceConfig)
     selection: SelectionConfig = field(default_factory=SelectionConfig)
+    privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    agents: AgentTables = NO_TABLES
+    """The tables of both files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,17 +409,22 @@ TABLES: Mapping[str, type] = {
     "daemon": DaemonConfig,
     "scan": ScanConfig,
     "embedding": EmbeddingConfig,
+    "compression": CompressionConfig,
     "scopes": ScopesConfig,
     "context": ContextConfig,
     "weights": WeightsConfig,
+    "experience": ExperienceConfig,
+    "privacy": PrivacyConfig,
 }
 """The tables of the user's file, in their order in the documentation."""
-FREE_TABLES = ("items", "selection")
-"""Tables without fixed keys: each of `[[items]]` is an item, `[selection]` says how they are chosen."""
+FREE_TABLES = ("items", "selection", "agents")
+"""Tables without fixed keys: each of `[[items]]` is an item, `[selection]` says how they are chosen, each of
+`[agents]` says what an agent may not see."""
 KEYS: Mapping[str, Mapping[str, Field[object]]] = {
-    table: {key.name: key for key in fields(owner)} for table, owner in TABLES.items()
+    table: {key.name: key for key in fields(owner) if "rule" in key.metadata}
+    for table, owner in TABLES.items()
 }
-"""Each table's keys by name; a key is a field of the dataclasses above."""
+"""Each table's keys by name; a key is a field of the dataclasses above that has a rule."""
 TYPE_NAMES = {
     "bool": "boolean",
     "int": "integer",
@@ -308,6 +433,11 @@ TYPE_NAMES = {
     "tuple[str, ...]": "list of strings",
 }
 """What a person calls the type of a field, by its annotation."""
+
+
+def _of_model(globs: tuple[tuple[str, int], ...], model: str) -> int | None:
+    name = model.lower()
+    return next((tokens for glob, tokens in globs if name and fnmatchcase(name, glob.lower())), None)
 
 
 def rule_of(key: Field[object]) -> KeyRule:

@@ -12,9 +12,12 @@ from .config import (
     KEYS,
     PROJECT_FILE,
     USER_FILE,
+    CompressionConfig,
     ContextConfig,
     DaemonConfig,
     EmbeddingConfig,
+    ExperienceConfig,
+    PrivacyConfig,
     ProjectConfig,
     ScanConfig,
     ScopesConfig,
@@ -22,11 +25,14 @@ from .config import (
     UserConfig,
     WeightsConfig,
 )
+from .config_named import is_named_table, merged, models_in, task_weights_in
 from .config_source import Source, read_source
 from .config_values import Setting, checked, quoted, type_of, wrong
 from .config_warnings import Warnings
 from .errors import ConfigError, InvalidRequest
 from .item.selection import Selection, parse_selection
+from .policy.agent_tables import AgentTable, AgentTables, parse_agent_tables
+from .project.globs import compile_glob
 from .system import Stamp, System
 
 C = TypeVar("C")
@@ -61,10 +67,16 @@ def load_user_config(path: str, system: System) -> Loaded[UserConfig]:
         daemon=DaemonConfig(**changes.get("daemon", {})),
         scan=ScanConfig(**changes.get("scan", {})),
         embedding=EmbeddingConfig(**changes.get("embedding", {})),
+        compression=CompressionConfig(**changes.get("compression", {})),
         scopes=ScopesConfig(**changes.get("scopes", {})),
-        context=_with_room(ContextConfig(**changes.get("context", {})), warnings),
-        weights=WeightsConfig(**changes.get("weights", {})),
+        context=_with_room(ContextConfig(**changes.get("context", {}), models=models_in(source)), warnings),
+        weights=WeightsConfig(
+            **changes.get("weights", {}), tasks=task_weights_in(source, warnings, trusted=True)
+        ),
+        experience=ExperienceConfig(**changes.get("experience", {})),
         selection=_selection(source, SelectionConfig(), trusted=True),
+        privacy=_privacy(source, changes.get("privacy", {})),
+        agents=AgentTables(user=_agents(source)),
     )
     return Loaded(config, warnings.sentences(), source.stamp)
 
@@ -75,7 +87,9 @@ def load_project_config(root: str, user: UserConfig, system: System) -> Loaded[P
     The file is untrusted: a key that it may not set and a value that would widen the user's give a warning
     and change nothing. Raises `ConfigError` as `load_user_config` does.
     """
-    config = ProjectConfig(user.scan, user.context, user.weights, user.selection)
+    config = ProjectConfig(
+        user.scan, user.context, user.weights, user.experience, user.selection, user.privacy, user.agents
+    )
     source = read_source(os.path.join(root, PROJECT_FILE), system, within=root)
     if source is None:
         return Loaded(config)
@@ -93,11 +107,19 @@ def load_project_config(root: str, user: UserConfig, system: System) -> Loaded[P
         value = checked(setting, source)
         own = getattr(getattr(user, setting.table), setting.name)
         changes.setdefault(setting.table, {})[setting.name] = _narrowed(setting, value, own, warnings)
+    context = changes.get("context", {})
+    caps = models_in(source)
+    if context.get("max_tokens", user.context.max_tokens) < user.context.max_tokens:
+        caps = (*caps, ("*", context["max_tokens"]))
+    tasks = task_weights_in(source, warnings, trusted=False)
     config = ProjectConfig(
         replace(config.scan, **changes.get("scan", {})),
-        _with_room(replace(config.context, **changes.get("context", {})), warnings),
-        replace(config.weights, **changes.get("weights", {})),
+        _with_room(replace(config.context, **context, model_caps=caps), warnings),
+        replace(config.weights, **changes.get("weights", {}), tasks=merged(user.weights.tasks, tasks)),
+        replace(config.experience, **changes.get("experience", {})),
         _selection(source, user.selection, trusted=False),
+        user.privacy,
+        replace(user.agents, project=_agents(source)),
     )
     return Loaded(config, warnings.sentences(), source.stamp)
 
@@ -114,6 +136,8 @@ def _settings(source: Source, warnings: Warnings) -> Iterator[Setting]:
             raise wrong(source, table, "a table", type_of(content))
         else:
             for name, value in content.items():
+                if is_named_table(table, name, value):
+                    continue
                 if name in keys:
                     yield Setting(table, name, keys[name], value)
                 else:
@@ -140,6 +164,30 @@ def _selection(source: Source, below: SelectionConfig, *, trusted: bool) -> Sele
     if trusted:
         return replace(below, user=own, user_agents=by_agent)
     return replace(below, project=own, project_agents=by_agent)
+
+
+def _agents(source: Source) -> tuple[AgentTable, ...]:
+    """Return the tables of `[agents]`. One that can't be used is an error and not a warning: what it was to
+    close would be open."""
+    tables = source.tables.get("agents")
+    if tables is None:
+        return ()
+    try:
+        return parse_agent_tables(tables)
+    except InvalidRequest as error:
+        place = source.place(error.field or "agents")
+        raise ConfigError(f"{place}: {error}. Mend it or take it away.") from error
+
+
+def _privacy(source: Source, changes: dict[str, Any]) -> PrivacyConfig:
+    config = PrivacyConfig(**changes)
+    for pattern in config.show_files:
+        try:
+            compile_glob(pattern)
+        except ValueError as error:
+            place = source.place("privacy.show_files")
+            raise ConfigError(f"{place}: privacy.show_files can't be used: {error}") from error
+    return config
 
 
 def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) -> object:

@@ -129,6 +129,31 @@ agent_history = 0.8
 """
 
 _PAGE_FOOT = """\
+## `[context.models]`: the size of a context by the model that a request names.
+
+Each key is a model's name or a glob of it (`*`, `?`, `[…]`), quoted, whatever its case, and each value \
+`max_tokens` for such models.
+The first one that matches holds, and without any `context.max_tokens` does.
+A project's file can only lower them.
+
+```toml
+[context.models]
+"claude-*" = 24000
+"gpt-4o-mini" = 12000
+```
+
+## `[weights.TASK_TYPE]`: weights for a type of task.
+
+A table for each type that a request may name as its `task_type`, with any of the keys of `[weights]`; what \
+it doesn't name stays as it is there.
+A project's file may set the weights that it may set for all.
+
+```toml
+[weights.review]
+agent_history = 0.9
+skeleton = 0.2
+```
+
 ## `[[items]]`: rules and references that an agent can be given.
 
 Each table is an item: `type` (`rule` or `reference`), `name`, `text`, and optional `include` (`always`, the \
@@ -165,5 +190,38 @@ tools = "off"
 
 [selection.agents.reviewer]
 rules = { preset = "aggressive", top_n = 2 }
+```
+
+## `[agents.NAME]`: what an agent may not see.
+
+Both files may have such tables, and what they take away adds up: a project's file can't lift what yours says.
+NAME is an agent's name, its type, or a glob of either (quoted: `[agents."review-*"]`); `[agents."*"]` also \
+holds for one that doesn't say its name.
+Of each file the most specific table applies: the name, then the type, then the glob with the most letters.
+An agent's name is the one that its request gives and the one that its scope and its session keep; where \
+these differ, all of their tables hold.
+
+| key | meaning |
+|---|---|
+| `allow` | `false`: every request for content is answered with `permission_denied` |
+| `deny_paths` | globs of files and folders that appear nowhere: in no map, hit, snippet, import or rule. \
+Upper and lower case count as the same |
+| `deny_items` | items that the agent doesn't get: `rule`, `reference` or `tool`, or one of these with a \
+glob of names, as in `tool:db/*` |
+| `max_tokens` | the most that `max_tokens` of a request may be |
+
+An unknown key or a wrong value is an error: the project can't be opened, and one that is open keeps the \
+tables from before, so that a slip opens nothing.
+This is policy and not authentication: an agent says itself who it is, and one that can read the disk needs \
+no daemon for it. Counts of a whole project (Status, ListProjects) and events are the same for everyone.
+
+```toml
+[agents.stranger]
+allow = false
+
+[agents.intern]
+deny_paths = ["secret/**", "*.pem"]
+deny_items = ["tool", "rule:deploy"]
+max_tokens = 4000
 ```
 """

@@ -3,43 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from .compressing import Compressing
 from .context.assembly import Built, build
 from .context.content import still_holds
 from .context.focus import resolve_paths
-from .context.item_plan import ItemPlan
+from .context.gathered import Gathered
+from .context.prompts import PromptTemplates, TemplateFolder
 from .context.requests import ContextRequest, Freshness
 from .context.scopes import Scope, ScopeTable
-from .errors import StateError
-from .events import EventHub
+from .delivery import Delivery
 from .freshness import Deadline, TreeFreshness, deadline_of
-from .item.item_keys import ItemKey
-from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for
-from .item_searching import ItemSearching
+from .gathering import LONG_S, SEARCH_UNFINISHED, Gathering
 from .items import Items
 from .ledger.messages import conversation
+from .permissions import Permissions
+from .policy.policy import Policy
+from .project.metadata import ProjectMetadata
 from .projects import Project
 from .rendered import Entry, RenderedContexts
-from .request_log import RequestLog, sent_of
-from .retrieval.hits import Hit
+from .request_log import sent_of
 from .scoping import Scoping
-from .searching import NOTHING_FOUND, Ask, Found, Searching, worth_showing
-from .session.sessions import Session
-from .sessions import Sessions
-from .snapshot import ProjectSnapshot
+from .sessions import NOBODY, Met, Sessions
 from .system import System
+from .talks import Talk, Talks, capped
+from .trust import TEMPLATE_FOLDER
 from .work import SharedWork, Work
 
 ATTEMPTS = 3
 """So often a context is built when the files that it shows change meanwhile; then it says so."""
 
-TALKS_MAX = 1_000
-"""Of so many sessions it is remembered what their contexts depend on."""
+ITEMS_LEAST_S = 0.2
+"""Rules are waited for so long whatever the deadline: without them a context says too little."""
+
+BUILD_SHARE, BUILD_S = 0.2, 0.4
+"""Of the time until the deadline so much is kept for the build, at most so long: eight times what it takes to
+build 100 KB."""
+
+QUICK_SHARE, QUICK_S = 0.1, 0.1
+"""And so much for the context that is built where even that isn't enough."""
+
+QUICK = "there was no time to read the index: files in focus are shown without what they define and import"
 
 
 class Contexts:
@@ -51,28 +60,30 @@ class Contexts:
         rendered: RenderedContexts,
         scoping: Scoping,
         freshness: TreeFreshness,
-        searching: Searching,
+        gathering: Gathering,
         items: Items,
-        item_search: ItemSearching,
         sessions: Sessions,
-        requests: RequestLog,
+        permissions: Permissions,
+        delivery: Delivery,
+        compressing: Compressing,
         work: Work,
-        events: EventHub,
+        config_dir: str,
         system: System,
     ) -> None:
         self._scopes = scopes
         self._rendered = rendered
         self._scoping = scoping
         self._freshness = freshness
-        self._searching = searching
+        self._gathering = gathering
         self._items = items
-        self._item_search = item_search
         self._sessions = sessions
-        self._requests = requests
+        self._permissions = permissions
+        self._delivery = delivery
+        self._compressing = compressing
         self._work = work
-        self._events = events
+        self._own_templates = TemplateFolder(os.path.join(config_dir, "templates"))
         self._system = system
-        self._talks: dict[str, _Talk] = {}
+        self._talks = Talks()
         self._building = SharedWork[tuple[object, ...], Built](work)
 
     def get_nowait(
@@ -84,8 +95,9 @@ class Contexts:
         if known is None:
             return None
         talk, built = known
-        reply = _answer(project, built, cached=True)
-        return self._recorded(reply, scope, request, talk, built, started) if scope.session_id else reply
+        degraded = (talk.problem,) if talk.problem else ()
+        reply = _answer(project, built, talk.policy, cached=True, degraded=degraded)
+        return self._delivery.given(project, scope, request, talk, built, reply, started)
 
     def is_ready(self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness) -> bool:
         """Whether the answer is known and still holds."""
@@ -102,7 +114,7 @@ class Contexts:
         """Return a context, built if need be. The same request by several callers is computed once."""
         started = asyncio.get_running_loop().time()
         scope, talk, built, reply = await self._get(project, scope, request, fresh, deadline_ms)
-        return self._recorded(reply, scope, request, talk, built, started) if scope.session_id else reply
+        return self._delivery.given(project, scope, request, talk, built, reply, started)
 
     async def _get(
         self,
@@ -111,30 +123,44 @@ class Contexts:
         request: ContextRequest,
         fresh: Freshness,
         deadline_ms: int | None,
-    ) -> tuple[Scope, _Talk, Built, dict[str, Any]]:
+    ) -> tuple[Scope, Talk, Built, dict[str, Any]]:
         """Return what was answered, and what it is of."""
-        deadline = deadline_of(project, deadline_ms)
+        times = _Times.until(deadline_of(project, deadline_ms))
         degraded: list[str] = []
-        if fresh == "tree" and not await self._freshness.sync(project, deadline):
+        if fresh == "tree" and not await self._freshness.sync(project, times.gathered):
             degraded.append(
                 "the tree was not compared with the disk in time: files changed just now may be missing"
             )
-        await self._items.refresh(project)
-        session = await self._sessions.find(scope.session_id) if scope.session_id else None
-        talk = self._talk(project, session)
+        refreshed = self._items.refresh(project)
+        if await self._gathering.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:
+            degraded.append("rules and references were not compared with the disk in time")
+        # Waited for whatever the deadline: it may say who asks, and so what may be shown.
+        met = await self._sessions.find(scope.session_id) if scope.session_id else NOBODY
+        talk = self._talk(project, scope, request, met)
+        request = capped(request, talk.policy)
+        await self._permissions.prepare(project, talk.policy)
+        degraded += filter(None, (talk.problem,))
         scope = self._scoping.settled(project, scope)
+        project.settle_feedback()
+        # Before it is looked up, so that all who ask now ask for the same.
+        metadata = await self._gathering.metadata(project, times.gathered)
         built = self._kept(project, scope, request, talk, fresh)
         if built is not None:
-            return scope, talk, built, _answer(project, built, cached=True, degraded=degraded)
-        key = (scope.id, scope.revision, request.key, self._validity(project, scope, request, talk), fresh)
-        begin = partial(self._build, project, scope, request, talk, deadline)
-        built = await self._building.run(key, begin, f"context {scope.id}")
+            return scope, talk, built, _answer(project, built, talk.policy, cached=True, degraded=degraded)
+        validity = self._validity(project, scope, request, talk)
+        key = (scope.id, scope.revision, request.key, validity, fresh, deadline_ms)
+        begin = partial(self._build, project, scope, request, talk, metadata, times)
+        try:
+            async with asyncio.timeout(times.built.left(LONG_S)):
+                built = await self._building.run(key, begin, f"context {scope.id}")
+        except TimeoutError:  # it goes on, and the next request finds it
+            built = await self._build_quickly(project, scope, request, talk)
         if built.stale:
             named = ", ".join(built.stale[:5])
             degraded.append(
                 f"{named} changed and could not be read again in time: their definitions are left out"
             )
-        return scope, talk, built, _answer(project, built, cached=False, degraded=degraded)
+        return scope, talk, built, _answer(project, built, talk.policy, cached=False, degraded=degraded)
 
     def prepare(
         self,
@@ -145,86 +171,126 @@ class Contexts:
         deadline_ms: int | None,
     ) -> None:
         """Begin to build a context in the background, for a request that follows."""
-        work = self._get(project, scope, request, fresh, deadline_ms)
+        work = self._prepare(project, scope, request, fresh, deadline_ms)
         self._work.start_unheard(work, f"prepare {scope.id}")
 
+    async def _prepare(
+        self,
+        project: Project,
+        scope: Scope,
+        request: ContextRequest,
+        fresh: Freshness,
+        deadline_ms: int | None,
+    ) -> None:
+        await self._get(project, scope, request, fresh, deadline_ms)
+        self._gathering.warm(project)
+
     async def _build(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: _Talk, deadline: Deadline
+        self,
+        project: Project,
+        scope: Scope,
+        request: ContextRequest,
+        talk: Talk,
+        metadata: ProjectMetadata | None,
+        times: _Times,
     ) -> Built:
+        deadline, started = times.gathered, asyncio.get_running_loop().time()
         await self._freshness.wait_named(project, deadline)
         scope = self._scoping.settled(project, scope)
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
-        started = asyncio.get_running_loop().time()
-        self._searching.prefer(project, (*scope.focus_paths, *scope.expanded))
-        found = await self._search(project, request, deadline)
+        self._gathering.prefer(project, scope)
+        sources = await self._gathering.sources(project, request, talk, deadline)
         for _ in range(ATTEMPTS):
-            await self._items.refresh(project)
-            plan, planned_of = await self._plan(project, scope, request, talk, deadline), project.items
+            await self._gathering.within(deadline, self._items.refresh(project), "refresh items")
+            plan = await self._gathering.plan(project, scope, request, talk, deadline)
+            planned_of = project.items
             # Both at the same moment, so that what is kept says what it was built from.
-            validity, snapshot = self._validity(project, scope, request, talk), project.snapshot()
-            above = self._scopes.constraints_above(scope)
-            work = partial(_built, snapshot, scope, above, request, found.hits, found.degraded, plan)
-            built = await self._work.in_builder(work)
+            validity = self._validity(project, scope, request, talk)
+            snapshot = project.snapshot(talk.policy)
+            gathered = Gathered(
+                snapshot,
+                scope,
+                request,
+                self._scopes.constraints_above(scope),
+                () if sources.found is None else sources.found.hits,
+                plan,
+                sources.degraded,
+                sources.unfinished,
+                metadata=metadata,
+                meaning=sources.meanings.scores,
+                resident=talk.resident,
+                boosts=project.feedback.boosts if request.prompt and project.config.context.feedback else {},
+                templates=self._templates(project),
+                compress=self._compressing.compress(),
+            )
+            built = await self._work.in_builder(partial(_built, gathered))
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):
                 break
             # The file that changed may not be what was looked for any more, or just that.
-            found = await self._search(project, request, deadline)
+            sources = await self._gathering.sources(project, request, talk, deadline)
+        self._compressing.ask_later(project, built.compressible)
         # What could not be asked may be asked the next time.
-        settled = not found.degraded and (not request.prompt or self._searching.is_settled(project))
+        settled = sources.is_whole and metadata is not None
+        settled = settled and (not request.prompt or self._gathering.is_settled(project))
         settled = settled and not plan.degraded and planned_of is project.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
             held = self._rendered.put(scope.id, request.key, Entry(scope.revision, validity, built))
             self._scoping.charge(scope.id, held)
-        if self._events.wanted("context.built"):
-            elapsed = (asyncio.get_running_loop().time() - started) * 1000
-            self._events.publish("context.built", _built_event(scope, request, built, elapsed))
+        self._delivery.announce(scope, request, talk.agent_name(request, scope), built, started)
         return built
 
-    async def _plan(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: _Talk, deadline: Deadline
-    ) -> ItemPlan:
-        """Return the items of a request; items of mode `agent` are searched as long as there is time."""
-        profiles = profiles_for(project.config, _agent_name(scope, talk), talk.session)
-        served: Mapping[ItemKey, float] = {}
-        problem: tuple[str, ...] = ()
-        if request.prompt.strip():
-            try:
-                served = await self._requests.served(project.root, request.prompt)
-            except StateError as error:
-                problem = (f"what served earlier requests isn't known: {error}",)
-        within_s = deadline.left(ITEMS_WAIT_S)
-        plan = await plan_items(
-            project.items, talk.session, request, profiles, served, self._item_search, within_s
+    async def _build_quickly(
+        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk
+    ) -> Built:
+        """Build what needs neither a search nor the index, in a thread that waits for nobody."""
+        gathered = Gathered(
+            project.snapshot(talk.policy),
+            scope,
+            request,
+            self._scopes.constraints_above(scope),
+            plan=await self._gathering.plan_unsearched(project, scope, request, talk),
+            unfinished=(SEARCH_UNFINISHED, QUICK) if request.prompt.strip() else (QUICK,),
+            quick=True,
+            metadata=None if project.metadata is None else project.metadata[1],
+            resident=talk.resident,
+            templates=self._templates(project),
         )
-        return replace(plan, degraded=(*plan.degraded, *problem)) if problem else plan
+        return await asyncio.to_thread(_built, gathered)
 
-    async def _search(self, project: Project, request: ContextRequest, deadline: Deadline) -> Found:
-        """Return what is found for a prompt; nothing without one, or where nothing may enter."""
-        limit = project.config.context.hits_max
-        if not request.prompt.strip() or not limit:
-            return NOTHING_FOUND
-        found = await self._searching.search(project, Ask(request.prompt, limit), deadline)
-        return replace(found, hits=worth_showing(found.hits))
+    def _templates(self, project: Project) -> tuple[TemplateFolder, ...]:
+        """Return where templates of prompts lie: the project's, as far as they are trusted, the user's."""
+        trusted = project.trusted
+
+        def allows(name: str, data: bytes) -> bool:
+            return trusted.covers(f"{TEMPLATE_FOLDER}/{name}", data)
+
+        return TemplateFolder(os.path.join(project.root, TEMPLATE_FOLDER), allows), self._own_templates
+
+    def _talk(self, project: Project, scope: Scope, request: ContextRequest, met: Met) -> Talk:
+        """Return who asks, with what that conversation holds already where it says that it keeps it."""
+        talk = self._talks.of(project, scope, request, met)
+        if not request.delta or not scope.session_id:
+            return talk
+        return replace(talk, resident=self._delivery.windows.of(scope.session_id, scope.agent_id))
 
     def _find_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
-    ) -> tuple[_Talk, Built] | None:
+    ) -> tuple[Talk, Built] | None:
         if fresh == "tree" or not project.settings_hold() or (project.state == "ready" and not scope.settled):
             return None
-        if fresh == "shown" and not self._items.holds(project, asyncio.get_running_loop().time()):
+        now = asyncio.get_running_loop().time()
+        if fresh == "shown" and not (self._items.holds(project, now) and project.metadata_holds(now)):
             return None
-        session = None
-        if scope.session_id:
-            session, is_known = self._sessions.known(scope.session_id)
-            if not is_known:
-                return None
-        talk = self._talk(project, session)
-        built = self._kept(project, scope, request, talk, fresh)
+        met = self._sessions.known(scope.session_id) if scope.session_id else NOBODY
+        if met is None:
+            return None
+        talk = self._talk(project, scope, request, met)
+        built = self._kept(project, scope, capped(request, talk.policy), talk, fresh)
         return None if built is None else (talk, built)
 
     def _kept(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: _Talk, fresh: Freshness
+        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk, fresh: Freshness
     ) -> Built | None:
         """Return a rendered context whose files are as they were: on the disk, or as far as is known."""
         holds = project.knows if fresh == "no" else partial(still_holds, system=self._system)
@@ -232,91 +298,55 @@ class Contexts:
         return self._rendered.find(scope.id, request.key, scope.revision, validity, holds)
 
     def _validity(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: _Talk
+        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk
     ) -> tuple[object, ...]:
         """Return what a context depends on beside its scope, its request and the files that it shows."""
         known = project.validity(prompted=bool(request.prompt))
-        reports = self._requests.reports if request.prompt else 0
-        return (*known, self._scopes.constraints_above(scope), talk.key, reports)
-
-    def _talk(self, project: Project, session: Session | None) -> _Talk:
-        """Return the session of a request; that of another project has no items here."""
-        if session is None or session.project_root != project.root:
-            return _NO_TALK
-        talk = self._talks.get(session.id)
-        if talk is None or talk.session is not session:
-            if len(self._talks) >= TALKS_MAX:
-                self._talks.clear()
-            talk = self._talks[session.id] = _Talk(session, _session_key(session))
-        return talk
-
-    def _recorded(
-        self,
-        reply: dict[str, Any],
-        scope: Scope,
-        request: ContextRequest,
-        talk: _Talk,
-        built: Built,
-        started: float,
-    ) -> dict[str, Any]:
-        """Record an answer in a session, each time that it is given; returns it with its `request_id`."""
-        if talk.session is not None:
-            self._sessions.note_use(talk.session)
-        if request.prompt.strip():
-            elapsed_ms = round((asyncio.get_running_loop().time() - started) * 1000, 3)
-            agent_name = _agent_name(scope, talk)
-            request_id = self._requests.record(scope, request, built, reply, agent_name, elapsed_ms)
-            if request_id is not None:
-                reply["request_id"] = request_id
-        return reply
+        return (
+            *known,
+            self._scopes.constraints_above(scope),
+            talk.key,
+            self._delivery.reports if request.prompt else 0,
+            talk.agent_name(request, scope),
+            talk.policy,
+            None if talk.resident is None else talk.resident.key,
+            PromptTemplates(self._templates(project), self._system).key(request.task_type)
+            if request.format in {"prompts", "messages"}
+            else (),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Talk:
-    """The session that a request is of, as it was when it came, and what its context depends on of it."""
+class _Times:
+    """When what a context is made of must be there, and when it must be built; the rest is for the answer."""
 
-    session: Session | None = None
-    key: str = ""
+    gathered: Deadline
+    built: Deadline
 
-
-_NO_TALK = _Talk()
-
-
-def _session_key(session: Session) -> str:
-    """Return what a context depends on of a session: not when it was last used, nor what it is called."""
-    parts = (
-        [[one.key.type, one.key.name, one.key.server_name, one.include] for one in session.items],
-        [[key.type, key.name, key.server_name] for key in session.removed],
-        session.context.get("files", ()),
-        session.selection,
-    )
-    return json.dumps(parts, sort_keys=True)
+    @staticmethod
+    def until(deadline: Deadline) -> _Times:
+        """Divide the time until a deadline."""
+        total = deadline.left(LONG_S)
+        build_s, quick_s = min(total * BUILD_SHARE, BUILD_S), min(total * QUICK_SHARE, QUICK_S)
+        return _Times(Deadline(deadline.at - build_s - quick_s), Deadline(deadline.at - quick_s))
 
 
-def _agent_name(scope: Scope, talk: _Talk) -> str:
-    return scope.agent_name or (talk.session.agent_name if talk.session else "")
-
-
-def _built(
-    snapshot: ProjectSnapshot,
-    scope: Scope,
-    above: Sequence[str],
-    request: ContextRequest,
-    hits: Sequence[Hit],
-    degraded: Sequence[str],
-    plan: ItemPlan,
-) -> Built:
+def _built(gathered: Gathered) -> Built:
     """Build a context, in a thread; in the format `messages` with the messages and tools."""
-    built = build(snapshot, scope, above, request, hits, degraded, plan)
-    if request.format != "messages":
+    built = build(gathered)
+    if gathered.request.format != "messages":
         return built
-    reply: Mapping[str, Any] = {**built.reply, **conversation(sent_of(request, built))}
+    reply: Mapping[str, Any] = {**built.reply, **conversation(sent_of(gathered.request, built))}
     return replace(built, reply=reply)
 
 
-def _answer(project: Project, built: Built, *, cached: bool, degraded: Sequence[str] = ()) -> dict[str, Any]:
+def _answer(
+    project: Project, built: Built, policy: Policy, *, cached: bool, degraded: Sequence[str] = ()
+) -> dict[str, Any]:
     unread = project.unread
-    partial_answer = bool(built.stale or unread) or project.state == "scanning"
+    if unread and policy.deny_paths:
+        unread = ("the project is not fully indexed yet",)  # how many files there are isn't for everyone
+    partial_answer = bool(built.stale or built.unfinished or unread) or project.state == "scanning"
     reply = {**built.reply, "partial": partial_answer, "cached": cached, "clock": project.clock}
     if unread:
         reply["gaps"] = [*reply["gaps"], *unread]
@@ -330,19 +360,3 @@ def _unread_focus(project: Project, scope: Scope) -> list[str]:
     files = project.tree.files
     nodes, _ = resolve_paths(project.tree, (*scope.focus_paths, *scope.expanded), "focus")
     return [node.path for node in nodes if node.path not in files or not files[node.path].digest]
-
-
-def _built_event(scope: Scope, request: ContextRequest, built: Built, elapsed_ms: float) -> dict[str, Any]:
-    types: dict[str, int] = {}
-    for one in built.reply["slices"]:
-        types[one["type"]] = types.get(one["type"], 0) + 1
-    return {
-        "project": scope.root,
-        "scope_id": scope.id,
-        "session_id": scope.session_id,
-        "agent_name": scope.agent_name,
-        "task_type": request.task_type,
-        "tokens": built.reply["tokens"],
-        "slices": types,
-        "elapsed_ms": round(elapsed_ms, 3),
-    }

@@ -6,22 +6,28 @@ import asyncio
 from functools import partial
 from typing import Any
 
+from .compressing import Compressing
 from .config import Environment, UserConfig
 from .context.requests import Freshness
 from .context.scopes import ScopeTable
 from .contexts import Contexts
+from .delivery import Delivery
 from .errors import NotFound
 from .events import EventHub
-from .experience.draft import Draft
-from .experience.experience import Experience
-from .experience.pool import GraftResult
+from .experience_meaning import ExperienceMeaning
+from .experiences import Experiences
 from .freshness import TreeFreshness, deadline_of
+from .gathering import Gathering
+from .grafting import Grafting
 from .indexing import Indexing
 from .item.agent_items import AgentItems
 from .item_searching import ItemSearching
 from .items import Items
+from .metrics import Metrics
 from .nodes import describe_node
 from .open_projects import OpenProjects
+from .permissions import Permissions
+from .policy.policy import NO_POLICY, Policy
 from .projects import IndexSize, Project
 from .rendered import RenderedContexts
 from .request_log import RequestLog
@@ -50,14 +56,17 @@ class Engine:
     def __init__(self, environment: Environment, config: UserConfig, system: System) -> None:
         self.warnings: tuple[str, ...] = ()
         self.events = EventHub(system)
+        self.metrics = Metrics()
         self.scopes = ScopeTable(config.scopes.max_memory_bytes, config.scopes.max_count)
-        self._state_dir = environment.state_dir
+        self.state_dir = environment.state_dir
         self._rendered = RenderedContexts()
         self._work = Work()
         self._stopped = asyncio.Event()
         self.semantics = Semantics(config.embedding, environment.state_dir, self._work, self.events)
         self.indexing = Indexing(self._work, self.events, self.semantics)
         self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
+        self.experiences = Experiences(self._work, self.events, system)
+        self.grafting = Grafting(self._work, self.events, system)
         self.scoping = Scoping(self.scopes, self._rendered, self.projects, self._work, self.events, system)
         self._freshness = TreeFreshness(self._work, self.indexing)
         self._searching = Searching(self._work, self.indexing, self.semantics)
@@ -65,19 +74,27 @@ class Engine:
         self.items = Items(environment, system, self._work, lister)
         self.item_search = ItemSearching(self.semantics, self._work)
         self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
+        self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
         self.requests = RequestLog(environment.state_dir, self._work, system)
+        self.compressing = Compressing(config.compression, environment, system, self._work)
+        self.delivery = Delivery(self.sessions, self.requests, self.metrics, self.events)
+        meaning = ExperienceMeaning(self.semantics, self._work)
+        gathering = Gathering(
+            self._searching, self.item_search, meaning, self.permissions, self.requests, self._work, system
+        )
         self.contexts = Contexts(
             self.scopes,
             self._rendered,
             self.scoping,
             self._freshness,
-            self._searching,
+            gathering,
             self.items,
-            self.item_search,
             self.sessions,
-            self.requests,
+            self.permissions,
+            self.delivery,
+            self.compressing,
             self._work,
-            self.events,
+            environment.config_dir,
             system,
         )
 
@@ -86,7 +103,8 @@ class Engine:
     async def run(self, started: asyncio.Event) -> None:
         """Load the scopes, start the indexer, and keep both until `close`."""
         await self.projects.load()
-        warnings = await self.scoping.load(self._state_dir), await self.requests.load()
+        await self.compressing.load()
+        warnings = await self.scoping.load(self.state_dir), await self.requests.load()
         self.warnings = (*self.warnings, *filter(None, warnings))
         async with asyncio.TaskGroup() as tasks:
             self._work.begin(tasks)
@@ -100,14 +118,16 @@ class Engine:
         self._work.cancel()
         self.items.close()
         await self.scoping.persist()
+        await self.projects.save_all_feedback()
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self.projects.close_all()
         self._stopped.set()
         await self.scoping.close()
         await self.requests.close()
         self._work.close()
+        self.compressing.close()
 
-    # Projects, nodes, files, experiences
+    # Projects, nodes, files
 
     async def close_project(self, path: str) -> bool:
         """Close a project; its index and scopes stay on the disk. False if it wasn't open."""
@@ -128,16 +148,25 @@ class Engine:
         return await self.items.refresh(project)
 
     async def node(
-        self, project: Project, node_id: str, fresh: Freshness, deadline_ms: int | None
+        self,
+        project: Project,
+        node_id: str,
+        fresh: Freshness,
+        deadline_ms: int | None,
+        policy: Policy = NO_POLICY,
     ) -> dict[str, Any]:
-        """Return a file or definition with what it imports and who imports it. Raises `NotFound`."""
+        """Return a file or definition with what it imports and who imports it.
+
+        Raises `NotFound`, or `PermissionDenied` where the agent may not see it.
+        """
         deadline = deadline_of(project, deadline_ms)
-        degraded: list[str] = list(project.degraded)
+        degraded: list[str] = list(project.snapshot(policy).degraded)
         if fresh == "tree" and not await self._freshness.sync(project, deadline):
             degraded.append("the tree was not compared with the disk in time")
         await self._freshness.wait_named(project, deadline)
         for attempt in range(NODE_ATTEMPTS):
-            node, stale = await self._work.in_builder(partial(describe_node, project.snapshot(), node_id))
+            snapshot = project.snapshot(policy)
+            node, stale = await self._work.in_builder(partial(describe_node, snapshot, node_id))
             if not stale or fresh == "no":
                 break
             last = attempt == NODE_ATTEMPTS - 1
@@ -152,17 +181,22 @@ class Engine:
         return {**node, "degraded": degraded, "clock": project.clock}
 
     async def query(
-        self, project: Project, ask: Ask, fresh: Freshness, deadline_ms: int | None
+        self,
+        project: Project,
+        ask: Ask,
+        fresh: Freshness,
+        deadline_ms: int | None,
+        policy: Policy = NO_POLICY,
     ) -> dict[str, Any]:
-        """Answer a question about a project with hits and their snippets."""
+        """Answer a question about a project with hits and their snippets, as far as an agent may see it."""
         deadline = deadline_of(project, deadline_ms)
         degraded: list[str] = []
         if fresh == "tree" and not await self._freshness.sync(project, deadline):
             degraded.append("the tree was not compared with the disk in time")
         await self._freshness.wait_named(project, deadline)
         for attempt in range(QUERY_ATTEMPTS):
-            found = await self._searching.search(project, ask, deadline)
-            snapshot = project.snapshot()
+            found = await self._searching.search(project, ask, deadline, policy)
+            snapshot = project.snapshot(policy)
             try:
                 results, stale = await self._work.in_builder(
                     partial(_describe_hits, snapshot, ask.text, found.hits)
@@ -182,7 +216,7 @@ class Engine:
             "route": found.route,
             "evidence": list(found.evidence),
             "results": results,
-            "degraded": [*project.degraded, *found.degraded, *degraded],
+            "degraded": [*snapshot.degraded, *found.degraded, *degraded],
             "clock": project.clock,
         }
         return reply | ({"hint": found.hint} if found.hint else {})
@@ -200,25 +234,6 @@ class Engine:
             project.set_overlay(path, None)
             refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
             self._work.start_unheard(refresh, f"refresh {path}")
-
-    async def graft(self, project: Project, draft: Draft) -> GraftResult:
-        """Keep an experience; durable when this returns."""
-        result = await self._work.in_writer(partial(project.pool.graft, [draft]))
-        if result.grafted:
-            data = {"project": project.root, "experience_ids": list(result.ids), "grafted": result.grafted}
-            self.events.publish("experience.grafted", data)
-        return result
-
-    async def experiences(
-        self, project: Project, limit: int, filters: dict[str, str | None]
-    ) -> tuple[tuple[Experience, ...], int]:
-        """Return a project's experiences, newest first, and how many match in all."""
-
-        def query() -> tuple[tuple[Experience, ...], int]:
-            project.pool.refresh()
-            return project.pool.list(limit=limit, **filters)
-
-        return await self._work.in_builder(query)
 
 
 def _describe_hits(

@@ -17,6 +17,7 @@ Topic = Literal[
     "index.progress",
     "project.changed",
     "experience.grafted",
+    "experience.changed",
 ]
 
 TOPICS: frozenset[str] = frozenset(get_args(Topic))

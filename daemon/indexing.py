@@ -162,6 +162,7 @@ def _open_command(project: Project) -> OpenProject:
         skip_folders_extra=scan.skip_folders_extra,
         poll_interval_ms=scan.poll_interval_ms,
         sweep_interval_s=scan.sweep_interval_s,
+        show_files=project.config.privacy.show_files,
     )
 
 

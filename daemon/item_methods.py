@@ -14,7 +14,7 @@ from .freshness import deadline_of
 from .item.agent_items import AgentItems
 from .item.item_choice import ItemScore
 from .item.item_draft import draft_of, key_in
-from .item.item_keys import ItemKey, item_key
+from .item.item_keys import ItemKey, item_key, key_of
 from .item.selection import Selection, parse_selection, resolve
 from .item_plans import profiles_for
 from .ledger.request_record import key_map
@@ -73,6 +73,7 @@ class ItemMethods:
         draft_of(fields)  # before a project is opened for what can't be used
         project = await self._engine.projects.at(parameters.text("cwd"))
         item, items = await self._engine.items.put(project, fields)
+        self._engine.item_search.warm_again(project.root, items.items)
         return {"item": item_map(item, items, with_text=False)}
 
     async def _delete_item(self, parameters: Parameters) -> dict[str, Any]:
@@ -88,6 +89,7 @@ class ItemMethods:
         include = None if mode == "default" else cast("IncludeMode", mode)
         project = await self._engine.projects.at(parameters.text("cwd"))
         changed = await self._engine.items.set_tool_mode(project, server, name, include)
+        self._engine.item_search.warm_again(project.root, project.items.items)
         tools = [
             {"name": item.name, "include": item.include}
             for item in project.items.items
@@ -108,7 +110,7 @@ class ItemMethods:
         items = known.items if named is None else [_named(known, one) for one in named]
         deadline = deadline_of(project, deadline_ms)
         if request is None:
-            profiles = profiles_for(project.config, agent_name, None)
+            profiles = profiles_for(project.config, agent_name)
         else:
             profiles = resolve(*project.config.selection.levels(agent_name), request)
         found = await self._engine.item_search.search(
@@ -165,6 +167,7 @@ class ItemMethods:
         project = await self._engine.projects.at(parameters.text("cwd"))
         if again or refresh:
             await self._engine.items.list_tools(project, again=again)
+            self._engine.item_search.warm_again(project.root, project.items.items)
         return {"files": [_file_map(one) for one in await self._engine.items.servers(project)]}
 
     async def _approve_tool_servers(self, parameters: Parameters) -> dict[str, Any]:
@@ -191,7 +194,7 @@ def item_key_of(parameters: Parameters) -> ItemKey:
 
 def item_map(item: Item, known: AgentItems, *, with_text: bool) -> dict[str, Any]:
     """Return an item as the wire has it; what is empty is left out. `put` marks one that was put."""
-    key = ItemKey(item.type, item.name, item.server_name)
+    key = key_of(item)
     found: dict[str, Any] = {**key_map(key), "include": item.include}
     if item.description:
         found["description"] = item.description

@@ -12,10 +12,11 @@ from .config import ProjectConfig
 from .context.item_plan import ItemPlan, LeftOutItem, PlannedItem
 from .context.items import IncludeMode, Item
 from .context.requests import ContextRequest
+from .errors import InvalidRequest
 from .item.agent_items import AgentItems
 from .item.item_choice import ItemScore
 from .item.item_keys import ItemKey
-from .item.selection import Profiles, parse_selection, resolve
+from .item.selection import Profiles, Selection, parse_selection, resolve
 from .item_searching import ItemSearching
 from .session.sessions import Session
 
@@ -29,11 +30,26 @@ times, and the words were nearly the same (four fifths or more, see `NEARLY_EQUA
 MISSING_MAX = 5
 """So many items that are gone are named."""
 
+_NO_SELECTION = Selection()
 
-def profiles_for(config: ProjectConfig, agent_name: str, session: Session | None) -> Profiles:
+
+def profiles_for(config: ProjectConfig, agent_name: str, own: Selection = _NO_SELECTION) -> Profiles:
     """Return how items are chosen: as the user, the project, the agent's name and the session say."""
-    levels = config.selection.levels(agent_name)
-    return resolve(*levels, parse_selection(session.selection if session else {}))
+    return resolve(*config.selection.levels(agent_name), own)
+
+
+def selection_of(session: Session | None) -> tuple[Selection, str]:
+    """Return what a session says of how items are chosen, and why that can't be used, in words.
+
+    Methods check it, so that only a file that was mended by hand holds what can't be used; then the
+    levels above the session hold.
+    """
+    if session is None:
+        return _NO_SELECTION, ""
+    try:
+        return parse_selection(session.selection), ""
+    except InvalidRequest as error:
+        return _NO_SELECTION, f"the selection of the session {session.id} is ignored: {error}"
 
 
 async def plan_items(
@@ -47,19 +63,20 @@ async def plan_items(
 ) -> ItemPlan:
     """Return the items of a request in their order; nothing of it is written back to the session.
 
-    With a session that is what is in it, those of mode `glob` that match, and with a prompt those of mode
-    `agent` that are found for it. Without one `always` items take the session's part. `served` says how
-    well items served nearly equal earlier messages, which counts where a search alone would leave them.
+    Those of mode `always`, those of mode `glob` that match, and with a prompt those of mode `agent` that are
+    found for it: by today's modes, whatever they were when the session was made. A session adds what came
+    into it by hand, whatever its mode, and takes away what was removed from it. `served` says how well items
+    served nearly equal earlier messages, which counts where a search alone would leave them.
     """
     chosen: dict[ItemKey, tuple[IncludeMode, float | None]] = {}
-    removed: Collection[ItemKey] = () if session is None else session.removed
-    if session is None:
-        chosen |= {key: ("always", None) for key, item in known.by_key.items() if item.include == "always"}
-    else:
-        chosen |= {one.key: (one.include, None) for one in session.items}
+    removed: Collection[ItemKey] = frozenset(() if session is None else session.removed)
+    if session is not None:
+        chosen |= {one.key: ("manual", None) for one in session.items if one.include == "manual"}
     for key, item in known.by_key.items():
-        if item.include == "glob" and key not in chosen and key not in removed:
-            chosen[key] = ("glob", None)
+        if item.include in {"always", "glob"} and key not in chosen and key not in removed:
+            chosen[key] = (item.include, None)
+    # Also those that came into it by their mode, so that it is said when one is gone.
+    in_session = [] if session is None else [one.key for one in session.items]
     wanted = [ItemKey(*one) for one in request.include_items]
     unwanted = [ItemKey(*one) for one in request.exclude_items]
     chosen |= {key: (_asked_mode(known, key), None) for key in wanted if key not in chosen}
@@ -74,8 +91,9 @@ async def plan_items(
         tuple(PlannedItem(item, *chosen[key]) for key, item in known.by_key.items() if key in chosen),
         tuple(LeftOutItem(one.item, one.score, one.reason) for one in found.considered if one not in again),
         () if session is None else session.context.get("files", ()),
-        (*known.warnings, *_missing(known, [*chosen, *unwanted])),
+        (*known.warnings, *_missing(known, [*in_session, *chosen, *unwanted])),
         found.degraded,
+        tuple(item for key, item in known.by_key.items() if key in removed and key not in chosen),
     )
 
 
@@ -122,7 +140,7 @@ def _asked_mode(known: AgentItems, key: ItemKey) -> IncludeMode:
 
 
 def _missing(known: AgentItems, keys: Sequence[ItemKey]) -> list[str]:
-    gone = [key for key in keys if known.get(key) is None]
+    gone = [key for key in dict.fromkeys(keys) if known.get(key) is None]
     said = [f"the {key} isn't there (any more)" for key in gone[:MISSING_MAX]]
     if len(gone) > MISSING_MAX:
         said.append(f"{len(gone) - MISSING_MAX:,} more items aren't there")

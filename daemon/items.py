@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,8 +35,9 @@ APPROVALS_FILE = "approvals.json"
 TOOLS_FOLDER = "tools"
 
 SERVERS_CHECK_S = 10.0
-"""How often an answer looks whether servers are configured differently. Hosts write into these files all the
-time (~/.claude.json holds a history of tens of megabytes), and who changes a server lists its tools anew."""
+"""How often an answer looks whether servers are configured anywhere else. Hosts write into these files all
+the time (~/.claude.json holds a history of tens of megabytes), and who adds a server lists its tools anew.
+The approved files, whose tools are in use, are looked at every time: once changed, they aren't approved."""
 
 _NOTHING_APPROVED = Approved({})
 _NO_SERVERS = ServerFiles((), (), settled=True)
@@ -45,16 +46,20 @@ _NO_SERVERS = ServerFiles((), (), settled=True)
 @dataclass(frozen=True, slots=True)
 class Sources:
     """What a project's items were merged of: the rules, the stamps of the other files, the servers' files,
-    which were looked at `at`, in seconds of the event loop's clock. Without approvals those are not read."""
+    which were looked at `at`, in seconds of the event loop's clock. Without approvals those are not read.
+    `in_use` are those of the servers' files that are approved."""
 
     rules: RuleSet
     stamps: tuple[tuple[str, Stamp | None], ...]
     servers: ServerFiles
+    in_use: ServerFiles
     at: float
 
     def unchanged(self, system: System, now: float) -> bool:
         """Whether the same would be merged again: some stats. The rules are not looked at."""
         if not all(stamp_now(system, path) == stamp for path, stamp in self.stamps):
+            return False
+        if not self.in_use.unchanged(system):
             return False
         return now - self.at < SERVERS_CHECK_S or self.servers.unchanged(system)
 
@@ -86,12 +91,13 @@ class Items:
     # What there is
 
     def holds(self, project: Project, now: float) -> bool:
-        """Whether the items are those on the disk: some stats, of all places now and then.
+        """Whether the items are those on the disk: some stats, of all places now and then, of the servers'
+        files whose tools are in use each time.
 
         `now` is the event loop's time in seconds.
         """
         known = self._sources.get(project.root)
-        if known is None or known.rules is not project.rules:
+        if known is None or known.rules is not project.rules or not known.in_use.unchanged(self._system):
             return False
         due = project.rules_check_due(now)
         return project.rules_hold(now) and (not due or known.unchanged(self._system, now))
@@ -202,11 +208,14 @@ class Items:
             problems.append(str(error))
         servers = self._server_files(root) if approved.digests else _NO_SERVERS
         configured = [self._configured(own, ""), self._configured(project, root)]
-        tools = self._lists.items(approved_servers(servers.files, approved))
+        in_use = approved_servers(servers.files, approved)
+        tools = self._lists.items(in_use)
         items = merge_items(rules.items, [item for one in configured for item in one.items], stored, tools)
         warnings = (*(warning for one in configured for warning in one.warnings), *items.warnings)
         items = AgentItems(items.items, warnings, items.stored, items.by_key)
-        return _Merged(items, Sources(rules, stamps, servers, now), " ".join(problems))
+        return _Merged(
+            items, Sources(rules, stamps, servers, _files_of(in_use, servers), now), " ".join(problems)
+        )
 
     def _configured(self, path: str, root: str) -> ConfiguredItems:
         """Return the items of a configuration file; none where it can't be read, which others tell."""
@@ -266,3 +275,9 @@ class Items:
 
     def _lock(self, project: Project) -> asyncio.Lock:
         return self._locks.setdefault(project.root, asyncio.Lock())
+
+
+def _files_of(servers: Iterable[Server], files: ServerFiles) -> ServerFiles:
+    """Return what is known of the files that define these servers."""
+    paths = {server.source for server in servers}
+    return ServerFiles((), tuple(one for one in files.stamps if one[0] in paths), files.settled)

@@ -7,6 +7,8 @@ from typing import Any
 from .context.content import Content, ContentReader
 from .context.excerpt import split_lines
 from .context.focus import split_node_id
+from .context.masked_symbols import masked_symbols
+from .errors import PermissionDenied
 from .index.store import Reader
 from .project.tree import FileRecord, Symbol
 from .snapshot import ProjectSnapshot
@@ -20,14 +22,19 @@ def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, An
     """Return a node, None if there is none, and the files that must be read again to answer rightly.
 
     A file that an editor holds unsaved is given as the editor has it, with `unsaved` and without symbols.
-    Blocks: it reads the file and the index.
+    Raises `PermissionDenied` for a file of which the snapshot's policy shows nothing. Blocks: it reads the
+    file and the index.
     """
+    policy = snapshot.policy
     path, name = split_node_id(snapshot.tree.files, node_id)
     # A definition's lines are known for what is on the disk, so an unsaved buffer stands in for files only.
     overlays = {} if name else snapshot.overlays
     limit = snapshot.config.scan.max_file_bytes
-    contents = ContentReader(snapshot.tree.root, snapshot.system, limit, overlays)
+    contents = ContentReader(snapshot.tree.root, snapshot.system, limit, overlays, policy)
     content = contents.read(path)
+    if content.hidden:
+        # Without its name, which may be that of a symlink's target that nobody named.
+        raise PermissionDenied(f"nothing of this node is shown: {content.problem}")
     unsaved = contents.unsaved(path)
     if content.shown is None and not unsaved:
         return None, [path] if path in snapshot.tree.files else []
@@ -35,6 +42,8 @@ def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, An
         with snapshot.reader() as reader, reader.snapshot():
             stale = not unsaved and not _is_current(reader.record(path), content)
             symbols = () if stale or unsaved else reader.symbols(path)
+            if content.masked:
+                symbols = masked_symbols(symbols, content.text)
             symbol = next((symbol for symbol in symbols if symbol.name == name), None)
             if name and symbol is None:
                 return None, [path] if stale else []

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
-from .config import Environment, UserConfig
+from .config import PROJECT_FILE, Environment, ProjectConfig, UserConfig
 from .config_file import load_project_config
-from .errors import ConfigError
+from .errors import ConfigError, StateError
 from .experience.pool import Pool
+from .experience.pruning import Retention
 from .indexing import Indexing
 from .project.roots import check_named_root, find_root
 from .projects import Project, known_roots, load, project_folder
 from .system import System
+from .trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
 from .work import SharedWork, Work
 
 ROOT_CACHE_S = 1.0
 """The root of a folder is looked up on the disk again after this long."""
+
+TRUST_FILE = "trusted.json"
 
 ROOTS_MAX = 4_096
 """The roots of so many folders are remembered."""
@@ -37,9 +41,12 @@ class OpenProjects:
         self._indexing = indexing
         self._projects: dict[str, Project] = {}
         self._known: set[str] = set()
+        self._shared: dict[str, tuple[str, bool]] = {}
+        """The pool in each repository, and whether it may be used."""
         self._roots: dict[str, tuple[float, str]] = {}
         self._finding = SharedWork[str, str](work)
         self._opening = SharedWork[str, Project](work)
+        self._trust = TrustStore(os.path.join(environment.state_dir, TRUST_FILE), system)
 
     def __iter__(self) -> Iterator[Project]:
         return iter(list(self._projects.values()))
@@ -82,8 +89,24 @@ class OpenProjects:
         project = self._projects.pop(root, None) or self._projects.pop(path, None)
         if project is not None:
             await self._indexing.close(project)
+            await self.save_feedback(project)
             project.close()
         return project
+
+    async def save_feedback(self, project: Project) -> None:
+        """Write what turned out to be of use, if there is news; what can't be written is told in Status."""
+        if not project.feedback.unsaved:
+            return
+        try:
+            await self._work.in_writer(project.feedback.save)
+        except OSError as error:
+            problem = f"what was of use can't be written ({error.strerror or error})"
+            project.problems["feedback"] = problem
+
+    async def save_all_feedback(self) -> None:
+        """Write what turned out to be of use in all projects."""
+        for project in self:
+            await self.save_feedback(project)
 
     def close_all(self) -> None:
         """Close every file of every project; the indexer has ended."""
@@ -98,6 +121,23 @@ class OpenProjects:
             if not project.settings_hold():
                 await self._read_settings(project)
 
+    async def trust_of(self, root: str) -> tuple[tuple[TrustFile, ...], Trusted]:
+        """Return the files of a project whose effect needs trust, and what is trusted."""
+        files = await self._work.in_builder(partial(files_to_trust, root, self._system))
+        return files, await self._work.in_builder(partial(self._trust.of, root))
+
+    async def trust(self, root: str, wanted: Mapping[str, str]) -> tuple[str, ...]:
+        """Trust files of a project with the digests that a person saw; see `TrustStore.trust`."""
+        new = await self._work.in_writer(partial(self._trust.trust, root, wanted))
+        await self._apply_trust(root)
+        return new
+
+    async def revoke_trust(self, root: str) -> int:
+        """Trust nothing of a project any more; see `TrustStore.revoke`."""
+        count = await self._work.in_writer(partial(self._trust.revoke, root))
+        await self._apply_trust(root)
+        return count
+
     async def _find_root(self, cwd: str) -> str:
         root = await asyncio.to_thread(find_root, cwd, self._environment.home, sorted(self._known))
         if len(self._roots) >= ROOTS_MAX:
@@ -110,10 +150,24 @@ class OpenProjects:
         loaded = await self._work.in_builder(
             partial(load, root, folder, self._config, self._environment.home, self._system)
         )
+        trusted, problem = await self._work.in_builder(partial(self._trusted, root))
+        may_share = await self._work.in_builder(partial(self._may_share, root, loaded.config, trusted))
         pool = await self._work.in_writer(
-            partial(Pool, os.path.join(folder, "experiences.jsonl"), self._system, root=root)
+            partial(
+                Pool,
+                os.path.join(folder, "experiences.jsonl"),
+                self._system,
+                root=root,
+                shared=loaded.config.experience.path,
+                trusted=may_share,
+                retention=Retention(self._config.experience.max_age_days, self._config.experience.max_count),
+            )
         )
         project = Project(root, folder, loaded, pool, self._system)
+        self._set_trust(project, trusted, problem)
+        if learnt := await self._work.in_builder(project.feedback.load):
+            project.problems["feedback"] = learnt
+        self._shared[root] = (loaded.config.experience.path, may_share)
         self._projects[root] = project
         self._known.add(root)
         if project.named:
@@ -122,6 +176,48 @@ class OpenProjects:
         else:
             await self._indexing.open(project)
         return project
+
+    def _may_share(self, root: str, config: ProjectConfig, trusted: Trusted) -> bool:
+        """Whether a pool in the repository may be used: one that only its own file names needs trust."""
+        if config.experience.path == self._config.experience.path:
+            return True
+        try:
+            data, _ = self._system.read(os.path.join(root, PROJECT_FILE), FILE_BYTES)
+        except OSError:
+            return False  # it went just now, and its settings go with it
+        return trusted.covers(PROJECT_FILE, data)
+
+    def _trusted(self, root: str) -> tuple[Trusted, str]:
+        """Return what is trusted of a project, and why that can't be read or "". Blocks."""
+        try:
+            return self._trust.of(root), ""
+        except StateError as error:
+            return NOTHING_TRUSTED, str(error)
+
+    def _set_trust(self, project: Project, trusted: Trusted, problem: str) -> None:
+        project.set_trusted(trusted)
+        project.problems.pop("trust", None)
+        if problem:
+            project.problems["trust"] = problem
+
+    async def _apply_trust(self, root: str) -> None:
+        """Let what is trusted now take effect in a project that is open."""
+        project = self._projects.get(root)
+        if project is None:
+            return
+        async with project.settings_lock:
+            trusted, problem = await self._work.in_builder(partial(self._trusted, root))
+            self._set_trust(project, trusted, problem)
+            await self._share(project)
+
+    async def _share(self, project: Project) -> None:
+        """Use the pool in the repository, if there is one and it may be."""
+        config = project.config
+        work = partial(self._may_share, project.root, config, project.trusted)
+        wanted = (config.experience.path, await self._work.in_builder(work))
+        if self._shared.get(project.root) != wanted:
+            await self._work.in_writer(partial(project.pool.share, wanted[0], trusted=wanted[1]))
+            self._shared[project.root] = wanted
 
     async def _read_settings(self, project: Project) -> None:
         project.config_stale = False
@@ -135,6 +231,7 @@ class OpenProjects:
         else:
             project.problems.pop("config", None)
             project.set_config(loaded.config, loaded.warnings)
+        await self._share(project)  # a file that changed isn't trusted as it is now
         if project.config.scan != old.scan:
             await self._indexing.reopen(project)
         project.config_stamp = stamp

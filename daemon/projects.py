@@ -7,10 +7,10 @@ import contextlib
 import hashlib
 import json
 import os
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from .config import ProjectConfig, UserConfig
@@ -20,16 +20,25 @@ from .context.instructions import RuleSet, discover, is_instruction_path
 from .context.scopes import HotNode
 from .context.zone import stamp_now
 from .errors import ProjectUnavailable
-from .experience.experience import Experience
+from .experience.choice import Chosen, choose
 from .experience.pool import Pool
+from .feedback import Feedback, feedback_path
+from .file_sketches import FileSketches
 from .index.lexical_handle import LexicalHandle
 from .index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from .index.store import Activity, Reader
 from .item.agent_items import AgentItems
+from .policy.policy import NO_POLICY, Policy
+from .project.git import head
+from .project.metadata import MetadataKey, ProjectMetadata, metadata_key
 from .project.tree import ProjectState, Tree
+from .project_views import ProjectViews
+from .reader_pool import ReaderPool
 from .snapshot import ProjectSnapshot
 from .storage import DatabaseError
 from .system import Stamp, System
+from .trust import NOTHING_TRUSTED, Trusted
+from .visible import visible_experiences
 
 HOT_MAX = 8
 HOT_EACH = 3
@@ -47,6 +56,12 @@ REMEMBERED_MAX = 4 * HOT_MAX
 CHANGED_OFTEN = 3
 """A file that this many of the latest commits changed counts as often changed."""
 
+CHECKOUT_S = 2.0
+"""So long after another commit was checked out files that are written count as written by that."""
+
+METADATA_CHECK_S = 0.5
+"""How often an answer looks whether manifests or the commit changed: 40 to 160 microseconds."""
+
 RULES_CHECK_S = 0.5
 """How often an answer looks into all places where a rule file could have appeared. What was found before is
 looked at every time; new files in the project are told by the watcher, so this is for the user's own."""
@@ -54,7 +69,9 @@ looked at every time; new files in the project are told by the watcher, so this 
 ACTIVITY_MAX = 10 * HOT_MAX
 """So many files of each measure are read from the index; some of them may be gone or in focus."""
 
-READERS_MAX = 4
+EXPERIENCES_WEIGHED = 50
+"""So many experiences more than are wanted are weighed against each other."""
+
 OVERLAYS_MAX = 64
 OVERLAY_CHARACTERS = 2 * 1024 * 1024
 CONFIG_NAME = "foveal.toml"
@@ -157,7 +174,18 @@ class Project:
         self._versions = Counter[str]()
         self._changed = asyncio.Event()
         self._readers = ReaderPool(folder)
+        self._views = ProjectViews(folder)
         self._lexical = LexicalHandle(folder)
+        self.sketches = FileSketches(root, system)
+        self.trusted: Trusted = NOTHING_TRUSTED
+        """Which of its files a person trusts."""
+        self.metadata: tuple[MetadataKey, ProjectMetadata] | None = None
+        """What it says of itself, and what that was read from."""
+        self._metadata_checked = 0.0
+        self._checked_out = head(root, system)
+        self._checked_out_at = -CHECKOUT_S
+        self._edits: list[str] = []
+        self.feedback = Feedback(feedback_path(folder), system)
 
     @property
     def state(self) -> ProjectState:
@@ -208,9 +236,11 @@ class Project:
             self._versions["items"],
             self._versions["config"],
             self._versions["overlays"],
+            self._versions["metadata"],
+            self._versions["compressed"],
             self.pool.generation,
             self.degraded,
-            self.tree.generation if prompted else None,
+            (self.tree.generation, self.feedback.generation) if prompted else None,
         )
 
     def rules_check_due(self, now: float) -> bool:
@@ -242,19 +272,36 @@ class Project:
         record = self.tree.files.get(shown.path[len(self.root.rstrip("/")) + 1 :])
         return record is None or record.stamp == shown.stamp
 
-    def snapshot(self) -> ProjectSnapshot:
-        """Return the frozen view for a build."""
+    def snapshot(self, policy: Policy = NO_POLICY) -> ProjectSnapshot:
+        """Return the frozen view for a build for an agent; nothing in it tells of what the policy denies.
+
+        Call `prepare_view` first where the policy denies paths, as their names may be many.
+        """
+        partial_view = bool(policy.deny_paths)
+        rules, degraded = self.rules, self.degraded
+        if partial_view:
+            rules = replace(rules, warnings=policy.sentences(rules.warnings, self.root))
+            degraded = policy.sentences(degraded, self.root)
         return ProjectSnapshot(
-            tree=self.tree,
-            rules=self.rules,
+            tree=self._views.tree(self.tree, policy),
+            rules=rules,
             config=self.config,
             overlays=MappingProxyType(dict(self.overlays)),
-            degraded=self.degraded,
-            reader=self._readers.borrow,
+            degraded=degraded,
+            reader=self._views.reader(policy) if partial_view else self._readers.borrow,
             lexical=self._lexical,
-            relevant_experiences=self._relevant_experiences,
+            relevant_experiences=partial(self._relevant_experiences, policy),
             system=self._system,
+            policy=policy,
         )
+
+    def view_is_ready(self, policy: Policy) -> bool:
+        """Whether a snapshot for an agent takes no longer than one for everyone."""
+        return self._views.knows(self.tree, policy)
+
+    def prepare_view(self, policy: Policy) -> None:
+        """Compare all names with a policy. Blocks: 100,000 names take some 100 ms; then it is remembered."""
+        _ = self._views.tree(self.tree, policy).layout
 
     def hold_changes(self) -> None:
         """Keep back what a new indexer says of the tree, until `take_changes`.
@@ -275,6 +322,7 @@ class Project:
             self.set_activity(activity)
             self._bump("links")
         self._readers.renew()
+        self._views.renew()
         for delta in held:
             self.apply(delta)
 
@@ -299,6 +347,9 @@ class Project:
         if delta.resync or CONFIG_NAME in named:
             self.config_stale = True
         if len(delta.touched) <= EDITS_MAX:
+            if self._edits:
+                self.settle_feedback()
+            self._edits.extend(delta.touched)  # with what was checked out before them
             for path in delta.touched:
                 if path in self.tree.files:
                     _remember(self._edited, path)
@@ -329,6 +380,51 @@ class Project:
         """Take over settings that were read again."""
         if (config, warnings) != (self.config, self.warnings):
             self.config, self.warnings = config, warnings
+            self._bump("config")
+
+    def metadata_holds(self, now: float) -> bool:
+        """Whether what is known of it is what it says of itself; looked at on the disk now and then.
+
+        Some stats; `now` is the event loop's time in seconds.
+        """
+        if self.metadata is None:
+            return False
+        if now - self._metadata_checked < METADATA_CHECK_S:
+            return True
+        self._metadata_checked = now
+        return self.metadata[0] == metadata_key(self.tree, self._system)
+
+    def set_metadata(self, key: MetadataKey, metadata: ProjectMetadata) -> None:
+        """Take over what it says of itself."""
+        if self.metadata is None or metadata != self.metadata[1]:
+            self._bump("metadata")
+        self.metadata = (key, metadata)
+
+    def settle_feedback(self) -> None:
+        """Count what was edited since the last time, but not what a checkout wrote: nobody edited that.
+
+        A checkout tells only afterwards that it was one, and its last files may be told later still. Takes
+        some microseconds.
+        """
+        now, checked_out, edits = (
+            asyncio.get_running_loop().time(),
+            head(self.root, self._system),
+            self._edits,
+        )
+        self._edits = []
+        if checked_out != self._checked_out:
+            self._checked_out, self._checked_out_at = checked_out, now
+        elif now - self._checked_out_at > CHECKOUT_S:
+            self.feedback.edited(edits)
+
+    def note_compressed(self) -> None:
+        """Note that a model made documents shorter, which later contexts show."""
+        self._bump("compressed")
+
+    def set_trusted(self, trusted: Trusted) -> None:
+        """Take over what a person trusts now."""
+        if trusted != self.trusted:
+            self.trusted = trusted
             self._bump("config")
 
     def forget_progress(self) -> None:
@@ -415,12 +511,28 @@ class Project:
     def close(self) -> None:
         """Close the connections to its index."""
         self._readers.close()
+        self._views.close()
 
     def _relevant_experiences(
-        self, focus: set[str], neighbours: set[str], words: set[str], limit: int
-    ) -> tuple[Experience, ...]:
+        self,
+        policy: Policy,
+        focus: set[str],
+        neighbours: set[str],
+        words: set[str],
+        limit: int,
+        meaning: Mapping[str, float],
+    ) -> tuple[Chosen, ...]:
+        """Choose from those that are near by files and words, and those that are near in meaning."""
+        if not limit:
+            return ()
         self.pool.refresh()
-        return self.pool.relevant(focus, neighbours, words, limit)
+        near = self.pool.relevant(focus, neighbours, words, limit + EXPERIENCES_WEIGHED)
+        known = {one.id for one in near}
+        also = (one for one in self.pool.some(meaning) if one.id not in known)
+        candidates = visible_experiences(policy, (*near, *also), self.root)
+        return choose(
+            candidates, focus, neighbours, words, limit, meaning=meaning, staleness=self.sketches.staleness
+        )
 
     def _bump(self, version: str) -> None:
         self._versions[version] += 1
@@ -428,47 +540,6 @@ class Project:
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
-
-
-class ReaderPool:
-    """Connections to an index, lent to one thread at a time and kept for the next."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._idle: list[Reader] = []
-        self._lives = 0
-        self._closed = False
-
-    @contextlib.contextmanager
-    def borrow(self) -> Iterator[Reader]:
-        """Lend a reader. Raises `DatabaseError` where there is no index yet, or a damaged one."""
-        with self._lock:
-            reader, lives = self._idle.pop() if self._idle else None, self._lives
-        reader = reader or Reader(self._folder)
-        try:
-            yield reader
-        except BaseException:
-            reader.close()
-            raise
-        with self._lock:
-            if len(self._idle) < READERS_MAX and lives == self._lives and not self._closed:
-                self._idle.append(reader)
-                return
-        reader.close()
-
-    def renew(self) -> None:
-        """Close the idle readers now, the lent ones when they come back; later ones open the index anew."""
-        with self._lock:
-            self._lives += 1
-            idle, self._idle = self._idle, []
-        for reader in idle:
-            reader.close()
-
-    def close(self) -> None:
-        """Close the idle readers now and the lent ones when they come back."""
-        self._closed = True
-        self.renew()
 
 
 def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]]:

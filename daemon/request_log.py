@@ -15,12 +15,14 @@ from .context.requests import ContextRequest
 from .context.scopes import Scope
 from .errors import NotFound, StateError
 from .item.item_keys import ItemKey, key_of
+from .ledger.export import Page, export_page
 from .ledger.ledger import Ledger
 from .ledger.ledger_file import LedgerFile
 from .ledger.messages import ItemPart, Said, Sent, sent
 from .ledger.recalled import Recalled
 from .ledger.request_record import (
     ConsideredItem,
+    DroppedSlice,
     LeftOut,
     RecordedSlice,
     RequestRecord,
@@ -38,6 +40,12 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FILE = "requests.sqlite"
+
+PRUNE_FIRST_S = 10.0
+"""So long after the start, when those who started the daemon have their answers, what is too old goes."""
+
+PRUNE_EVERY_S = 86_400.0
+"""Its bounds are whole days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,7 @@ class RequestLog:
         """Counts what came of requests since the start: each report may change what is chosen."""
         self._waiting = False
         self._writing = False
+        self._pruning: asyncio.TimerHandle | None = None
 
     async def load(self) -> str:
         """Open the file; returns a warning or ""."""
@@ -71,10 +80,13 @@ class RequestLog:
         except StateError as error:
             self._problem = str(error)
             return self._problem
+        self._pruning = asyncio.get_running_loop().call_later(PRUNE_FIRST_S, self._begin_pruning)
         return " ".join(self._opened.file.take_warnings())
 
     async def close(self) -> None:
         """Write what waits and close the file."""
+        if self._pruning is not None:
+            self._pruning.cancel()
         if self._opened is not None:
             opened, self._opened, self._problem = self._opened, None, "the daemon is shutting down"
             try:
@@ -114,6 +126,34 @@ class RequestLog:
         """Return a request with the very texts that were sent. Raises `NotFound`."""
         return await self._ask(lambda one: one.ledger.get(session_id, request_id))
 
+    async def export(
+        self,
+        *,
+        session_id: str | None,
+        project_root: str | None,
+        since: str,
+        before: str,
+        limit: int,
+        content: bool,
+    ) -> Page:
+        """Return a page of requests, the first first; see `export_page`."""
+        return await self._ask(
+            lambda one: export_page(
+                one.ledger,
+                session_id=session_id,
+                project_root=project_root,
+                since=since,
+                before=before,
+                limit=limit,
+                content=content,
+            )
+        )
+
+    async def prune(self) -> int:
+        """Forget what is too old or too much; returns how many requests that touched."""
+        # In a thread of its own, as what is written.
+        return await asyncio.to_thread(self._usable().ledger.prune)
+
     async def report(self, session_id: str, request_id: str, reply: str, used: Sequence[ItemKey]) -> Reported:
         """Note which items of a request a reply referred to. Raises `NotFound`."""
         opened = self._usable()
@@ -134,6 +174,11 @@ class RequestLog:
     async def ask_usage(self, question: Callable[[Usage], T]) -> T:
         """Ask what is known of the use of items."""
         return await self._ask(lambda one: question(one.usage))
+
+    def _begin_pruning(self) -> None:
+        """Prune in the background, and again every day: also where nothing is written any more."""
+        self._pruning = asyncio.get_running_loop().call_later(PRUNE_EVERY_S, self._begin_pruning)
+        self._work.start_unheard(self.prune(), "prune requests")
 
     async def _ask(self, question: Callable[[_Open], T]) -> T:
         return await self._work.in_builder(partial(question, self._usable()))
@@ -202,6 +247,7 @@ def _record(
                 path=one.get("path", ""),
                 source=one["source"],
                 score=one.get("score"),
+                **{name: one.get(name, 0) for name in ("tokens_before", "start_line", "end_line")},
             )
             for one in reply["slices"]
         ),
@@ -210,6 +256,7 @@ def _record(
         elapsed_ms,
         {},
         tuple(reply["degraded"]),
+        tuple(DroppedSlice(**one) for one in reply.get("dropped", ())),
     )
 
 

@@ -11,12 +11,14 @@ from typing import Any
 
 from .context.focus import GLOBS_MAX, resolve_paths, split_node_id
 from .context.scopes import Scope, ScopeStore, ScopeTable, identity_of
+from .errors import PermissionDenied
 from .events import EventHub, iso
 from .nodes import describe_node
 from .open_projects import OpenProjects
 from .project.tree import Tree
 from .projects import Project
 from .rendered import RenderedContexts
+from .snapshot import ProjectSnapshot
 from .system import System
 from .work import Work
 
@@ -257,10 +259,10 @@ def _updated(scope: Scope, selector: ScopeSelector) -> Scope:
         wanted["parent_id"] = selector.parent_scope_id
     if selector.constraints is not None and selector.constraints != scope.constraints:
         wanted["constraints"] = selector.constraints
-    for name in ("agent_name", "task_type"):
-        value = getattr(selector, name)
-        if value and value != getattr(scope, name):
-            wanted[name] = value
+    if selector.agent_name and not scope.agent_name:  # the one that it has stays, with its rules
+        wanted["agent_name"] = selector.agent_name
+    if selector.task_type and selector.task_type != scope.task_type:
+        wanted["task_type"] = selector.task_type
     return replace(scope, **wanted) if wanted else scope
 
 
@@ -281,10 +283,17 @@ def _existing_nodes(project: Project, node_ids: Sequence[str]) -> set[str]:
         nodes, _ = resolve_paths(snapshot.tree, [node_id], "expansion")
         if not nodes:
             continue
-        if nodes[0].symbol and describe_node(snapshot, node_id)[0] is None:
+        if nodes[0].symbol and not _is_node(snapshot, node_id):
             continue
         found.add(node_id)
     return found
+
+
+def _is_node(snapshot: ProjectSnapshot, node_id: str) -> bool:
+    try:
+        return describe_node(snapshot, node_id)[0] is not None
+    except PermissionDenied:  # what is in a file of secrets is for nobody
+        return False
 
 
 def _may_be_glob(tree: Tree, node_id: str) -> bool:

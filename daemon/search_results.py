@@ -9,6 +9,7 @@ from typing import Any
 from .context.zone import stamp_now
 from .index.chunk_table import StoredChunk
 from .index.terms import document_terms, query_terms
+from .privacy.secret_values import mask_piece
 from .retrieval.hits import Hit
 from .snapshot import ProjectSnapshot
 
@@ -34,12 +35,17 @@ def describe_hits(
     if not hits:
         return [], []
     words = {term for term in query_terms(text[:WORDS_CHARACTERS]).weights if len(term) > 1}
+    hits = [hit for hit in hits if not snapshot.policy.hides(hit.path)]
     with snapshot.reader() as reader, reader.snapshot():
         texts = reader.chunks.texts([hit.chunk.id for hit in hits])
         paths = {hit.path for hit in hits if hit.chunk.id not in texts}
         stale = {path for path in paths if reader.record(path) is not None}
     stale.update(hit.path for hit in hits if _changed(snapshot, hit.path))
-    found = [_describe(hit, texts[hit.chunk.id].text, words) for hit in hits if hit.chunk.id in texts]
+    found = [
+        _describe(hit, _shown(snapshot, texts[hit.chunk.id].text), words)
+        for hit in hits
+        if hit.chunk.id in texts
+    ]
     return found, sorted(stale)
 
 
@@ -49,6 +55,11 @@ def _changed(snapshot: ProjectSnapshot, path: str) -> bool:
     if record is None:
         return False
     return stamp_now(snapshot.system, os.path.join(snapshot.tree.root, path)) != record.stamp
+
+
+def _shown(snapshot: ProjectSnapshot, text: str) -> str:
+    """Return the text of a chunk without its secrets; it may begin or end within one."""
+    return mask_piece(text).text if snapshot.policy.mask_values else text
 
 
 def _describe(hit: Hit, text: str, words: set[str]) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from .freshness import Deadline
 from .index.messages import RebuildLexical
 from .index.store import Reader
 from .indexing import Indexing
+from .policy.policy import NO_POLICY, Policy
+from .project.tree import Tree
 from .projects import Project
 from .retrieval.filters import EVERYTHING, Filter, kinds_in
 from .retrieval.hits import Hit
@@ -100,9 +102,14 @@ class Searching:
         self._reopened: dict[str, float] = {}
         """When a damaged index may be opened anew again, on the event loop's clock."""
 
-    async def search(self, project: Project, ask: Ask, deadline: Deadline) -> Found:
-        """Answer a question from what is known now. Raises `ValueError` for a glob that can't be used."""
-        snapshot = project.snapshot()
+    async def search(
+        self, project: Project, ask: Ask, deadline: Deadline, policy: Policy = NO_POLICY
+    ) -> Found:
+        """Answer a question from what is known now, as far as an agent may see it.
+
+        Raises `ValueError` for a glob that can't be used.
+        """
+        snapshot = project.snapshot(policy)
         try:
             gathered, hits, degraded = await self._answer(project, snapshot, ask, deadline)
             if ask.route is None and gathered.narrowed and len(hits) < ask.limit:
@@ -115,10 +122,10 @@ class Searching:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
             return Found((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
         best = max((hit.score for hit in hits), default=0.0)
-        hits = tuple(hit for hit in hits if hit.score >= ask.min_score)
+        hits = tuple(hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
         if ask.first:
             hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
-        hint = "" if hits or not ask.limit else _hint(project, ask, gathered, best)
+        hint = "" if hits or not ask.limit else _hint(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
         return Found(hits[: ask.limit], gathered.intent, gathered.route, gathered.evidence, reasons, hint)
 
@@ -247,13 +254,13 @@ def _most(ask: Ask) -> int:
     return max(ask.limit, SCOPED_MAX) if ask.first else ask.limit
 
 
-def _hint(project: Project, ask: Ask, gathered: Gathered, best: float) -> str:
+def _hint(project: Project, snapshot: ProjectSnapshot, ask: Ask, gathered: Gathered, best: float) -> str:
     """Return what to do about nothing; `best` is the best score of what `min_score` left out, 0 for none."""
     if best:
         return f"the best score is {best}, below min_score {ask.min_score}"
     if gathered.answer is not None and gathered.route == "structural":
         return gathered.evidence[-1]  # says what isn't known, and how to ask for it
-    missing = _missing_kinds(project, ask.filter)
+    missing = _missing_kinds(project, snapshot.tree, ask.filter)
     if missing:
         return missing
     if gathered.files is not None and not gathered.files:
@@ -266,11 +273,11 @@ def _hint(project: Project, ask: Ask, gathered: Gathered, best: float) -> str:
     return f"nothing in the project has these words or this meaning: try other words{fewer}"
 
 
-def _missing_kinds(project: Project, chosen: Filter) -> str:
+def _missing_kinds(project: Project, tree: Tree, chosen: Filter) -> str:
     """Return what to say where no language of the project has the kinds that are asked for, or nothing."""
     if not chosen.kinds or project.state != "ready":
         return ""
-    known = kinds_in(project.tree)
+    known = kinds_in(tree)
     if chosen.kinds.intersection(known):
         return ""
     asked = " or ".join(sorted(chosen.kinds))

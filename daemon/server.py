@@ -132,6 +132,7 @@ class Daemon:
                 await server.start(self._listener)
                 faces = tasks.create_task(self._faces.run(), name="faces")
                 idle = tasks.create_task(self._stop_when_idle(server), name="idle")
+                hooks = tasks.create_task(self._handlers.hooks.run(), name="hooks")
                 gc.collect()
                 gc.freeze()  # what start-up made stays: collections look at what requests make
                 log.info("foveal %s serves on %s (pid %d)", __version__, self._startup.socket, os.getpid())
@@ -139,6 +140,7 @@ class Daemon:
                 log.info("shutting down")
                 idle.cancel()
                 faces.cancel()
+                hooks.cancel()
                 await server.shutdown(deadline_s)
                 await self._engine.close(deadline_s)
         log.info("stopped")

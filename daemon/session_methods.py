@@ -46,6 +46,8 @@ class SessionMethods:
         session = await self._sessions.create(
             project, session_id, name=name, agent_name=agent_name, selection=selection
         )
+        self._engine.item_search.warm(project.root, project.items.items)
+        self._engine.delivery.forget_window(session.id)
         return session_map(session)
 
     async def _get(self, parameters: Parameters) -> dict[str, Any]:
@@ -83,6 +85,7 @@ class SessionMethods:
 
     async def _resume(self, parameters: Parameters) -> dict[str, Any]:
         session, resume = await self._sessions.resume(_id(parameters))
+        self._engine.delivery.forget_window(session.id)
         return {
             "session_id": session.id,
             "text": resume.text,

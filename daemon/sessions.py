@@ -16,7 +16,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from .config import Environment
-from .errors import NotFound, ProjectUnavailable
+from .context.items import IncludeMode
+from .errors import NotFound, ProjectUnavailable, StateError
 from .events import EventHub
 from .item.agent_items import AgentItems
 from .item.item_keys import ItemKey
@@ -32,6 +33,7 @@ from .session.session_summary import SessionSummary
 from .session.sessions import (
     ItemOutcome,
     Session,
+    idle,
     observed,
     with_always,
     with_fields,
@@ -69,8 +71,20 @@ class SessionChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Met:
+    """What is met under an id: a session, or none, and `problem` says why one that was made can't be read."""
+
+    session: Session | None = None
+    problem: str = ""
+
+
+NOBODY = Met()
+"""Under an id that no session was made with."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Seen:
-    session: Session | None
+    met: Met
     at: float
 
 
@@ -106,20 +120,23 @@ class Sessions:
 
     # What requests ask
 
-    def known(self, session_id: str) -> tuple[Session | None, bool]:
-        """Return a session as it was a moment ago, and whether that is known: a look-up."""
+    def known(self, session_id: str) -> Met | None:
+        """Return what a session was a moment ago, None where that isn't known: a look-up."""
         seen = self._seen.get(session_id)
         if seen is None or asyncio.get_running_loop().time() - seen.at >= BELIEVED_S:
-            return None, False
-        return seen.session, True
+            return None
+        return seen.met
 
-    async def find(self, session_id: str) -> Session | None:
-        """Return a session, or None where none was made under this id, which a client may still use."""
-        session, is_known = self.known(session_id)
-        if not is_known and is_id(session_id):
-            session = await self._work.in_builder(partial(self._store.find, session_id))
-            self._see(session_id, session)
-        return session
+    async def find(self, session_id: str) -> Met:
+        """Return a session if one was made under this id, which a client may use all the same.
+
+        Never raises for what the disk holds: `problem` says why a session that was made can't be read.
+        """
+        met = self.known(session_id)
+        if met is None and is_id(session_id):
+            met = await self._work.in_builder(partial(self._meet, session_id))
+            self._see(session_id, met)
+        return met or NOBODY
 
     def note_use(self, session: Session) -> None:
         """Remember that something was heard of a session; written behind, and not every time."""
@@ -200,6 +217,11 @@ class Sessions:
         self._events.publish("context.resumed", _event(session) | data)
         return session, resume
 
+    async def idle(self, session_id: str) -> None:
+        """Note that a turn of a session ended."""
+        at = self._store.now()
+        await self._apply(session_id, lambda session: (idle(session, at), None))
+
     async def end(self, session_id: str) -> Session:
         """End a session; it stays, and can be resumed."""
         return self._saw(await self._work.in_writer(partial(self._store.end, session_id)))
@@ -208,15 +230,27 @@ class Sessions:
 
     async def add_item(self, session_id: str, key: ItemKey) -> tuple[Session, ItemOutcome]:
         """Add an item by hand. Raises `NotFound` for one that there isn't."""
-        items = await self._items_of(await self.get(session_id))
-        exists = items.get(key) is not None
-        return await self._apply(session_id, lambda session: with_item(session, key, exists))
+        item = (await self._items_of(await self.get(session_id))).get(key)
+        mode = None if item is None else item.include
+        return await self._apply(session_id, lambda session: with_item(session, key, mode))
 
     async def remove_item(self, session_id: str, key: ItemKey) -> tuple[Session, ItemOutcome]:
         """Remove an item by hand; it doesn't come back by itself."""
-        return await self._apply(session_id, lambda session: without_item(session, key))
+        mode: IncludeMode | None = None
+        # Where the project can't be served what is in the session can be removed all the same.
+        with contextlib.suppress(ProjectUnavailable):
+            item = (await self._items_of(await self.get(session_id))).get(key)
+            mode = None if item is None else item.include
+        return await self._apply(session_id, lambda session: without_item(session, key, mode))
 
     # What these share
+
+    def _meet(self, session_id: str) -> Met:
+        """Return a session as it is on the disk, in a thread."""
+        try:
+            return Met(self._store.find(session_id))
+        except (NotFound, StateError) as error:
+            return Met(None, f"the session {session_id} can't be read: {error}")
 
     async def _items_of(self, session: Session) -> AgentItems:
         return await self._items.refresh(await self._projects.open_root(session.project_root))
@@ -243,18 +277,20 @@ class Sessions:
             update = partial(self._store.update, session_id, lambda session: observed(session, at))
             self._saw(await self._work.in_writer(update))
         except NotFound:
-            self._see(session_id, None)  # it was removed meanwhile, as one of too many
+            # It was removed meanwhile, as one of too many, or is damaged: whoever asks next is told which.
+            self._seen.pop(session_id, None)
 
     def _saw(self, session: Session) -> Session:
-        self._see(session.id, session)
+        self._see(session.id, Met(session))
         return session
 
-    def _see(self, session_id: str, session: Session | None) -> None:
+    def _see(self, session_id: str, met: Met) -> None:
         """Remember a session as it is now, unless a later change of it was made while it was read."""
-        former, is_known = self.known(session_id)
-        if is_known and former is not None and session is not None and former.revision > session.revision:
+        known = self.known(session_id)
+        former = known.session if known else None
+        if former is not None and met.session is not None and former.revision > met.session.revision:
             return
-        self._seen[session_id] = _Seen(session, asyncio.get_running_loop().time())
+        self._seen[session_id] = _Seen(met, asyncio.get_running_loop().time())
         self._seen.move_to_end(session_id)
         while len(self._seen) > SEEN_MAX:
             self._seen.popitem(last=False)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from .config import ProjectConfig
 from .context.instructions import RuleSet
-from .experience.experience import Experience
+from .experience.choice import Chosen
 from .index.lexical_handle import LexicalHandle
 from .index.store import Reader
+from .policy.policy import NO_POLICY, Policy
 from .project.tree import Tree
 from .system import System
 
@@ -20,9 +21,12 @@ class ProjectSnapshot:
     """One project at one moment.
 
     `reader` lends a connection to the index for one thread; it raises `DatabaseError` where there is none
-    yet. `lexical` is the lexical index. `relevant_experiences(focus, neighbours, words, limit)` chooses from
-    the pool. `overlays` maps relative paths to unsaved texts. `degraded` are the reasons that hold for the
-    whole project.
+    yet. `lexical` is the lexical index. `relevant_experiences(focus, neighbours, words, limit, meaning)`
+    chooses from the pool (see `choose`). `overlays` maps relative paths to unsaved texts. `degraded` are the
+    reasons that hold for the whole project.
+
+    `policy` is that of the agent whom it is for: what it denies is in none of the other fields, and what
+    reads files asks it.
     """
 
     tree: Tree
@@ -32,5 +36,8 @@ class ProjectSnapshot:
     degraded: tuple[str, ...]
     reader: Callable[[], AbstractContextManager[Reader]]
     lexical: LexicalHandle
-    relevant_experiences: Callable[[set[str], set[str], set[str], int], tuple[Experience, ...]]
+    relevant_experiences: Callable[
+        [set[str], set[str], set[str], int, Mapping[str, float]], tuple[Chosen, ...]
+    ]
     system: System
+    policy: Policy = NO_POLICY

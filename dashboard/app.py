@@ -16,7 +16,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from aiohttp import web
 
+from ..hooks.editors.lsp_face import LspFace
 from ..hooks.http import HttpFace
+from ..hooks.mcp_server.face import McpFace
 from ..ipc.listener import raise_file_limit, read_peer_uid
 
 log = logging.getLogger(__name__)
@@ -51,6 +53,7 @@ class Faces:
         listener: socket.socket,
         *,
         idle_s: float = IDLE_S,
+        is_busy: Callable[[], bool] = lambda: False,
         peer_uid: Callable[[socket.socket], int] = read_peer_uid,
     ) -> None:
         application.middlewares.insert(0, self._note_request)
@@ -64,6 +67,7 @@ class Faces:
         self._listener = listener
         self._peer_uid = peer_uid
         self._idle_s = idle_s
+        self._is_busy = is_busy
         self._opening = 0
         self._last = 0.0
         self._tasks = asyncio.TaskGroup()
@@ -151,14 +155,18 @@ class Faces:
 
     def _idle_left_s(self) -> float:
         assert self._runner.server is not None
-        if self._opening or self._runner.server.connections:
+        if self._opening or self._runner.server.connections or self._is_busy():
             return self._idle_s
         return self._last + self._idle_s - asyncio.get_running_loop().time()
 
 
 async def serve(listener: socket.socket, pipe: int, daemon_socket: str, idle_s: float = IDLE_S) -> None:
     """Serve the faces until the pipe ends, a SIGTERM or SIGINT comes, or nobody asks for `idle_s` seconds."""
-    faces = Faces(HttpFace(daemon_socket).application(), listener, idle_s=idle_s)
+    application = HttpFace(daemon_socket).application()
+    mcp, lsp = McpFace(daemon_socket), LspFace(daemon_socket)
+    mcp.add_to(application)
+    lsp.add_to(application)
+    faces = Faces(application, listener, idle_s=idle_s, is_busy=lambda: mcp.connections + lsp.connections > 0)
     loop = asyncio.get_running_loop()
 
     def stop_with_daemon() -> None:

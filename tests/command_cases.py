@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from foveal.cli.app import foveal
 
-from tests.conftest import DaemonProcess
+
+class Daemon(Protocol):
+    """A daemon as those see it that set up or look at what commands do."""
+
+    @property
+    def environ(self) -> Mapping[str, str]: ...
+
+    def call(self, method: str, **params: Any) -> Any: ...
 
 
 class CommandLine:
@@ -17,12 +25,12 @@ class CommandLine:
 
     def __init__(
         self,
-        daemon: DaemonProcess,
+        daemon: Daemon,
         folder: Path,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        for name, value in (daemon.environ | {"NO_COLOR": "1"}).items():
+        for name, value in {**daemon.environ, "NO_COLOR": "1"}.items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(folder)
         self.daemon = daemon

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,13 @@ from typing import Any
 import psutil
 import pytest
 from foveal.daemon.embedding.model_cache import open_model_folder
+from foveal.daemon.index.store import Reader, Store
 from foveal.daemon.system import System
 from foveal.ipc import paths
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.errors import RpcError
+
+from tests.command_cases import CommandLine
 
 DEADLINE_S = 60.0
 """Waits end long before; this is what a broken daemon costs a test."""
@@ -241,6 +244,33 @@ def shop(tmp_path: Path) -> Path:
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "first")
     return root
+
+
+@pytest.fixture
+def foveal(
+    shared_daemon: DaemonProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    """Give the command line in a small project, over the daemon that the tests of a file share."""
+    root = write_files(tmp_path / "shop", SMALL_PROJECT)
+    git(root, "init", "-q")
+    return CommandLine(shared_daemon, root, monkeypatch, capsys)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Give the empty index of a project."""
+    with closing(Store(str(tmp_path), System())) as opened:
+        yield opened
+
+
+@pytest.fixture
+def reader(store: Store, tmp_path: Path) -> Iterator[Reader]:
+    """Give the reading side of that index."""
+    with closing(Reader(str(tmp_path))) as opened:
+        yield opened
 
 
 def start_python(code: str, environ: Mapping[str, str], *arguments: str) -> subprocess.Popen[str]:

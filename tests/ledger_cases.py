@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -9,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from foveal.daemon.item.item_keys import ItemKey
+from foveal.daemon.ledger import request_table
 from foveal.daemon.ledger.ledger import Ledger
 from foveal.daemon.ledger.ledger_file import LedgerFile
-from foveal.daemon.ledger.ledger_limits import Limits
-from foveal.daemon.ledger.messages import ItemPart, Said, Sent
+from foveal.daemon.ledger.ledger_limits import Limits, forget
+from foveal.daemon.ledger.messages import ItemPart, Said, Sent, conversation
 from foveal.daemon.ledger.request_record import (
     ConsideredItem,
     RecordedSlice,
@@ -29,6 +31,11 @@ ROOT = "/home/user/project"
 STYLE = ItemKey("rule", "docs/style.md")
 GUIDE = ItemKey("reference", "docs/guide.md")
 SEARCH = ItemKey("tool", "search_issues", "github")
+
+
+def conversation_bytes(parts: Sent) -> bytes:
+    """Return `conversation` as JSON in ASCII, by which two are compared byte for byte."""
+    return json.dumps(conversation(parts), separators=(",", ":")).encode("ascii")
 
 
 class Clock(System):
@@ -53,6 +60,12 @@ class Opened:
     ledger: Ledger
     usage: Usage
     clock: Clock
+
+    def forget(self, session_id: str) -> None:
+        """Forget the requests of a session as age does."""
+        with self.file.writing() as database:
+            for row in request_table.of_session(database, session_id, 10_000, None):
+                forget(database, row.number)
 
     def put(self, record: RequestRecord, sent: Sent | None = None) -> RequestRecord:
         """Write a request."""

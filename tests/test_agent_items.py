@@ -13,12 +13,11 @@ from foveal.daemon.errors import InvalidRequest, NotFound
 from foveal.daemon.item.agent_items import (
     AgentItems,
     delete_item,
-    key_of,
     merge_items,
     put_item,
     set_tool_mode,
 )
-from foveal.daemon.item.item_keys import ItemKey
+from foveal.daemon.item.item_keys import ItemKey, key_of
 from foveal.daemon.item.item_store import ItemStore
 from foveal.daemon.system import System
 

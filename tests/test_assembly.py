@@ -13,19 +13,28 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from foveal.daemon.config import ContextConfig, ProjectConfig
+from foveal.daemon.config import ContextConfig, ProjectConfig, WeightsConfig
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.content import still_holds
+from foveal.daemon.context.gathered import Gathered
 from foveal.daemon.context.instructions import discover
+from foveal.daemon.context.item_plan import ItemPlan, PlannedItem
+from foveal.daemon.context.items import Item
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope
+from foveal.daemon.context.tokens import counter_of
+from foveal.daemon.experience.choice import Chosen
 from foveal.daemon.experience.experience import Experience
+from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.store import Reader
+from foveal.daemon.project.metadata import ProjectMetadata
 from foveal.daemon.project.tree import Symbol, Tree
-from foveal.daemon.projects import ReaderPool, read_tree
+from foveal.daemon.projects import read_tree
+from foveal.daemon.reader_pool import ReaderPool
+from foveal.daemon.retrieval.hits import Hit
 from foveal.daemon.snapshot import ProjectSnapshot
 from foveal.daemon.storage import DatabaseError
 from foveal.daemon.system import System
@@ -69,18 +78,22 @@ class Desk:
             degraded=(),
             reader=self.readers.borrow,
             lexical=LexicalHandle(str(self.folder)),
-            relevant_experiences=lambda focus, neighbours, words, limit: self.experiences[:limit],
+            relevant_experiences=lambda focus, neighbours, words, limit, meaning: tuple(
+                Chosen(one, 1.0, ()) for one in self.experiences[:limit]
+            ),
             system=self.system,
         )
 
     def build(self, *focus: str, above: tuple[str, ...] = (), **options: Any) -> Built:
         """Build a context; options are fields of the scope or of the request."""
         names = {"expanded", "constraints", "hot"}
+        gathered = {"hits", "plan", "quick", "unfinished", "metadata"}
         scope = Scope(id="s_1", root=str(self.root), identity="i", focus_paths=focus)
         scope = replace(scope, **{name: value for name, value in options.items() if name in names})
         request = {"max_tokens": LARGE, "max_bytes": LARGE} | options
-        wanted = {name: value for name, value in request.items() if name not in names}
-        return build(self.snapshot(), scope, above, ContextRequest(**wanted))
+        wanted = {name: value for name, value in request.items() if name not in names | gathered}
+        others = {name: value for name, value in options.items() if name in gathered}
+        return build(Gathered(self.snapshot(), scope, ContextRequest(**wanted), above, **others))
 
     def context(self, *focus: str, **options: Any) -> str:
         return str(self.build(*focus, **options).reply["context"])
@@ -113,6 +126,15 @@ def block(context: str, heading: str) -> str:
         rf"^### `{re.escape(heading)}`[^\n]*\n(.*?)(?=^### |^## |\Z)", context, re.DOTALL | re.MULTILINE
     )
     return found.group(1) if found else ""
+
+
+def found(path: str, score: float, symbol: str = "") -> Hit:
+    """Return a hit as retrieval gives it."""
+    return Hit(StoredChunk(1, 1, path, "python", 1, 2, symbol, "function", (), b""), score)
+
+
+def slices(built: Built) -> dict[str, dict[str, Any]]:
+    return {one["id"]: one for one in built.reply["slices"]}
 
 
 def titles(context: str) -> list[str]:
@@ -454,7 +476,9 @@ def test_a_cut_file_shows_its_definitions_and_says_how_to_get_the_rest(desk: Des
     assert built.reply["truncated"]
     for number in range(20):
         assert f"def f{number}(a, b):" in context
-    assert re.search(r"_\d[\d,]* lines left out: expand `long\.py` or a definition of it_", context)
+    assert re.search(
+        r"_\[COMPRESSED\] \d[\d,]* lines left out: expand `long\.py` or a definition of it_", context
+    )
 
 
 # Hostile content
@@ -509,3 +533,192 @@ def test_an_edit_elsewhere_changes_nothing(shop: Desk) -> None:
     before = shop.context("src/shop/auth.py")
     shop.write({"web/money.ts": "export const other = 1;\n"})
     assert shop.context("src/shop/auth.py") == before
+
+
+# Weights, budgets, duplicates
+
+
+def many(count: int, lines: int = 30) -> dict[str, str | bytes]:
+    """Return modules that are all different, each with a few definitions."""
+    return {
+        f"lib{n % 5}/m{n}.py": "".join(
+            f"def f{n}_{k}(a):\n" + f"    a += {n}\n" * lines + "    return a\n\n\n" for k in range(4)
+        )
+        for n in range(count)
+    }
+
+
+def test_a_project_says_what_it_is_before_all_else(shop: Desk) -> None:
+    built = shop.build("src/shop/auth.py", metadata=ProjectMetadata("shop", "Sells things."))
+    assert built.reply["context"].startswith("# PROJECT CONTEXT\n\n## Project\n\n- shop: Sells things.\n")
+    assert slices(built)["project_meta"]["weight"] == 1.0
+
+
+def test_a_type_of_task_has_its_own_weights(shop: Desk) -> None:
+    weights = WeightsConfig(tasks=(("review", (("skeleton", 0.9),)),))
+    shop.config = replace(shop.config, weights=weights)
+    assert slices(shop.build())["skeleton"]["weight"] == 0.4
+    assert slices(shop.build(task_type="review"))["skeleton"]["weight"] == 0.9
+
+
+def test_a_hit_weighs_what_its_score_is_worth_and_says_so(desk: Desk) -> None:
+    desk.write(many(6))
+    hits = [found("lib0/m0.py", 0.8, "f0_0"), found("lib0/m5.py", 0.8), found("lib1/m1.py", 0.5)]
+    known = slices(desk.build(hits=hits, prompt="what is f?"))
+    assert [
+        known[f"document:{one}"]["weight"] for one in ("lib0/m0.py#f0_0", "lib0/m5.py", "lib1/m1.py")
+    ] == [
+        0.8,
+        0.776,
+        0.5,
+    ]
+    first = known["document:lib0/m0.py#f0_0"]
+    assert first["score"] == 0.8
+    assert first["tokens_before"] == first["tokens"]
+    assert not first["compressed"]
+
+
+def test_a_shortened_slice_says_how_much_there_was(desk: Desk) -> None:
+    desk.write(many(1, lines=300))
+    (one,) = [
+        one
+        for one in desk.build("lib0/m0.py", max_tokens=900, reserve_tokens=0).reply["slices"]
+        if one["type"] == "focus"
+    ]
+    assert one["compressed"]
+    size = len((desk.root / "lib0/m0.py").read_text())
+    assert size / 4 * 0.9 < one["tokens_before"] < size / 4 * 1.2
+    assert one["tokens"] < 700
+    part = slices(desk.build("lib0/m0.py#f0_1"))["focus:lib0/m0.py#f0_1"]
+    assert (part["start_line"], part["end_line"]) == (305, 606)
+
+
+def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing(desk: Desk) -> None:
+    desk.write(many(40) | {"main.py": "import lib0.m0\nimport lib1.m1\n", "user.py": "import main\n"})
+    desk.write({f"lib{n}/__init__.py": f"N = {n}\n" for n in range(5)})
+    hits = [found(f"lib{n % 5}/m{n}.py", 0.9 - n / 50) for n in range(39, -1, -1)]
+    last: set[str] = set()
+    counts = []
+    for tokens in (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000):
+        built = desk.build("main.py", hits=hits, prompt="f?", max_tokens=tokens, reserve_tokens=0)
+        ids = set(slices(built))
+        assert last <= ids, tokens
+        assert built.reply["tokens"] <= tokens
+        last = ids
+        counts.append(sum(one["type"] == "document" for one in built.reply["slices"]))
+    assert counts == sorted(counts)
+    assert counts[0] <= 8
+    assert counts[-1] > 30
+    assert "document:lib0/m0.py" in last, "what is imported and found is shown in full"
+    assert "dependency:lib0/m0.py" not in last
+    assert "dependency:user.py" in last
+
+
+def test_who_imports_the_focus_is_shown_by_its_signatures(shop: Desk) -> None:
+    heading = "### `src/shop/cart.py` (imports `src/shop/auth.py`)"
+    assert heading in shop.context("src/shop/auth.py", prompt="end a session")
+    assert heading not in shop.context("src/shop/auth.py"), "nothing is to be done"
+
+
+def test_what_lies_beside_the_focus_is_shown_where_there_is_something_to_do(desk: Desk) -> None:
+    desk.write(many(20) | {"lib0/empty.py": "", "lib0/test_m0.py": "def test_it(): ...\n"})
+
+    def beside(**options: Any) -> list[str]:
+        return [one for one in slices(desk.build("lib0/m0.py", **options)) if one.startswith("dependency:")]
+
+    assert beside() == []
+    every = [f"dependency:lib0/{name}.py" for name in ("m10", "m15", "m5", "test_m0")]
+    assert beside(prompt="fix f0_1") == every
+    assert beside(prompt="fix f0_1", max_tokens=1_700, reserve_tokens=0) == every[:2]
+
+
+def test_the_same_content_is_shown_once(desk: Desk) -> None:
+    text = many(1)["lib0/m0.py"]
+    desk.write({"a.py": text, "b.py": text, "c.py": text, "small1.py": "x = 1\n", "small2.py": "x = 1\n"})
+    built = desk.build("a.py", "b.py", "small1.py", "small2.py", hits=[found("c.py", 0.9)], prompt="f?")
+    context = built.reply["context"]
+    assert "return a" in block(context, "a.py")
+    assert block(context, "b.py").strip() == "The same content as `a.py`."
+    assert "x = 1" in block(context, "small1.py")
+    assert "x = 1" in block(context, "small2.py")
+    assert "### `c.py`" not in context
+    assert built.reply["dropped"] == [
+        {"id": "document:c.py", "type": "document", "weight": 0.9, "reason": "duplicate"}
+    ]
+    assert any(shown.path.endswith("/c.py") for shown in built.shown), "it may become something else"
+
+
+def test_a_rule_that_is_in_focus_too_is_shown_as_a_rule(shop: Desk) -> None:
+    built = shop.build("CLAUDE.md", "src/shop/auth.py")
+    text = (shop.root / "CLAUDE.md").read_text().strip().split("\n")[0]
+    assert built.reply["context"].count(text) == 1
+    assert [one["reason"] for one in built.reply["dropped"]] == ["duplicate"]
+
+
+def test_a_definition_that_the_prompt_names_is_shown_in_the_file_that_was_found(desk: Desk) -> None:
+    desk.write(many(3, lines=100))
+    built = desk.build(hits=[found("lib0/m0.py", 0.6)], prompt="what does `f0_3` do?")
+    assert [one for one in slices(built) if "m0" in one] == ["document:lib0/m0.py"]
+    tight = desk.build(
+        hits=[found("lib0/m0.py", 0.6)], prompt="what does `f0_3` do?", max_tokens=800, reserve_tokens=0
+    )
+    shown = block(tight.reply["context"], "lib0/m0.py")
+    assert "a += 0" in shown.partition("def f0_3")[2]
+    assert "a += 0" not in shown.partition("def f0_1")[2].partition("def f0_2")[0]
+
+
+def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:
+    items = [Item("rule", f"r{n}", "manual", f"Rule {n}. " * 200, "PutItem") for n in range(40)]
+    plan = ItemPlan(tuple(PlannedItem(item, "manual") for item in items))
+    built = shop.build("src/shop/auth.py", plan=plan, max_tokens=700, reserve_tokens=0)
+    assert [one["name"] for one in built.reply["items"]] == [f"r{n}" for n in range(40)]
+    dropped = [one["name"] for one in built.reply["items"] if one.get("dropped")]
+    assert 0 < len(dropped) < 40
+    assert {one["type"] for one in built.reply["slices"]} == {"rule"}
+    assert any(f"no room in the budget for rule:{dropped[0]}" in gap for gap in built.reply["gaps"])
+    assert {f"rule:{name}" for name in dropped} <= {one["id"] for one in built.reply["dropped"]}
+    assert [one.item.name for one in built.items] == [f"r{n}" for n in range(40) if f"r{n}" not in dropped]
+    whole = shop.build("src/shop/auth.py", plan=plan, max_tokens=20_000, reserve_tokens=0)
+    assert not any(one.get("dropped") for one in whole.reply["items"])
+    assert "dropped" not in whole.reply
+
+
+def test_a_rule_is_shortened_to_what_the_prompt_is_about(desk: Desk) -> None:
+    parts = [
+        f"## Part {n}\n\nAlways {'write refunds down' if n == 17 else 'be kind to parcels'}. It pays."
+        for n in range(40)
+    ]
+    desk.write({"CLAUDE.md": "# House\n\n" + "\n\n".join(parts), "a.py": "x = 1\n"})
+    built = desk.build(prompt="what of refunds?", max_tokens=400, reserve_tokens=0)
+    assert "Always write refunds down." in built.reply["context"]
+    assert "[COMPRESSED]" in built.reply["context"]
+
+
+def test_tokens_are_counted_by_the_counter_that_is_set(desk: Desk) -> None:
+    pytest.importorskip("bpe_openai", reason="the extra `exact` isn't installed")
+    counter, _ = counter_of("exact", "gpt-4o")
+    desk.write(many(30) | {"wide.py": "# " + "漢字仮名交じり文 " * 3_000})
+    focus = ["wide.py", *(f"lib{n % 5}/m{n}.py" for n in range(30))]
+    estimated = desk.build(*focus, max_tokens=3_000, model="gpt-4o").reply
+    desk.config = replace(desk.config, context=ContextConfig(token_counter="exact"))
+    for kind in ("markdown", "json", "prompts"):
+        for tokens in (100, 1_000, 3_000, 10_000):
+            reply = desk.build(*focus, max_tokens=tokens, reserve_tokens=0, model="gpt-4o", format=kind).reply
+            assert reply["tokens"] == counter.count(reply["context"]) <= tokens
+            assert sum(one["tokens"] for one in reply["slices"]) <= tokens
+            assert sum(reply["layers"].values()) == sum(one["tokens"] for one in reply["slices"])
+    exact = desk.build(*focus, max_tokens=3_000, model="gpt-4o").reply
+    assert exact["tokens"] != counter.count(estimated["context"])
+    assert not exact["degraded"]
+
+
+def test_without_time_files_in_focus_are_shown_by_themselves(desk: Desk) -> None:
+    desk.write(many(12))
+    focus = [f"lib{n % 5}/m{n}.py" for n in range(12)]
+    built = desk.build(*focus, quick=True, unfinished=("there was no time",))
+    context = built.reply["context"]
+    assert "return a" in block(context, "lib0/m0.py")
+    assert "there was no time to read it" in block(context, "lib1/m11.py")
+    assert built.reply["gaps"][0] == "there was no time"
+    assert built.unfinished
+    assert not built.lasting

@@ -1,16 +1,22 @@
-"""The budget is never exceeded, in tokens or in bytes; a larger one loses no slice; the choice is the same
-whenever it is made; what can be shown whole is."""
+"""What remains of a budget is shared: by types, by weights, the small ones first; what can be shown whole is.
+
+What holds for any slices is in test_budget_properties.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from foveal.daemon.context.budget import SHARES, Limits, Selection, select
-from foveal.daemon.context.slices import LAYERS, Form, Slice, SliceType
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
+from foveal.daemon.context.budget import GROWTH_POWER, NOTHING, Cost, Limits, Selection
+from foveal.daemon.context.budget import select as select_counted
+from foveal.daemon.context.slices import Form, Slice, SliceType
+from foveal.daemon.context.tokens import ESTIMATE
 
-TYPES: list[SliceType] = list(SHARES)
+
+def select(slices: list[Slice], limits: Limits, withheld: Cost = NOTHING) -> Selection:
+    return select_counted(slices, limits, ESTIMATE, withheld=withheld)
 
 
 def growing(text: str, least: int, step: int = 1) -> tuple[Form, Callable[[int], Form]]:
@@ -32,110 +38,49 @@ def slice_of(
     return Slice(name, type_, "focus", weight, (0,), smallest, grow, len(text))
 
 
-@st.composite
-def slices(draw: st.DrawFn) -> list[Slice]:
-    found = []
-    for index in range(draw(st.integers(0, 12))):
-        text = draw(st.sampled_from(["a", "é", "漢", "😀", "aé漢"])) * draw(st.integers(1, 300))
-        smallest, grow = growing(text, draw(st.integers(1, 60)), draw(st.sampled_from([1, 7, 100])))
-        found.append(
-            Slice(
-                id=f"s{index}",
-                type=draw(st.sampled_from(TYPES)),
-                layer=draw(st.sampled_from(LAYERS)),
-                weight=draw(st.sampled_from([0.2, 0.4, 0.5, 0.95, 1.0])),
-                order=(draw(st.integers(0, 3)), index),
-                smallest=smallest,
-                grow=grow,
-                full_characters=len(text),
-            )
-        )
-    return found
-
-
-LIMITS = st.builds(Limits, st.integers(0, 500), st.integers(0, 3_000))
-
-
-def cost(selection: Selection) -> tuple[int, int]:
-    forms = [form for _, form in selection.chosen]
-    return sum(form.tokens for form in forms), sum(form.bytes for form in forms)
-
-
-@given(slices(), LIMITS)
-@settings(max_examples=300)
-def test_neither_limit_is_ever_exceeded(given_slices: list[Slice], limits: Limits) -> None:
-    tokens, size = cost(select(given_slices, limits))
-    assert tokens <= limits.tokens
-    assert size <= limits.bytes
-
-
-@given(slices(), LIMITS, st.integers(0, 300), st.integers(0, 2_000))
-def test_a_larger_budget_never_loses_a_slice(
-    given_slices: list[Slice], limits: Limits, more_tokens: int, more_bytes: int
-) -> None:
-    less = select(given_slices, limits)
-    more = select(given_slices, Limits(limits.tokens + more_tokens, limits.bytes + more_bytes))
-    assert {one.id for one, _ in less.chosen} <= {one.id for one, _ in more.chosen}
-
-
-@given(slices(), LIMITS, st.randoms(use_true_random=False))
-def test_the_choice_depends_on_nothing_but_slices_and_limits(
-    given_slices: list[Slice], limits: Limits, random: object
-) -> None:
-    first = select(given_slices, limits)
-    assert select(given_slices, limits) == first
-    shuffled = list(given_slices)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives a random.Random
-    again = select(shuffled, limits)
-    assert {one.id: form for one, form in again.chosen} == {one.id: form for one, form in first.chosen}
-
-
-@given(slices(), LIMITS)
-def test_every_slice_is_chosen_or_dropped_in_the_order_given(
-    given_slices: list[Slice], limits: Limits
-) -> None:
-    selection = select(given_slices, limits)
-    chosen = [one.id for one, _ in selection.chosen]
-    dropped = [one.id for one in selection.dropped]
-    order = [one.id for one in given_slices]
-    assert chosen == [name for name in order if name in chosen]
-    assert dropped == [name for name in order if name not in chosen]
-
-
-@given(slices(), LIMITS)
-def test_nothing_is_dropped_while_its_smallest_form_would_have_fit(
-    given_slices: list[Slice], limits: Limits
-) -> None:
-    selection = select(given_slices, limits)
-    smallest = [one.smallest for one, _ in selection.chosen]
-    tokens = limits.tokens - sum(form.tokens for form in smallest)
-    size = limits.bytes - sum(form.bytes for form in smallest)
-    heaviest = max((one.weight for one in selection.dropped), default=0.0)
-    if selection.dropped:
-        first = [one for one in selection.dropped if one.weight == heaviest]
-        assert any(one.smallest.tokens > tokens or one.smallest.bytes > size for one in first)
-
-
-@given(slices())
-def test_with_room_for_everything_everything_is_whole(given_slices: list[Slice]) -> None:
-    selection = select(given_slices, Limits(100_000, 1_000_000))
-    assert not selection.dropped
-    assert all(not form.compressed for _, form in selection.chosen)
-
-
 def test_one_huge_slice_leaves_room_for_other_types_first() -> None:
     rule = slice_of("rule", "r" * 100_000, type_="rule", weight=1.0)
     skeleton = slice_of("skeleton", "s" * 400, type_="skeleton", weight=0.4)
-    chosen = {one.id: form for one, form in select([rule, skeleton], Limits(1_000, 100_000)).chosen}
+    selection = select([rule, skeleton], Limits(1_000, 100_000))
+    chosen = {one.id: form for one, form in selection.chosen}
     assert not chosen["skeleton"].compressed
-    assert chosen["rule"].tokens >= 890
+    assert selection.costs["rule"].tokens >= 890
 
 
 def test_slices_of_one_type_share_and_small_ones_are_whole() -> None:
     given_slices = [slice_of(f"f{size}", "x" * size) for size in (40, 4_000, 4_400)]
-    chosen = {one.id: form for one, form in select(given_slices, Limits(1_000, 100_000)).chosen}
-    assert not chosen["f40"].compressed
-    assert abs(chosen["f4000"].tokens - chosen["f4400"].tokens) <= 2
+    selection = select(given_slices, Limits(1_000, 100_000))
+    assert not next(form for one, form in selection.chosen if one.id == "f40").compressed
+    assert abs(selection.costs["f4000"].tokens - selection.costs["f4400"].tokens) <= 2
+
+
+def test_the_heavier_of_two_gets_more() -> None:
+    heavy, light = slice_of("heavy", "x" * 8_000, weight=0.9), slice_of("light", "x" * 8_000, weight=0.3)
+    costs = select([light, heavy], Limits(1_000, 100_000)).costs
+    assert costs["heavy"].tokens / costs["light"].tokens == pytest.approx(3**GROWTH_POWER, rel=0.1)
+
+
+def test_what_is_required_comes_before_what_is_heavier() -> None:
+    required = replace(slice_of("required", "x" * 400, weight=0.1), required=True)
+    heavy = slice_of("heavy", "x" * 400, weight=1.0)
+    selection = select([heavy, required], Limits(4, 1_000))
+    assert [one.id for one, _ in selection.chosen] == ["required"]
+    assert [(one.slice.id, one.reason) for one in selection.dropped] == [("heavy", "budget")]
+
+
+def test_a_bulky_smallest_form_stands_behind_all_others() -> None:
+    bulky = slice_of("bulky", "x" * 4_000, least=800, weight=1.0)
+    light = slice_of("light", "x" * 400, weight=0.1)
+    assert [one.id for one, _ in select([bulky, light], Limits(150, 1_000)).chosen] == ["light"]
+
+
+def test_what_is_withheld_lets_nothing_grow_and_keeps_nothing_out() -> None:
+    given_slices = [slice_of(name, "x" * 4_000) for name in "abc"]
+    all_of_it = select(given_slices, Limits(500, 10_000))
+    part = select(given_slices, Limits(500, 10_000), withheld=Cost(100, 0))
+    assert len(part.chosen) == len(all_of_it.chosen) == 3
+    assert sum(cost.tokens for cost in part.costs.values()) <= 400
+    assert sum(cost.tokens for cost in all_of_it.costs.values()) > 490
 
 
 def test_a_tiny_text_is_shown_whole_though_its_summary_is_no_shorter() -> None:
@@ -146,15 +91,15 @@ def test_a_tiny_text_is_shown_whole_though_its_summary_is_no_shorter() -> None:
 
 def test_a_text_of_wide_characters_grows_up_to_the_bytes_there_are() -> None:
     wide = slice_of("wide", "漢" * 60_000)
-    ((_, form),) = select([wide], Limits(10_000_000, 100_000)).chosen
-    assert 99_000 < form.bytes <= 100_000
+    costs = select([wide], Limits(10_000_000, 100_000)).costs
+    assert 99_000 < costs["wide"].bytes <= 100_000
 
 
 def test_a_slice_enters_once_though_it_is_given_twice() -> None:
     twice = [slice_of("same", "x" * 100, weight=0.4), slice_of("same", "y" * 100, weight=0.9)]
     selection = select(twice, Limits(1_000, 10_000))
     assert [form.text[0] for _, form in selection.chosen] == ["y"]
-    assert not selection.dropped
+    assert [(one.slice.weight, one.reason) for one in selection.dropped] == [(0.4, "duplicate")]
 
 
 def test_slices_are_asked_to_grow_a_few_times_only() -> None:

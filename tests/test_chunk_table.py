@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from foveal.daemon.index.chunk_table import BATCH, TextsDamaged
 from foveal.daemon.index.store import FILE_NAME, Reader, Store
 from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.system import Stamp, System
+from foveal.daemon.system import Stamp
 
 from tests.search_cases import chunk, digests, put, remove
 
@@ -20,18 +19,6 @@ CHUNKS = (
     chunk("def b():\n    pass", "b", 3),
     chunk("x = 1", "", 6, kind="code"),
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store(str(tmp_path), System())) as opened:
-        yield opened
-
-
-@pytest.fixture
-def reader(tmp_path: Path, store: Store) -> Iterator[Reader]:
-    with closing(Reader(str(tmp_path))) as opened:
-        yield opened
 
 
 def id_of(store: Store, path: str) -> int:

@@ -4,31 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.command_cases import CommandLine
-from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    with running_daemon(tmp_path_factory.mktemp("d")) as process:
-        yield process
-
-
-@pytest.fixture
-def foveal(
-    daemon: DaemonProcess,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> CommandLine:
-    root = write_files(tmp_path / "shop", SMALL_PROJECT)
-    git(root, "init", "-q")
-    return CommandLine(daemon, root, monkeypatch, capsys)
+from tests.conftest import write_files
 
 
 def names(foveal: CommandLine, *arguments: str) -> list[tuple[str, str]]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from foveal.cli.requests import describe, requests_table
 
 from tests.command_cases import CommandLine
-from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
+from tests.conftest import write_files
 
 REQUEST: dict[str, Any] = {
     "request_id": "req_1",
@@ -26,24 +24,6 @@ REQUEST: dict[str, Any] = {
     "degraded": [],
     "referred": None,
 }
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    with running_daemon(tmp_path_factory.mktemp("d")) as process:
-        yield process
-
-
-@pytest.fixture
-def foveal(
-    daemon: DaemonProcess,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> CommandLine:
-    root = write_files(tmp_path / "shop", SMALL_PROJECT)
-    git(root, "init", "-q")
-    return CommandLine(daemon, root, monkeypatch, capsys)
 
 
 def ask(foveal: CommandLine, session: str, prompt: str) -> dict[str, Any]:
@@ -82,6 +62,17 @@ def test_requests_are_exported_the_first_first(foveal: CommandLine) -> None:
     assert json.loads(first)["request_id"] == asked[2]
     assert json.loads(second)["messages"][-1]["content"] == "two"
     assert len(foveal.says("requests", "list", sessions[0], "--limit", "1").splitlines()) == 2
+    assert foveal.says("requests", "export", "--since", "2100-01-01") == ""
+    assert len(foveal.says("requests", "export", "--before", "2100-01-01").splitlines()) == 4
+    assert "2026-01-31" in foveal.fails("requests", "export", "--since", "soon")
+
+
+def test_requests_of_sessions_that_nobody_made_are_exported_too(foveal: CommandLine) -> None:
+    asked = [
+        ask(foveal, f"free-{foveal.folder.parent.name}", prompt)["request_id"] for prompt in ("one", "two")
+    ]
+    lines = [json.loads(line) for line in foveal.says("requests", "export").splitlines()]
+    assert [line["request_id"] for line in lines] == asked
 
 
 def test_what_is_not_there(foveal: CommandLine) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,7 +10,6 @@ from foveal.cli.session_text import describe, sessions_table
 from foveal.cli.sessions import parse_selection
 
 from tests.command_cases import CommandLine
-from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
 
 SESSION: dict[str, Any] = {
     "session_id": "s-1",
@@ -30,24 +27,6 @@ SESSION: dict[str, Any] = {
     "removed": [],
     "selection": {},
 }
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    with running_daemon(tmp_path_factory.mktemp("d")) as process:
-        yield process
-
-
-@pytest.fixture
-def foveal(
-    daemon: DaemonProcess,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> CommandLine:
-    root = write_files(tmp_path / "shop", SMALL_PROJECT)
-    git(root, "init", "-q")
-    return CommandLine(daemon, root, monkeypatch, capsys)
 
 
 def test_a_session_from_its_beginning_to_its_end(foveal: CommandLine) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from foveal.cli.tool_text import describe_files, outcome, review
 
 from tests.command_cases import CommandLine
-from tests.conftest import DaemonProcess, git, running_daemon, write_files
+from tests.conftest import DaemonProcess, git, write_files
 from tests.server_cases import RAW_SERVER
 
 SERVER: dict[str, Any] = {
@@ -52,15 +51,9 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    with running_daemon(tmp_path_factory.mktemp("d")) as process:
-        yield process
-
-
 @pytest.fixture
 def foveal(
-    daemon: DaemonProcess,
+    shared_daemon: DaemonProcess,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -75,7 +68,7 @@ def foveal(
         {"raw.py": note + RAW_SERVER, ".mcp.json": json.dumps({"mcpServers": servers}, indent=1)},
     )
     git(root, "init", "-q")
-    return CommandLine(daemon, root, monkeypatch, capsys)
+    return CommandLine(shared_daemon, root, monkeypatch, capsys)
 
 
 def has_run(foveal: CommandLine) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from foveal.daemon.config import (
     ContextConfig,
     EmbeddingConfig,
+    PrivacyConfig,
     ProjectConfig,
     ScanConfig,
     UserConfig,
@@ -120,7 +122,7 @@ def test_a_project_cannot_lower_what_the_user_and_the_caller_ask_for(tmp_path: P
             assert len(loaded.warnings) == 1
             assert f"foveal.toml, line 2: weights.{name} belongs into the user's own" in loaded.warnings[0]
     assert load_user(tmp_path, f"[weights]\n{name} = 0.5\n").config.weights == replace(
-        WeightsConfig(), **{name: 0.5}
+        WeightsConfig(), **dict[str, Any]({name: 0.5})
     )
 
 
@@ -183,3 +185,47 @@ def test_a_selection_that_can_not_be_used(tmp_path: Path, text: str) -> None:
     (tmp_path / "foveal.toml").write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"foveal\.toml.*selection"):
         load_project_config(str(tmp_path), UserConfig(), System())
+
+
+# --- What agents may not see ---
+
+
+def test_tables_of_agents_of_both_files_add_up(tmp_path: Path) -> None:
+    user = load_user(tmp_path, '[agents.intern]\ndeny_paths = ["a/**"]\n').config
+    project = load_project(tmp_path, '[agents.intern]\nallow = true\ndeny_paths = ["b/**"]\n', user)
+    assert project.warnings == ()
+    found = project.config.agents.policy_for("intern")
+    assert found.deny_paths == ("a/**", "b/**")
+    assert load_project(tmp_path, "", user).config.agents.policy_for("intern").deny_paths == ("a/**",)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[agents.intern]\ndeny_path = []\n", "line 1: agents.intern has the unknown key deny_path"),
+        ("x = 1\n[agents.intern]\nallow = 0\n", "line 3: agents.intern.allow must be true or false"),
+        ('[agents.intern]\ndeny_paths = ["!a"]\n', "agents.intern.deny_paths"),
+        ("agents = 1\n", "agents must be a table"),
+        ("agents.intern = 1\n", "agents.intern must be a table"),
+    ],
+)
+def test_a_table_of_an_agent_that_cant_be_used_is_an_error(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    for load in (load_user, load_project):
+        with pytest.raises(ConfigError, match=message):
+            load(tmp_path, content)
+
+
+def test_only_the_user_lets_secrets_through(tmp_path: Path) -> None:
+    content = '[privacy]\nshow_files = ["*.env"]\nmask_values = false\n'
+    user = load_user(tmp_path, content).config
+    assert user.privacy == PrivacyConfig(("*.env",), mask_values=False)
+    project = load_project(tmp_path, content)
+    assert project.config.privacy == PrivacyConfig()
+    assert [warning.partition("privacy.")[2].split()[0] for warning in project.warnings] == [
+        "show_files",
+        "mask_values",
+    ]
+    with pytest.raises(ConfigError, match=r"privacy\.show_files can't be used"):
+        load_user(tmp_path, '[privacy]\nshow_files = ["!a"]\n')

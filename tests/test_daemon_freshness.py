@@ -236,5 +236,6 @@ def files_of(client: Client, root: Path) -> int:
 
 
 def wait_state(events: Iterator[dict[str, Any]], state: str) -> None:
-    while next(events)["data"]["state"] != state:
+    # The topic also carries the model's progress, which has no state of a project.
+    while next(events)["data"].get("state") != state:
         pass

@@ -84,6 +84,7 @@ def test_messages_come_in_their_order(shared_daemon: DaemonProcess, project: Pat
 def test_messages_are_rebuilt_whatever_the_format(
     shared_daemon: DaemonProcess, project: Path, kind: str
 ) -> None:
+    shared_daemon.open_ready(project)  # else the second answer may know more than the first
     session = prepared(shared_daemon, project)
     wanted = ask(shared_daemon, project, session, format="messages", history=HISTORY)
     reply = ask(shared_daemon, project, session, format=kind, history=HISTORY)
@@ -141,6 +142,27 @@ def test_requests_are_listed_latest_first(shared_daemon: DaemonProcess, project:
     assert [one["request_id"] for one in two] == [asked[2], asked[1]]
     unknown = shared_daemon.error("GetRequest", session_id=session, request_id="req_0")
     assert unknown.code == "not_found"
+
+
+def test_requests_are_exported_page_by_page(shared_daemon: DaemonProcess, project: Path) -> None:
+    session = prepared(shared_daemon, project)
+    free = f"free-{session}"
+    asked = [ask(shared_daemon, project, one)["request_id"] for one in (session, free, session)]
+    first = shared_daemon.call("ExportRequests", cwd=str(project), limit=2)
+    second = shared_daemon.call("ExportRequests", cwd=str(project), limit=2, since=first["next"])
+    found = [*first["requests"], *second["requests"]]
+    assert [one["request_id"] for one in found] == asked
+    assert "next" not in second
+    wanted = {"session_id": free, "request_id": asked[1]}
+    assert found[1] == shared_daemon.call("GetRequest", **wanted, content=False)
+    (whole,) = shared_daemon.call("ExportRequests", session_id=free, content=True)["requests"]
+    assert whole == shared_daemon.call("GetRequest", **wanted)
+    assert shared_daemon.call("ExportRequests", cwd=str(project), since="2100-01-01") == {"requests": []}
+    assert shared_daemon.error("ExportRequests", session_id="nobody").code == "not_found"
+    for field in ("since", "before"):
+        error = shared_daemon.error("ExportRequests", cwd=str(project), **{field: "soon"})
+        assert (error.code, error.data) == ("invalid_params", {"field": field})
+    assert shared_daemon.error("ExportRequests", cwd=str(project), limit=0).code == "invalid_params"
 
 
 def test_what_has_no_message_is_not_recorded(shared_daemon: DaemonProcess, project: Path) -> None:

@@ -273,7 +273,8 @@ async def test_the_same_request_at_once_is_one_context(shared_daemon: DaemonProc
             await client.call("ReleaseScope", {"scope_id": scope_id})
         topics = []
         for event in events.events(DEADLINE_S):
-            topics.append(event["topic"])
+            if not event["data"].get("cached"):  # who came later was given what was kept
+                topics.append(event["topic"])
             if event["topic"] == "scope.released":
                 break
     assert {(reply["scope_id"], reply["context"]) for reply in replies} == {(scope_id, replies[0]["context"])}
@@ -534,15 +535,17 @@ def test_cuts_are_at_whole_lines_and_named(shared_daemon: DaemonProcess, big: st
                     "a whole line, its number"
                 )
             elif name == "AGENTS.md":
-                assert line in lines
+                assert line in lines or re.fullmatch(r"… [\d,]+ lines", line)
     assert context.count("```") % 2 == 0
     assert context.endswith("\n")
     if max_tokens >= 2_000:
         assert numbered > 20
-        assert re.search(r"_[\d,]+ lines left out: expand `src/core.py` or a definition of it_", context)
-        assert re.search(r"_[\d,]+ lines left out: expand `notes.txt`", context)
+        assert re.search(
+            r"_\[COMPRESSED\] [\d,]+ lines left out: expand `src/core.py` or a definition of it_", context
+        )
+        assert re.search(r"_\[COMPRESSED\] [\d,]+ lines left out: expand `notes.txt`", context)
         if max_tokens == 2_000:
-            assert re.search(r"_[\d,]+ more lines: read AGENTS.md_", context)
+            assert re.search(r"_\[COMPRESSED\] [\d,]+ lines left out: read AGENTS.md_", context)
         assert "core_321" in context, "what the prompt asks for is not what is cut"
 
 

@@ -22,7 +22,7 @@ def check(root: Path, files: dict[str, str], text: str, warned: list[str]) -> No
     )
     zone = Zone(str(root), str(root.resolve()), "", trusted=False)
     real = str(root.resolve() / "CLAUDE.md")
-    lines = importer.expand(zone, files["CLAUDE.md"], "CLAUDE.md", real)
+    lines, _ = importer.expand(zone, files["CLAUDE.md"], "CLAUDE.md", real)
     assert trimmed(lines)[1] == text
     assert [warning[: len(start)] for warning, start in zip(warnings, warned, strict=True)] == warned
 

@@ -26,6 +26,8 @@ def test_the_map_has_every_field_that_is_not_empty() -> None:
         "commit": "abc123",
         "provenance": {"source": "transcript", "reference": "t.jsonl:7"},
     }
+    low = replace(WHOLE, provenance=Provenance("transcript", "t.jsonl:7", "low"))
+    assert fields_of(low)["provenance"] == {"source": "transcript", "reference": "t.jsonl:7", "trust": "low"}
     assert fields_of(Experience("x_1", "2024-05-06T05:08:09.000Z", "", "", "d", outcome="success")) == {
         "id": "x_1",
         "timestamp": "2024-05-06T05:08:09.000Z",

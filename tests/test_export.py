@@ -1,57 +1,116 @@
-"""Each request is a line of JSON; what was written in it is exported only when that is asked for."""
+"""Requests are exported page by page in their order; what was sent comes only when that is asked for."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.ledger.export import lines
+import pytest
+from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.ledger.export import CONTENT_CHARACTERS, Page, export_page
 from foveal.daemon.ledger.ledger_limits import forget_sent
-from foveal.daemon.ledger.messages import Sent, conversation
-from foveal.daemon.ledger.request_record import record_map
+from foveal.daemon.ledger.messages import Sent
+from foveal.daemon.ledger.recalled import Recalled
 
 from tests.ledger_cases import STYLE, Opened, opened, record_of, sent_for
 
 
-def exported(at: Opened, **which: Any) -> list[dict[str, Any]]:
-    found = list(lines(at.ledger, **which))
-    assert all(line.endswith("\n") and line.count("\n") == 1 and line.isascii() for line in found)
-    return [json.loads(line) for line in found]
+def ids(page: Page) -> list[str]:
+    return [one.record.id for one in page.requests]
 
 
-def test_lines(tmp_path: Path) -> None:
+def all_ids(at: Opened, since: str = "", **which: Any) -> tuple[list[str], int]:
+    """Return the ids of all pages, and how many pages that took."""
+    found: list[str] = []
+    pages = 0
+    while True:
+        page = export_page(at.ledger, since=since, **which)
+        found += ids(page)
+        pages += 1
+        since = page.next
+        if not since:
+            return found, pages
+
+
+def test_requests_come_in_their_order_also_what_waits(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         at.put(record_of(1))
         at.usage.report("ses_a", "req_1", used=[STYLE])
         at.ledger.add(record_of(2, "ses_b", project_root="/other"), Sent("of\nline \udcff"))
-        first, second = exported(at)
-        assert first == {
-            **record_map(record_of(1)),
-            "referred": [{"type": "rule", "name": "docs/style.md"}],
-            "problem": "",
-        }
-        assert second["id"] == "req_2"
-        assert second["referred"] is None
-        assert exported(at, session_id="ses_b") == [second]
-        assert exported(at, project_root="/other") == [second]
-        assert exported(at, session_id="none") == []
+        page = export_page(at.ledger)
+        first, second = page.requests
+        assert (first, page.next) == (Recalled(record_of(1), None, referred=(STYLE,)), "")
+        assert (second.record.id, second.referred) == ("req_2", None)
+        assert ids(export_page(at.ledger, session_id="ses_b")) == ["req_2"]
+        assert ids(export_page(at.ledger, project_root="/other")) == ["req_2"]
+        assert export_page(at.ledger, session_id="none") == Page((), "")
 
 
-def test_content_stands_in_it_when_asked_for(tmp_path: Path) -> None:
+def test_pages_follow_each_other_whatever_their_size(tmp_path: Path) -> None:
+    with opened(tmp_path) as at:
+        for number in range(250):
+            at.ledger.add(record_of(number, f"ses_{number % 2}"), Sent(str(number)))
+        expected = [f"req_{number}" for number in range(250)]
+        for limit in (7, 100, 125, 1_000):
+            assert all_ids(at, limit=limit)[0] == expected
+            assert all_ids(at, limit=limit, content=True)[0] == expected
+            assert all_ids(at, limit=limit, session_id="ses_1")[0] == expected[1::2]
+        page = export_page(at.ledger, limit=249)
+        at.ledger.add(record_of(999), Sent())
+        assert ids(export_page(at.ledger, since=page.next)) == ["req_249", "req_999"]
+
+
+def test_a_page_of_large_contents_is_short(tmp_path: Path) -> None:
+    with opened(tmp_path) as at:
+        for number in range(5):
+            at.ledger.add(record_of(number), Sent(f"{number}" * (CONTENT_CHARACTERS // 2)))
+        assert len(export_page(at.ledger, content=True).requests) == 2
+        assert all_ids(at, content=True) == ([f"req_{number}" for number in range(5)], 3)
+        assert len(export_page(at.ledger).requests) == 5
+
+
+def test_content_comes_when_asked_for(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         at.put(record_of(1))
         at.put(record_of(2))
         with at.file.writing() as database:
             forget_sent(database, 2, "it was old")
-        (line, bare) = exported(at, content=True)
-        sent = sent_for(record_of(1))
-        assert line["sent"] == {"context": sent.context, **conversation(sent)}
-        assert bare["sent"] is None
-        assert "it was old" in bare["problem"]
-        assert "Hello" not in json.dumps(exported(at))
+        whole, bare = export_page(at.ledger, content=True).requests
+        assert whole == Recalled(record_of(1), sent_for(record_of(1)))
+        assert bare.sent is None
+        assert "it was old" in bare.problem
+        assert [one.sent for one in export_page(at.ledger).requests] == [None, None]
+
+
+def test_times_bound_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as at:
+        for number, time in enumerate(
+            ("2026-01-30T23:59:59.999Z", "2026-01-31T00:00:00.000Z", "2026-02-01T10:00:00.000Z")
+        ):
+            at.put(record_of(number, at=time))
+
+        def check(since: str, before: str, *expected: int) -> None:
+            assert all_ids(at, since, before=before, limit=1)[0] == [f"req_{one}" for one in expected]
+
+        check("", "", 0, 1, 2)
+        check("2026-01-31", "", 1, 2)
+        check("2026-01-31T00:00:00Z", "2026-02-01", 1)
+        check("2026-01-31T01:00:00+01:00", "2026-01-31T00:00:00.001Z", 1)
+        check("", "2026-01-31", 0)
+        check("2027-01-01", "")
+
+
+@pytest.mark.parametrize(
+    "bound", ["soon", "#", "#x", "#-1", "# 1", "#" + "9" * 40, "0001-01-01T00:00:00+14:00", "\0"]
+)
+def test_a_bound_that_can_not_be_used(tmp_path: Path, bound: str) -> None:
+    with opened(tmp_path) as at:
+        for field in ("since", "before"):
+            with pytest.raises(InvalidRequest) as raised:
+                export_page(at.ledger, **{field: bound})  # type: ignore[arg-type]  # only these two
+            assert raised.value.field == field
 
 
 def test_nothing(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
-        assert list(lines(at.ledger)) == []
+        assert export_page(at.ledger) == Page((), "")

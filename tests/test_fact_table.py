@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from foveal.daemon.index.fact_table import FactsDamaged
 from foveal.daemon.index.store import FileContent, Store
@@ -12,7 +9,7 @@ from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.references import References
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.structure.interface import interface_of
-from foveal.daemon.system import Stamp, System
+from foveal.daemon.system import Stamp
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
 
@@ -29,13 +26,6 @@ class Session(Base):
 def caf\xc3\xa9():
     return aid.\xf0\x9f\x98\x80()
 """
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(str(tmp_path), System())
-    yield opened
-    opened.close()
 
 
 def put(store: Store, path: str, source: bytes, *, referring: bool = True) -> int:

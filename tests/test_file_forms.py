@@ -20,7 +20,7 @@ def file_forms(text: str, symbols: tuple[Symbol, ...] = (), *, cut: bool = False
 
 
 def least(content: Content, symbols: Sequence[Symbol] = (), passed_on: Sequence[str] = ()) -> str:
-    form = OutlineForms("x", "a.ts", content, symbols, "", passed_on)(0)
+    form = OutlineForms("x", "imported by `a.ts`", content, symbols, "", passed_on)(0)
     heading, _, body = form.text.partition("\n\n")
     assert heading == "### `x` (imported by `a.ts`)"
     return body.strip()
@@ -44,17 +44,22 @@ def test_a_file_never_takes_more_than_it_is_given_and_says_what_is_missing() -> 
 
 
 def test_a_definition_is_whole_cut_after_a_line_or_its_signature() -> None:
-    symbol = Symbol("f", "function", 3, 12, "def f()", "Do it.", 0)
-    lines = ["import x", "", "def f():", *(f"    x.line_{n}()" for n in range(9))]
+    symbol = Symbol("f", "function", 3, 42, "def f()", "Do it.", 0)
+    lines = ["import x", "", "def f():", *(f"    x.line_{n}()" for n in range(39))]
     node = FocusNode("a.py", "f", "focus", "asked for")
     forms = SymbolForms(node, Source("a.py", "\n".join(lines), "python", (symbol,)), symbol)
     whole = forms(forms.full_characters)
-    assert "12      x.line_8()" in whole.text
+    assert "42      x.line_38()" in whole.text
     assert "import" not in whole.text
     assert not whole.compressed
     cut = forms(forms.full_characters - 1)
     assert cut.compressed
-    assert "more lines" in cut.text
+    assert "lines left out: expand `a.py#f`" in cut.text
+    assert " 3  def f():" in cut.text
+    assert "import" not in cut.text
+    shown = [line for line in cut.text.split("\n") if "x.line_" in line]
+    assert shown
+    assert all(f"{int(line.split('_')[1][:-2]) + 4}      x.line_" in line for line in shown)
     assert "def f()" in forms(0).text
     assert "line_0" not in forms(0).text
 
@@ -76,7 +81,7 @@ def test_no_name_of_a_file_ends_its_heading() -> None:
     content = Content("x\n", None)
     node = FocusNode(evil, "", "focus", "asked for")
     texts = [
-        OutlineForms(evil, evil, content, (), "", (evil,))(0).text,
+        OutlineForms(evil, f"imported by {name_of(evil)}", content, (), "", (evil,))(0).text,
         FileForms(node, Source(evil, TEXT, "", ()), (), (), cut=False, unsaved=False)(400).text,
         unshown_form(node, "Not shown.").text,
     ]

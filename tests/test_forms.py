@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.context.forms import (
+    METADATA_CHARACTERS_MIN,
     SKELETON_CHARACTERS,
     SkeletonForms,
     experience_form,
     hot_form,
+    metadata_form,
 )
 from foveal.daemon.context.scopes import HotNode
-from foveal.daemon.experience.experience import Experience
+from foveal.daemon.context.slices import Form
+from foveal.daemon.experience.choice import Chosen
+from foveal.daemon.experience.experience import Experience, Mark
+from foveal.daemon.experience.staleness import Staleness
+from foveal.daemon.project.manifests import Command
+from foveal.daemon.project.metadata import ProjectMetadata
 from foveal.daemon.project.tree import Layout
 
 WIDE = Layout(f"folder_{n // 50}/file_{n}.py" for n in range(5_000))
@@ -41,7 +48,7 @@ def decided(**values: object) -> Experience:
 
 def test_a_decision_with_its_outcome_and_as_much_of_its_reasons_as_fits() -> None:
     def check(experience: Experience, characters: int, expected: str, *, compressed: bool = False) -> None:
-        form = experience_form(experience, characters)
+        form = experience_form(Chosen(experience, 1.0, ()), characters)
         assert (form.text, form.compressed) == (expected, compressed)
 
     check(decided(), 1_000, "- ada: use SQLite\n")
@@ -54,6 +61,35 @@ def test_a_decision_with_its_outcome_and_as_much_of_its_reasons_as_fits() -> Non
     check(reasoned, 40, "- ada: use SQLite\n  why: one file\n", compressed=True)
     check(reasoned, 20, "- ada: use SQLite\n", compressed=True)
     check(decided(rationale="x" * 3_000), 9_000, "- ada: use SQLite\n", compressed=True)
+    check(decided(outcome="success", marks=(Mark("reverted", ""),)), 100, "- ada: use SQLite (reverted)\n")
+    stale = Chosen(decided(), 1.0, (), Staleness("a.py is gone"), 2)
+    said = "- ada: use SQLite (may not hold any more: a.py is gone; 2 more like it)\n"
+    assert experience_form(stale, 1_000).text == said
+
+
+def test_a_project_says_what_it_is_line_by_line() -> None:
+    metadata = ProjectMetadata(
+        "shop",
+        "Sells\n```things.",
+        (("python", 0.8), ("go", 0.2)),
+        (Command("test", "make `x`"),),
+        "main",
+        ("Add a cart", "Fix it"),
+    )
+    whole = metadata_form(metadata, 1_000)
+    assert whole == Form(
+        "- shop: Sells ` ` `things.\n- languages: python 80%, go 20%\n- test: `make 'x'`\n- branch: main\n"
+        "- last commits: Add a cart; Fix it\n"
+    )
+    for characters in range(len(whole.text)):
+        form = metadata_form(metadata, characters)
+        assert form.compressed
+        assert whole.text.startswith(form.text)
+        assert len(form.text) <= max(characters, METADATA_CHARACTERS_MIN)
+    least = metadata_form(ProjectMetadata("x" * 500), 0)
+    assert least.compressed
+    assert len(least.text) <= METADATA_CHARACTERS_MIN
+    assert metadata_form(ProjectMetadata("x"), 0) == Form("- x\n")
 
 
 def test_no_name_of_a_hot_file_ends_its_line() -> None:

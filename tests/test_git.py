@@ -170,6 +170,28 @@ def test_change_counts_of_a_damaged_repository(root: Path) -> None:
         git.change_counts(str(root))
 
 
+def test_latest_subjects(root: Path) -> None:
+    with pytest.raises(git.GitError):
+        git.latest_subjects(root.as_posix(), 3)
+    for number, subject in enumerate(["One", "Two\n\nbody", "T" * 300]):
+        commit(root, 1_700_000_000 + number, **{f"f{number}": subject})
+        run(root, "commit", "--amend", "-q", "-m", subject)
+    found = git.latest_subjects(str(root), 2)
+    assert [line.partition(" ")[2][:3] for line in found] == ["TTT", "Two"]
+    assert len(found[0]) == git.SUBJECT_CHARACTERS
+
+
+def test_reverted_commits(root: Path) -> None:
+    first = commit(root, 1_700_000_000, a="1")
+    second = commit(root, 1_700_000_001, a="2")
+    assert git.reverted_commits(str(root)) == set()
+    run(root, "revert", "--no-edit", second, time=1_700_000_002)
+    assert git.reverted_commits(str(root)) == {second}
+    run(root, "revert", "--no-edit", "HEAD", time=1_700_000_003)
+    assert second not in git.reverted_commits(str(root))
+    assert first not in git.reverted_commits(str(root))
+
+
 def test_head(root: Path, tmp_path: Path) -> None:
     assert git.head(str(root)) == git.Head("main", "")
     first = commit(root, 1_000, a="1")

@@ -185,6 +185,23 @@ def test_another_parser_reads_what_was_touched_meanwhile(
     assert parses == [b"def f(): ...\n"]
 
 
+def test_files_of_secrets_are_not_read_unless_they_may_be_shown(bench: Bench) -> None:
+    put(bench.root, {".env": "CANARY=1\n", "conf/credentials.json": "{}\n", "a.py": "def f(): ...\n"})
+    bench.open()
+    bench.settle()
+    assert bench.files_read() == ["a.py"]
+    assert (skipped(bench, ".env"), skipped(bench, "a.py")) == ("secret", "")
+    with bench.reader() as reader:
+        assert reader.chunks.of_paths([".env", "conf/credentials.json"]) == []
+    for shown, read in (((".env",), [".env", "a.py"]), ((), ["a.py"])):
+        bench.close()
+        bench.open(show_files=shown)
+        bench.settle()
+        assert sorted(bench.files_read()) == read, "what was kept with other settings is read again"
+        with bench.reader() as reader:
+            assert [chunk.path for chunk in reader.chunks.of_paths([".env"])] == list(shown)
+
+
 def test_reindex_in_full_reads_all_again(bench: Bench, parses: list[bytes]) -> None:
     put(bench.root, {"a.py": "def f(): ...\n", "b.py": "", "c.bin": b"\0", "locked.py": "x = 1\n"})
     bench.disk.refused[f"{bench.root}/locked.py"] = PermissionError(errno.EACCES, "refused")

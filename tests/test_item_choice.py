@@ -7,8 +7,8 @@ from typing import Literal
 
 import pytest
 from foveal.daemon.context.items import Item, ItemType
-from foveal.daemon.item.item_choice import LEXICAL_WEIGHT, Evidence, choose, key_of, left_out
-from foveal.daemon.item.item_keys import ItemKey
+from foveal.daemon.item.item_choice import LEXICAL_WEIGHT, Evidence, choose
+from foveal.daemon.item.item_keys import ItemKey, key_of
 from foveal.daemon.item.selection import Profile, Profiles
 
 PROFILE = Profile(top_k=20, top_n=2, include_score=0.6, floor=0.3)
@@ -114,8 +114,6 @@ def test_what_is_told_of_an_item() -> None:
     (one,) = choice.taken
     assert (one.score, one.similarity, one.lexical) == (0.7, 0.5124, 0.25)
     assert one.key == key_of(tool) == ItemKey("tool", "git_log", "git")
-    late = left_out(one, "budget")
-    assert (late.taken, late.reason, late.score) == (False, "budget", 0.7)
 
 
 def test_without_a_vector_only_words_count() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,12 +11,12 @@ from foveal.daemon.config import ProjectConfig, SelectionConfig
 from foveal.daemon.context.item_plan import ItemPlan
 from foveal.daemon.context.items import IncludeMode, Item
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.item.agent_items import AgentItems, key_of
+from foveal.daemon.item.agent_items import AgentItems
 from foveal.daemon.item.item_choice import ItemScore, Reason
-from foveal.daemon.item.item_keys import ItemKey
+from foveal.daemon.item.item_keys import ItemKey, key_of
 from foveal.daemon.item.item_search import Found
 from foveal.daemon.item.selection import parse_selection
-from foveal.daemon.item_plans import MISSING_MAX, SERVED_WELL, plan_items, profiles_for
+from foveal.daemon.item_plans import MISSING_MAX, SERVED_WELL, plan_items, profiles_for, selection_of
 from foveal.daemon.session.sessions import Session, SessionItem
 
 MODES: Mapping[str, IncludeMode] = {
@@ -68,7 +69,7 @@ def session(*names: str, removed: tuple[str, ...] = ()) -> Session:
 async def planned(
     search: Search, one: Session | None, served: Mapping[ItemKey, float] | None = None, **request: Any
 ) -> ItemPlan:
-    profiles = profiles_for(ProjectConfig(), "", one)
+    profiles = profiles_for(ProjectConfig(), "", selection_of(one)[0])
     asked = ContextRequest(**{"prompt": "a question"} | request)
     return await plan_items(known(), one, asked, profiles, served or {}, search, 1.0)  # type: ignore[arg-type]  # it has the same method
 
@@ -95,12 +96,34 @@ async def test_a_session_says_what_is_always_in() -> None:
     assert told(plan) == {
         "b": ("always", None),
         "m": ("manual", None),
-        "s": ("always", None),
         "t": ("agent", 0.7),
     }
-    assert search.asked == [["t"]], "what is in already isn't searched"
+    assert search.asked == [["s", "t"]], "today's mode holds for what came into the session by its own"
+    assert plan.removed == (known().by_key[rule("a")], known().by_key[rule("g")])
     assert search.barred == {rule("a"): "removed", rule("g"): "removed"}
     assert plan.files == ("/p/a.py",)
+
+
+async def test_the_modes_of_today_hold_but_for_what_was_put_by_hand() -> None:
+    """Each item came into the session as `always`, or never did, and has another mode by now."""
+    by_hand = replace(session("a"), items=tuple(SessionItem(rule(name), "manual") for name in MODES))
+    assert told(await planned(Search(), by_hand)) == dict.fromkeys(MODES, ("manual", None))
+    on_its_own = replace(by_hand, items=tuple(SessionItem(rule(name), "always") for name in MODES))
+    for one in (on_its_own, replace(by_hand, items=())):
+        assert told(await planned(Search(), one)) == {
+            "a": ("always", None),
+            "b": ("always", None),
+            "g": ("glob", None),
+        }
+
+
+def test_a_selection_that_can_not_be_used_is_told_and_the_levels_above_hold() -> None:
+    for selection in ({"preset": "huge"}, {"top_n": "many"}, {"preset": [1]}, {"rules": 3}):
+        one = replace(session("a"), selection=selection)
+        own, problem = selection_of(one)
+        assert problem.startswith("the selection of the session s is ignored: selection")
+        assert profiles_for(ProjectConfig(), "", own) == profiles_for(ProjectConfig(), "")
+    assert selection_of(session("a")) == selection_of(None)
 
 
 async def test_without_a_prompt_nothing_is_searched() -> None:
@@ -124,7 +147,7 @@ async def test_a_request_names_items() -> None:
 
 async def test_what_is_gone_is_told_but_not_all_of_it() -> None:
     plan = await planned(Search(), session("a", *(f"gone{number}" for number in range(MISSING_MAX + 2))))
-    assert set(told(plan)) == {"a", "g"}
+    assert set(told(plan)) == {"a", "b", "g"}
     assert plan.gaps[1] == "the rule gone0 isn't there (any more)"
     assert plan.gaps[-1] == "2 more items aren't there"
 
@@ -159,7 +182,7 @@ def test_the_levels_of_settings() -> None:
     config = ProjectConfig(selection=selection)
 
     def check(agent: str, one: Session | None, expected: int) -> None:
-        profile = profiles_for(config, agent, one).rules
+        profile = profiles_for(config, agent, selection_of(one)[0]).rules
         assert profile is not None
         assert profile.top_n == expected
 

@@ -14,7 +14,8 @@ from foveal.daemon.context.known_files import KnownFiles
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
-from foveal.daemon.projects import ReaderPool, read_tree
+from foveal.daemon.projects import read_tree
+from foveal.daemon.reader_pool import ReaderPool
 from foveal.daemon.snapshot import ProjectSnapshot
 from foveal.daemon.system import System
 
@@ -60,7 +61,7 @@ class Opener:
             degraded=(),
             reader=self._readers.borrow,
             lexical=LexicalHandle("/nowhere"),
-            relevant_experiences=lambda focus, neighbours, words, limit: (),
+            relevant_experiences=lambda focus, neighbours, words, limit, meaning: (),
             system=System(),
         )
         reader = self._stack.enter_context(self._readers.borrow()) if indexed else None

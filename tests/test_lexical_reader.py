@@ -14,7 +14,7 @@ from foveal.daemon.index import lexical_reader
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import MAX_TERMS, FieldWeights, LexicalReader
 from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
-from foveal.daemon.index.terms import document_terms, path_terms, query_terms, symbol_terms
+from foveal.daemon.index.terms import document_terms, path_terms, query_terms
 
 SESSION = "src/auth/session.py"
 
@@ -23,7 +23,7 @@ def document(
     chunk_id: int, body: str, path: str = "", symbols: str = "", kind: str = "code"
 ) -> LexicalDocument:
     return LexicalDocument(
-        chunk_id, kind, document_terms(body), path_terms(path), symbol_terms(symbols.split())
+        chunk_id, kind, document_terms(body), path_terms(path), list(dict.fromkeys(document_terms(symbols)))
     )
 
 

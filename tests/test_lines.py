@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from foveal.daemon.experience.draft import MAX_FILES, MAX_TEXT_BYTES, BadField, Draft, checked
+from foveal.daemon.experience.draft import Draft, checked
+from foveal.daemon.experience.edits import Changes, Edit
 from foveal.daemon.experience.experience import Experience, Provenance
+from foveal.daemon.experience.fields import MAX_FILES, MAX_TEXT_BYTES, BadField
 from foveal.daemon.experience.lines import (
     MAX_LINE_BYTES,
     Damage,
@@ -47,10 +49,10 @@ def opened(path: Path) -> Iterator[int]:
 
 
 def test_what_is_written_is_read_back() -> None:
-    def check(experience: Experience) -> None:
-        data = line_of(experience)
+    def check(record: Experience | Edit) -> None:
+        data = line_of(record)
         assert data.index(b"\n") == len(data) - 1
-        assert read_line(line(data)) == experience
+        assert read_line(line(data)) == record
         assert is_whole(line(data[:-1]))
         assert not is_whole(line(data[:-2]))
 
@@ -59,7 +61,15 @@ def test_what_is_written_is_read_back() -> None:
     check(
         Experience(
             "x_2", "2025-01-01T00:00:00.000Z", "größe", "s", 'one\n"two"\t日本', "👩\u200d💻",
-            ("a b.py",), "reverted", "```", "abc", Provenance("transcript", "t.jsonl:7"),
+            ("a b.py",), "reverted", "```", "abc", Provenance("transcript", "t.jsonl:7", "low"),
+        )
+    )  # fmt: skip
+    check(Edit("e_1", "x_1", "2025-01-01T00:00:00.000Z", "delete"))
+    check(Edit("e_1", "x_1", "2025-01-01T00:00:00.000Z", "mark", Changes(outcome="reverted"), "x_2"))
+    check(
+        Edit(
+            "e_1", "x_1", "2025-01-01T00:00:00.000Z", "update",
+            Changes("d", "", (), "failure", "it\nbroke", "low"),
         )
     )  # fmt: skip
 
@@ -68,9 +78,9 @@ def test_the_largest_draft_fits_a_line() -> None:
     worst = '"' * MAX_TEXT_BYTES
     files = tuple('"' * 1_000 + str(number) for number in range(MAX_FILES + 5))
     largest = Draft(worst, "a", "s", worst, files, "failure", worst)
-    experience, dropped = checked(largest, "2025-01-01T00:00:00.000Z", "/project")
-    assert dropped > 5
-    assert len(line_of(experience)) < MAX_LINE_BYTES
+    found = checked(largest, "2025-01-01T00:00:00.000Z", "/project")
+    assert found.files_dropped > 5
+    assert len(line_of(found.experience)) < MAX_LINE_BYTES
 
 
 @pytest.mark.parametrize(
@@ -79,7 +89,10 @@ def test_the_largest_draft_fits_a_line() -> None:
         (b"garbage", "not JSON"),
         (b"\x00" * 50, "not JSON"),
         (b"\xff\xfe", "not JSON"),
-        (b"<<<<<<< HEAD", "not JSON"),
+        (b"<<<<<<< HEAD", "a mark of a conflict that git left"),
+        (b"||||||| 1234567", "a mark of a conflict that git left"),
+        (b"=======", "a mark of a conflict that git left"),
+        (b">>>>>>> branch\r", "a mark of a conflict that git left"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"id": ' + b"9" * 5_000 + b"}", "not JSON"),
         (b"[1, 2]", "not a JSON object"),
@@ -93,6 +106,11 @@ def test_the_largest_draft_fits_a_line() -> None:
         (LINE.replace("}", ',"outcome":{"kind":"odd"}}').encode(), "outcome.kind must be"),
         (LINE.replace("}", ',"files_touched":"a"}').encode(), "files_touched must be a list"),
         (LINE.replace("}", ',"provenance":[]}').encode(), "provenance must be a map"),
+        (LINE.replace("}", ',"provenance":{"trust":"high"}}').encode(), "trust must be normal or low"),
+        (b'{"type":"delete","id":"e_1"}', "of is missing"),
+        (b'{"type":"delete","id":" ","of":"x_1"}', "id is empty"),
+        (b'{"type":"restore","id":"e_1","of":"x_1"}', "timestamp is missing"),
+        (b'{"type":"mark","id":"e_1","of":"x_1","timestamp":"2025-01-01"}', "outcome is missing"),
         (LINE.replace('"d"', f'"{"d" * (MAX_TEXT_BYTES + 1)}"').encode(), "decision is longer than"),
         (b'{"decision":"' + b"d" * MAX_LINE_BYTES * 2 + b'"}', "longer than 1048576 bytes"),
     ],
@@ -105,11 +123,11 @@ def test_a_bad_line_says_its_reason(content: bytes, reason: str) -> None:
 
 
 def test_an_empty_line_and_one_of_a_newer_version_are_no_damage() -> None:
-    for data in (b"\n", b"  \r\n", b'{"type":"mark","of":"x_1"}\n'):
+    for data in (b"\n", b"  \r\n", b'{"type":"vote","of":"x_1"}\n'):
         assert read_line(line(data)) is None
     known = read_line(line(f'{LINE[:-1]},"type":"experience","mood":"good"}}\n'.encode()))
     assert known == read_line(line(LINE.encode()))
-    assert known is not None
+    assert isinstance(known, Experience)
     assert known.decision == "d"
 
 
@@ -154,7 +172,7 @@ def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
     path = tmp_path / "file"
     content = b"".join(b"line %d\n" % number for number in range(20))
 
-    def check(expected: bool, changed: bytes, *, replaced: bool = False) -> None:
+    def check(expected: bool, changed: bytes | None, *, replaced: bool = False) -> None:
         path.write_bytes(content)
         os.utime(path, ns=(1, 1))
         with opened(path) as descriptor:
@@ -162,7 +180,10 @@ def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
             reading.remember_tail(descriptor)
             assert content.endswith(reading.tail)
             assert reading.is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
-        if replaced:
+        if changed is None:
+            path.rename(tmp_path / "aside")
+            (tmp_path / "aside").rename(path)
+        elif replaced:
             (tmp_path / "other").write_bytes(changed)
             os.replace(tmp_path / "other", path)
         else:
@@ -172,6 +193,7 @@ def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
             assert not Reading().is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
 
     check(True, content + b"more\n")
+    check(True, None)
     check(False, content)  # of the same size, but with a new time
     check(False, content[:-5])
     check(False, b"")
@@ -184,13 +206,14 @@ def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
 
 
 def test_damage_is_recorded_as_text_where_it_is_text(tmp_path: Path) -> None:
-    text = Damage(3, Line(10, 8, b"garb\xc3\xa4ge", complete=True), "not JSON")
+    text = Damage(3, Line(10, 8, b"garb\xc3\xa4ge", complete=True), "not JSON", "experiences.1.jsonl")
     binary = Damage(4, Line(20, 2, b"\xff\n", complete=True), "not JSON")
     records = record_of(text, "2025-01-01T00:00:00.000Z") + record_of(binary, "2025-01-01T00:00:00.000Z")
     first, second = (json.loads(one) for one in records.splitlines())
     assert first == {
         "digest": text.digest,
         "at": "2025-01-01T00:00:00.000Z",
+        "file": "experiences.1.jsonl",
         "line": 3,
         "offset": 10,
         "size": 8,

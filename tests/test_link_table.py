@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 
 import pytest
 from foveal.daemon.index import link_table
@@ -11,23 +10,9 @@ from foveal.daemon.index.link_table import KINDS, STATES, Link, LinkRow
 from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.project.references import NOTHING
 from foveal.daemon.project.tree import FileRecord, Symbol
-from foveal.daemon.system import Stamp, System
+from foveal.daemon.system import Stamp
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(str(tmp_path), System())
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def reader(store: Store, tmp_path: Path) -> Iterator[Reader]:
-    opened = Reader(str(tmp_path))
-    yield opened
-    opened.close()
 
 
 def define(store: Store, path: str, *symbols: Symbol) -> dict[str, int]:

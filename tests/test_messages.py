@@ -9,14 +9,13 @@ from foveal.daemon.ledger.messages import (
     LAYOUT,
     Said,
     Sent,
-    conversation_bytes,
     messages,
     sent,
     tools_by_server,
 )
 from foveal.daemon.ledger.pieces import digest_of
 
-from tests.ledger_cases import record_of, sent_for
+from tests.ledger_cases import conversation_bytes, record_of, sent_for
 
 
 def item(

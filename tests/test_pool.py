@@ -21,8 +21,9 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.errors import InvalidRequest, StateError
-from foveal.daemon.experience.draft import MAX_FILES, MAX_TEXT_BYTES, Draft
+from foveal.daemon.experience.draft import Draft
 from foveal.daemon.experience.experience import Experience, Provenance
+from foveal.daemon.experience.fields import MAX_FILES, MAX_TEXT_BYTES
 from foveal.daemon.experience.lines import MAX_LINE_BYTES
 from foveal.daemon.experience.pool import Pool
 from foveal.daemon.system import System
@@ -321,7 +322,7 @@ def test_a_changed_replaced_or_deleted_file_is_read_anew(tmp_path: Path) -> None
     check(["alpha"])
     (tmp_path / "new").write_text(text + text.replace("alpha", "delta").replace('"id":"x_', '"id":"x_1'))
     os.replace(tmp_path / "new", path)
-    check(["alpha", "beta", "beta", "delta"])
+    check(["alpha", "beta", "delta"])
     path.unlink()
     check([])
     assert pool.graft([draft("alpha")]).grafted == 1
@@ -404,7 +405,7 @@ def test_a_bad_line_is_skipped_counted_and_copied_once(tmp_path: Path, line: byt
 def test_a_line_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     path = Path(path_in(tmp_path))
     path.write_text(
-        f'{{"type":"mark","of":"x_1"}}\n\n{LINE[:-1]},"type":"experience","mood":"good"}}\n{LINE}\n',
+        f'{{"type":"vote","of":"x_1"}}\n\n{LINE[:-1]},"type":"experience","mood":"good"}}\n{LINE}\n',
         encoding="utf-8",
     )
     content = path.read_bytes()
@@ -419,9 +420,9 @@ def test_a_line_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_last_line_of_a_newer_version_without_its_end_is_ended(tmp_path: Path) -> None:
     path = Path(path_in(tmp_path))
-    path.write_text('{"type":"mark","of":"x_1"}')
+    path.write_text('{"type":"vote","of":"x_1"}')
     assert open_pool(tmp_path).statistics().unknown_lines == 1
-    assert path.read_text() == '{"type":"mark","of":"x_1"}\n'
+    assert path.read_text() == '{"type":"vote","of":"x_1"}\n'
     assert quarantine(tmp_path) == []
 
 

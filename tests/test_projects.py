@@ -25,14 +25,13 @@ from foveal.daemon.projects import (
     HOT_EACH,
     HOT_MAX,
     OVERLAYS_MAX,
-    READERS_MAX,
     Project,
-    ReaderPool,
     known_roots,
     load,
     project_folder,
     read_tree,
 )
+from foveal.daemon.reader_pool import READERS_MAX, ReaderPool
 from foveal.daemon.storage import DatabaseError
 from foveal.daemon.system import Stamp, System
 
@@ -478,7 +477,7 @@ def test_threads_share_a_few_readers(pool: ReaderPool, monkeypatch: pytest.Monke
             with pool.borrow() as reader, reader.snapshot():
                 assert [one.name for one in reader.symbols(f"f{number}.py")] == [f"f{number}"]
 
-    monkeypatch.setattr(projects, "Reader", open_reader)
+    monkeypatch.setattr(pool, "_make", open_reader)
     with ThreadPoolExecutor(8) as threads:
         assert len(list(threads.map(read, range(8)))) == 8
     assert len(set(lent)) == 8, "no two threads have the same one"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.project.qualified_names import declared, split_path, type_name
+from foveal.daemon.project.qualified_names import base_name, declared, split_path, type_name, without_number
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,36 @@ def test_long_names_take_no_long_time() -> None:
         split_path(long)
         declared(long)
         type_name(long)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "base"),
+    [
+        ("f", "function", "f"),
+        ("A.B.f", "method", "f"),
+        ("A~2.f~13", "method", "f"),
+        ("load~2.inner", "function", "inner"),
+        ("Stack.~Stack", "method", "~Stack"),
+        ("f~x", "function", "f~x"),
+        ("Guide/v1.2~2", "section", "v1.2"),
+        ("~/x", "section", "x"),
+        ("A/", "section", "A/"),
+        ("A.", "method", "A."),
+    ],
+)
+def test_the_base_of_a_name_is_its_last_part(name: str, kind: str, base: str) -> None:
+    assert base_name(name, kind) == base
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("login~2", "login"),
+        ("A~2.f~13", "A~2.f"),
+        ("load~2.inner", "load~2.inner"),
+        ("Stack.~Stack", "Stack.~Stack"),
+        ("login", "login"),
+    ],
+)
+def test_a_number_is_taken_only_from_the_end(name: str, expected: str) -> None:
+    assert without_number(name) == expected

@@ -36,7 +36,7 @@ def test_pruned(at: Opened) -> None:
         forget_sent(database, 1, "it was older than 30 days")
     problem = "What was sent is not kept any more: it was older than 30 days."
     assert recall(at) == Recalled(RECORD, None, problem)
-    assert next(at.ledger.each()).problem == problem
+    assert at.ledger.after(0, ("", ""))[0][1].problem == problem
 
 
 def test_a_damaged_text(at: Opened) -> None:
@@ -53,7 +53,7 @@ def test_a_damaged_manifest(at: Opened) -> None:
     at.alter("UPDATE bodies SET manifest = X'00'")
     problem = "What was sent is lost: the list of its pieces is damaged."
     assert recall(at) == Recalled(RECORD, None, problem)
-    assert next(at.ledger.each()).problem == problem
+    assert at.ledger.after(0, ("", ""))[0][1].problem == problem
 
 
 def test_a_damaged_record(at: Opened) -> None:

@@ -118,13 +118,39 @@ def test_each_word_must_be_contained() -> None:
     check("parser retry", False)
 
 
-def test_what_was_added_is_known_by_id_and_identity() -> None:
+def test_what_is_removed_is_not_found_and_comes_back_where_it_was() -> None:
     index = Index()
-    late, early = made("d", id="x_1", timestamp="2025"), made("e", id="x_2", timestamp="2024")
+    late, early = made("d tokens", id="x_1", timestamp="2025"), made("e", id="x_2", timestamp="2024")
     for one in (late, early):
         index.add(one, keys_of(one))
-    assert index.ids == {"x_1", "x_2"}
-    assert index.identities == {keys_of(late).identity, keys_of(early).identity}
-    assert [index.experiences[place] for _, place in index.order] == [early, late]
+
+    def check(expected: list[Experience]) -> None:
+        assert [index.experiences[place] for _, place in index.order] == expected
+        assert [one for one in (early, late) if index.get(one.id) == one] == expected
+
+    check([early, late])
+    index.remove("x_1")
+    index.remove("x_1")
+    index.remove("x_3")
+    check([early])
+    assert index.relevant([], [], ["token"], 5) == [1]
+    index.add(late, keys_of(late))
+    check([early, late])
+    assert index.relevant([], [], ["token"], 5) == [0, 1]
+    assert index.get("x_3") is None
+
+
+def test_the_last_that_touched_a_file() -> None:
+    index = Index()
+    for number in range(3):
+        one = made("d", id=f"x_{number}", timestamp="2025", files_touched=("a.py", f"{number}.py"))
+        index.add(one, keys_of(one))
+    index.remove("x_1")
+    assert [one.id for one in index.touching("a.py")] == ["x_0", "x_2"]
+    assert [one.id for one in index.touching("0.py")] == ["x_0"]
+    assert index.touching("1.py") == []
+
+
+def test_keys() -> None:
     deep = keys_of(made("d", files_touched=("a/b/c.py", "d.py")))
     assert (deep.parents, deep.ancestors) == (frozenset({"a/b", ""}), frozenset({"a", "a/b"}))

@@ -6,26 +6,27 @@ import json
 from dataclasses import replace
 
 import pytest
+from foveal.daemon.context.budget import plain_measure
 from foveal.daemon.context.items import Item
 from foveal.daemon.context.render import (
-    FRAME_CHARACTERS,
     RULE_CHARACTERS_MIN,
     SECTIONS,
     TITLE,
     block,
     code_block,
+    frame_cost,
     inline,
     is_file,
     item_message,
+    json_measure,
     list_item,
-    prompts,
     render_json,
     render_markdown,
     rule_form,
     slice_summary,
 )
-from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.slices import Form, Slice, SliceType, fixed
+from foveal.daemon.context.tokens import ESTIMATE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,10 +65,21 @@ def test_the_sections_come_in_their_order_and_empty_ones_are_left_out() -> None:
 def test_the_frame_is_what_rendering_adds_at_most(parts: list[tuple[SliceType, str, int]]) -> None:
     chosen = [pair(f"s{index}", kind, text, (order,)) for index, (kind, text, order) in enumerate(parts)]
     text = render_markdown(chosen)
-    assert len(text) <= FRAME_CHARACTERS + sum(len(form.text) for _, form in chosen)
+    costs = [frame_cost(ESTIMATE, "markdown", "p"), *(plain_measure(ESTIMATE)(*one) for one in chosen)]
+    assert ESTIMATE.count(text) <= sum(cost.tokens for cost in costs)
+    assert len(text.encode()) <= sum(cost.bytes for cost in costs)
     assert text.startswith(TITLE.rstrip())
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
+
+
+@given(st.lists(st.tuples(st.sampled_from(TYPES), st.text(max_size=30), st.text(max_size=5)), max_size=6))
+def test_a_json_document_costs_no_more_than_its_parts(parts: list[tuple[SliceType, str, str]]) -> None:
+    chosen = [pair(f"{name}{index}", kind, text) for index, (kind, text, name) in enumerate(parts)]
+    text = render_json('a"b', chosen)
+    costs = [frame_cost(ESTIMATE, "json", 'a"b'), *(json_measure(ESTIMATE)(*one) for one in chosen)]
+    assert ESTIMATE.count(text) <= sum(cost.tokens for cost in costs)
+    assert len(text.encode("utf-8", "replace")) <= sum(cost.bytes for cost in costs)
 
 
 def test_json_lists_the_slices_in_the_order_of_the_sections() -> None:
@@ -81,19 +93,6 @@ def test_json_lists_the_slices_in_the_order_of_the_sections() -> None:
             {"id": "größe.py", "type": "focus", "layer": "focus", "path": "größe.py", "text": "x"},
         ],
     }
-
-
-def test_prompts_name_the_project_the_task_and_the_goal() -> None:
-    system, user = prompts("shop", ContextRequest(prompt="sell more", task_type="review"), "CONTEXT")
-    assert "project shop. Task type: review." in system
-    assert system.endswith("\n\nCONTEXT")
-    assert user == "sell more"
-
-
-@pytest.mark.parametrize("task_type", ["review", "debug", "explain", "", "unheard of"])
-def test_without_a_prompt_the_goal_is_that_of_the_task(task_type: str) -> None:
-    _, user = prompts("shop", ContextRequest(task_type=task_type), "")
-    assert user.endswith(".")
 
 
 def test_a_block_has_a_heading_a_body_and_a_note() -> None:
@@ -166,7 +165,7 @@ def test_a_cut_rule_says_how_much_is_missing_and_where_it_is() -> None:
     assert form.compressed
     assert 400 < len(form.text) <= 500
     shown = form.text.count("- Rule number")
-    assert form.text.endswith(f"```\n\n_{200 - shown} more lines: read AGENTS.md_\n\n")
+    assert form.text.endswith(f"```\n\n_[COMPRESSED] {200 - shown} lines left out: read AGENTS.md_\n\n")
 
 
 def test_a_rule_is_never_cut_to_nothing() -> None:
@@ -185,19 +184,22 @@ def test_a_rule_that_is_hardly_longer_than_its_least_is_whole() -> None:
 
 def test_a_slice_is_summed_up_for_the_record() -> None:
     form = Form("x" * 8, compressed=True)
-    bare = Slice("focus:a", "focus", "focus", 0.95, (3, 0), *fixed(form), source="asked for")
+    bare = Slice("focus:a", "focus", "focus", 0.95, (3, 0), form, lambda _: form, 40, source="asked for")
     summary = {
         "id": "focus:a",
         "type": "focus",
         "layer": "focus",
         "weight": 0.95,
         "tokens": 2,
+        "tokens_before": 10,
         "compressed": True,
         "source": "asked for",
     }
-    assert slice_summary(bare, form) == summary
-    full = replace(bare, path="a", score=0.5)
-    assert slice_summary(full, form) == {**summary, "path": "a", "score": 0.5}
+    assert slice_summary(bare, form, 2) == summary
+    full = replace(bare, path="a", score=0.5, lines=(3, 9), content_characters=400)
+    more = {"path": "a", "score": 0.5, "start_line": 3, "end_line": 9, "tokens_before": 100}
+    assert slice_summary(full, form, 2) == {**summary, **more}
+    assert slice_summary(bare, Form("x" * 8), 2)["tokens_before"] == 2
 
 
 def item(name: str, text: str, source: str = "PutItem") -> Item:
@@ -219,10 +221,10 @@ def test_a_message_is_no_longer_than_its_form(text: str, characters: int) -> Non
 def test_a_cut_message_says_where_the_rest_is() -> None:
     form = rule_form("AGENTS.md", RULE, 500)
     message = item_message(item("AGENTS.md", RULE, "/p/AGENTS.md"), form)
-    assert message.endswith("more lines: read AGENTS.md")
+    assert message.endswith("lines left out: read AGENTS.md")
     other = rule_form("kind", RULE, 500, is_file=False)
-    assert "more lines of kind" in other.text
-    assert item_message(item("kind", RULE), other).endswith("more lines of kind")
+    assert "lines left out: of kind" in other.text
+    assert item_message(item("kind", RULE), other).endswith("lines left out: of kind")
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,18 @@ OTHERS = [
     replace(REQUEST, include_items=(("rule", "a", ""),)),
     replace(REQUEST, exclude_items=(("rule", "a", ""),)),
     replace(REQUEST, include_items=(("tool", "a", "s"),)),
+    replace(REQUEST, model="gpt-4o"),
+    replace(REQUEST, delta=True),
 ]
 
 
 def test_different_requests_have_different_keys() -> None:
     assert len({request.key for request in OTHERS}) == len(OTHERS)
     changed = {one.name for other in OTHERS for one in fields(other) if _differs(other, one.name)}
-    assert changed == {one.name for one in fields(ContextRequest)}
+    # Who asks is none of it: equal requests differ by the policy that follows.
+    asking = {"agent_name", "agent_type"}
+    assert changed == {one.name for one in fields(ContextRequest)} - asking
+    assert ContextRequest(agent_name="a", agent_type="b").key == ContextRequest().key
 
 
 def _differs(other: ContextRequest, name: str) -> bool:

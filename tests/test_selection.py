@@ -14,6 +14,7 @@ from foveal.daemon.item.selection import (
     Selection,
     parse_selection,
     resolve,
+    scaled,
 )
 
 NORMAL = Profiles(RULE_PROFILES["normal"], TOOL_PROFILES["normal"])
@@ -106,3 +107,15 @@ def test_references_go_with_rules() -> None:
         NORMAL.rules,
         None,
     )
+
+
+def test_a_small_context_fills_up_with_fewer_items_and_a_large_one_with_more() -> None:
+    normal = resolve()
+    assert normal.rules is not None
+    assert scaled(normal, 6_000) == normal
+    for tokens, expected in ((1_000, 2), (3_000, 2), (12_000, 10), (100_000, 10)):
+        small = scaled(normal, tokens)
+        assert small.rules is not None
+        assert small.rules.top_n == expected
+        assert small.rules.include_score == normal.rules.include_score
+    assert scaled(Profiles(None, None), 100) == Profiles(None, None)

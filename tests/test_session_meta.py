@@ -60,6 +60,18 @@ def test_limits_are_not_enforced_on_what_a_person_wrote() -> None:
     assert len(session.context["ports"]) == 100
 
 
+def test_a_selection_that_can_not_be_used_costs_no_session() -> None:
+    def check(given: object, expected: object) -> None:
+        session = session_in(json.dumps({**NEEDED, "selection": given}).encode())
+        assert session.selection == expected
+        assert session_in(bytes_of(session)) == session
+
+    check("off", {"preset": "off"})
+    check([1], {"preset": [1]})
+    check(None, {})
+    check({"top_n": "many"}, {"top_n": "many"})
+
+
 def test_a_newer_version_is_told_from_damage() -> None:
     with pytest.raises(NewerVersion, match="version 2"):
         session_in(json.dumps({"version": 2, "all": "else"}).encode())
@@ -86,7 +98,6 @@ def test_damage_is_never_read_as_a_session() -> None:
     check("a list or a map", items=[{"type": "rule", "name": [], "include": "always"}])
     check("removed", removed=[3])
     check("name", removed=[{"type": "rule"}])
-    check("selection", selection=[])
     check("revision", revision="x")
     for data in (
         b"",

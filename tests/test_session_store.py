@@ -16,6 +16,7 @@ import pytest
 from foveal.daemon.errors import InvalidRequest, NotFound, StateError, TooLarge
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.session.context_sets import set_context
+from foveal.daemon.session.session_files import KeptAside
 from foveal.daemon.session.session_store import SessionStore
 from foveal.daemon.session.sessions import (
     Session,
@@ -75,8 +76,8 @@ def test_a_session_survives_a_restart_with_all_that_was_set(tmp_path: Path) -> N
         "s1", "/project", "2025-01-01T00:00:01.000Z", "first", "planner", "2025-01-01T00:00:01.000Z",
         items=(SessionItem(A, "always"), SessionItem(X, "always")), selection={"n": 1},
     )  # fmt: skip
-    store.update("s1", lambda session: with_item(session, B, exists=True)[0])
-    store.update("s1", lambda session: without_item(session, A)[0])
+    store.update("s1", lambda session: with_item(session, B, mode="always")[0])
+    store.update("s1", lambda session: without_item(session, A, mode="always")[0])
     store.update("s1", lambda session: set_context(session, "files", ["~/a"], "replace", "/home/ada")[0])
     last = store.update("s1", lambda session: idle(session, store.now()))
     assert last.revision == 4
@@ -137,7 +138,7 @@ def test_a_change_that_changes_nothing_is_not_written(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     made = store.create("/project", [A], session_id="s1")
     before = meta(tmp_path, "s1").stat()
-    same, outcome = store.apply("s1", lambda session: with_item(session, A, exists=True))
+    same, outcome = store.apply("s1", lambda session: with_item(session, A, mode="always"))
     assert same == made
     assert not outcome.changed
     assert meta(tmp_path, "s1").stat() == before
@@ -231,6 +232,9 @@ def test_a_damaged_session_is_set_aside_with_a_warning_by_whoever_meets_it(tmp_p
         assert store.statistics().set_aside == 1
         (aside,) = os.listdir(meta(tmp_path, session_id).parent)
         assert meta(tmp_path, session_id).with_name(aside).read_bytes() == b"{ torn"
+        for _ in range(2):
+            with pytest.raises(KeptAside, match=aside):
+                store.find(session_id)
         assert store.create("/project", [A], session_id=session_id).items
         meta(tmp_path, session_id).unlink()
 
@@ -394,7 +398,7 @@ def test_clients_that_change_one_session_at_the_same_time_lose_no_update(tmp_pat
 
     def adding(client: str) -> None:
         for number in range(count):
-            store.apply("s1", lambda s: with_item(s, ItemKey("rule", f"{client}{number}"), exists=True))  # noqa: B023 - called at once
+            store.apply("s1", lambda s: with_item(s, ItemKey("rule", f"{client}{number}"), mode="always"))  # noqa: B023 - called at once
 
     def merging() -> None:
         for number in range(10):
@@ -455,7 +459,8 @@ def test_a_damaged_session_is_set_aside_once_by_those_who_meet_it_together(tmp_p
     meta(tmp_path, "s1").write_bytes(b"{")
 
     def meet() -> None:
-        assert store.find("s1") is None
+        with pytest.raises(NotFound, match=r"damaged|could not be used"):
+            store.find("s1")
 
     def listing() -> None:
         assert store.list() == ()

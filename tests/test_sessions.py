@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from foveal.daemon.context.items import IncludeMode
 from foveal.daemon.errors import InvalidRequest, NotFound, TooLarge
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.session.sessions import (
@@ -25,6 +26,7 @@ from foveal.daemon.session.sessions import (
     without_item,
 )
 
+COMING: tuple[IncludeMode, ...] = ("always", "glob", "agent")
 A, B, C, X = (ItemKey("rule", name) for name in "ABCX")
 TOOL = ItemKey("tool", "search", "github")
 AT = "2025-01-01T00:00:00.000Z"
@@ -47,21 +49,21 @@ def test_a_new_session_takes_the_always_items_once_and_in_order() -> None:
 
 
 def test_any_item_is_added_by_hand_as_manual() -> None:
-    first, outcome = with_item(session(A, X), B, exists=True)
+    first, outcome = with_item(session(A, X), B, mode="always")
     assert outcome.changed
     assert outcome.text == "Added the rule B."
-    second, _ = with_item(first, TOOL, exists=True)
+    second, _ = with_item(first, TOOL, mode="always")
     assert modes(second) == [("A", "always"), ("X", "always"), ("B", "manual"), ("search", "manual")]
 
 
 def test_an_always_item_that_was_removed_stays_removed_and_comes_back_as_manual() -> None:
-    removed, outcome = without_item(session(A, X), A)
+    removed, outcome = without_item(session(A, X), A, mode="always")
     assert outcome.changed
     assert outcome.text == "Removed the rule A."
     assert modes(removed) == [("X", "always")]
     assert removed.removed == (A,)
     assert with_always(removed, [A, X]) is removed
-    again, outcome = with_item(removed, A, exists=True)
+    again, outcome = with_item(removed, A, mode="always")
     assert outcome.changed
     assert modes(again) == [("X", "always"), ("A", "manual")]
     assert again.removed == ()
@@ -69,32 +71,49 @@ def test_an_always_item_that_was_removed_stays_removed_and_comes_back_as_manual(
 
 
 def test_a_manual_item_that_was_removed_is_not_taken_by_itself_either() -> None:
-    there, _ = with_item(session(), B, exists=True)
-    gone, _ = without_item(there, B)
+    there, _ = with_item(session(), B, mode="always")
+    gone, _ = without_item(there, B, mode="always")
     assert gone.removed == (B,)
     assert with_always(gone, [B]) is gone
 
 
 def test_adding_what_is_there_or_removing_what_is_not_changes_nothing_and_says_so() -> None:
     made = session(A)
-    for exists in (True, False):  # also one that is gone from the agent level meanwhile
-        same, outcome = with_item(made, A, exists=exists)
+    modes_now: tuple[IncludeMode | None, ...] = ("always", None)  # also one that is gone meanwhile
+    for mode in modes_now:
+        same, outcome = with_item(made, A, mode=mode)
         assert same is made
         assert not outcome.changed
         assert outcome.text == "The rule A is in the session already; nothing was changed."
-    same, outcome = without_item(made, TOOL)
+    same, outcome = without_item(made, TOOL, mode="manual")
     assert same is made
     assert not outcome.changed
     assert outcome.text == "The tool search of github is not in the session; nothing was changed."
 
 
+def test_what_would_come_by_itself_is_kept_out_and_let_in_again() -> None:
+    for mode in COMING:
+        kept_out, outcome = without_item(session(), B, mode)
+        assert (outcome.changed, kept_out.items, kept_out.removed) == (True, (), (B,))
+        same, outcome = without_item(kept_out, B, mode)
+        assert (outcome.changed, same) == (False, kept_out)
+        again, outcome = with_item(kept_out, B, mode)
+        assert (outcome.changed, modes(again), again.removed) == (True, [("B", "manual")], ())
+
+
+def test_what_came_in_on_its_own_and_no_longer_does_can_be_added() -> None:
+    added, outcome = with_item(session(A, X), A, mode="manual")
+    assert outcome.changed
+    assert modes(added) == [("X", "always"), ("A", "manual")]
+
+
 def test_an_item_that_does_not_exist_is_not_added_but_can_be_removed() -> None:
     with pytest.raises(NotFound, match="there is no rule C"):
-        with_item(session(A), C, exists=False)
-    gone, outcome = without_item(session(A), A)  # whether the agent level has it is not asked
+        with_item(session(A), C, mode=None)
+    gone, outcome = without_item(session(A), A, mode=None)
     assert outcome.changed
     with pytest.raises(NotFound):
-        with_item(gone, A, exists=False)
+        with_item(gone, A, mode=None)
 
 
 def test_new_always_items_join_when_they_are_taken_again() -> None:
@@ -108,17 +127,17 @@ def test_a_session_does_not_grow_without_end() -> None:
     many = [ItemKey("rule", str(number)) for number in range(MAX_ITEMS)]
     full = session(*many)
     with pytest.raises(TooLarge, match=r"5,001 items, and at most 5,000 are kept\. Nothing was changed"):
-        with_item(full, A, exists=True)
+        with_item(full, A, mode="always")
     with pytest.raises(TooLarge, match="5,001 items"):
         session(*many, A)
-    room, _ = without_item(full, many[0])
-    assert len(with_item(room, A, exists=True)[0].items) == MAX_ITEMS
+    room, _ = without_item(full, many[0], mode="always")
+    assert len(with_item(room, A, mode="always")[0].items) == MAX_ITEMS
 
 
 def test_the_oldest_removed_items_are_forgotten() -> None:
     one = session()
     crowded = Session("s1", "/project", AT, removed=tuple(ItemKey("rule", str(n)) for n in range(MAX_ITEMS)))
-    one, _ = without_item(with_item(crowded, A, exists=True)[0], A)
+    one, _ = without_item(with_item(crowded, A, mode="always")[0], A, mode="always")
     assert len(one.removed) == MAX_ITEMS
     assert one.removed[-1] == A
 

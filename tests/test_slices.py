@@ -1,30 +1,11 @@
-"""Slices: tokens are counted as documented, and a text is cut at whole lines within its characters."""
+"""Slices: a fixed one never grows, and a text is cut at whole lines within its characters."""
 
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.context.slices import Form, count_tokens, cut_lines, fixed
+from foveal.daemon.context.slices import Form, cut_lines, fixed
 from hypothesis import given
 from hypothesis import strategies as st
-
-
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 8, 2)])
-def test_four_characters_are_a_token(text: str, tokens: int) -> None:
-    assert count_tokens(text) == tokens
-
-
-@given(st.text(), st.text())
-def test_the_tokens_of_a_whole_are_at_most_those_of_its_parts(one: str, other: str) -> None:
-    assert count_tokens(one + other) <= count_tokens(one) + count_tokens(other)
-
-
-def test_a_form_knows_its_size() -> None:
-    form = Form("größe€")
-    assert (form.tokens, form.bytes, form.compressed) == (2, 10, False)
-
-
-def test_a_lone_surrogate_has_a_size_too() -> None:
-    assert Form("a\ud800").bytes == 2
 
 
 def test_a_fixed_form_never_grows() -> None:

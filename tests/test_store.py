@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,6 @@ from foveal.daemon.index.store import (
     Reader,
     Store,
     StoredImport,
-    base_name,
 )
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import FileRecord, Import, ResolvedImport, Symbol
@@ -39,20 +38,6 @@ def row(module: str, target: str = "", *keys: str, missing: bool = False, line: 
 def content(path: str, symbols: Sequence[Symbol] = (), imports: Sequence[ImportRow] = ()) -> FileContent:
     record = FileRecord(path, STAMP, b"d" * 16, "python", lines=9, symbols=len(symbols))
     return FileContent(record, symbols, imports)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(str(tmp_path), System())
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def reader(store: Store, tmp_path: Path) -> Iterator[Reader]:
-    opened = Reader(str(tmp_path))
-    yield opened
-    opened.close()
 
 
 def put(store: Store, *contents: FileContent) -> None:
@@ -309,23 +294,6 @@ def test_many_of_the_same_last_name_do_not_hide_the_one_that_was_asked_for(
     put(store, content("z.py", [symbol("Session.save", depth=1)]))
     assert [path for path, _ in reader.definitions_named("Session.save", limit=4)] == ["z.py"]
     assert [path for path, _ in reader.definitions_named("save", limit=2)] == ["a00.py", "a01.py"]
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "base"),
-    [
-        ("f", "function", "f"),
-        ("A.B.f", "method", "f"),
-        ("A~2.f~13", "method", "f"),
-        ("f~x", "function", "f~x"),
-        ("Guide/v1.2~2", "section", "v1.2"),
-        ("~/x", "section", "x"),
-        ("A/", "section", "A/"),
-        ("A.", "method", "A."),
-    ],
-)
-def test_the_base_of_a_name_is_its_last_part(name: str, kind: str, base: str) -> None:
-    assert base_name(name, kind) == base
 
 
 # Activity

@@ -12,7 +12,6 @@ from foveal.daemon.index.terms import (
     looks_like_identifier,
     path_terms,
     query_terms,
-    symbol_terms,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -201,16 +200,10 @@ def test_what_looks_like_an_identifier(word: str, expected: bool) -> None:
     assert looks_like_identifier(word) is expected
 
 
-# Paths and symbols
+# Paths
 
 
 def test_a_path_gives_each_of_its_terms_once() -> None:
     assert path_terms("src/auth/loginForm/login-form.test.tsx") == [
         "src", "auth", "login", "form", "loginform", "test", "tsx",
-    ]  # fmt: skip
-
-
-def test_symbols_give_each_term_once_without_the_mark_of_a_second_one() -> None:
-    assert symbol_terms(["Session.login", "Session.login~12", "Guide/Getting started"]) == [
-        "session", "login", "guid", "get", "start",
     ]  # fmt: skip

@@ -143,6 +143,6 @@ def test_evidence_outlives_content_but_not_the_record(at: Opened) -> None:
     at.ledger.prune()
     assert at.ledger.get("ses_a", "req_1").sent is None
     assert at.usage.evidence(ROOT, QUERY) == {SEARCH: 1.0}
-    at.ledger.forget_session("ses_a")
+    at.forget("ses_a")
     assert at.usage.evidence(ROOT, QUERY) == {}
     assert at.usage.items(ROOT)[0].requests == 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from ..context.items import IncludeMode, Item
 from ..errors import InvalidRequest, NotFound
 from .item_draft import ItemDraft, draft_of
-from .item_keys import ItemKey, item_key
+from .item_keys import ItemKey, item_key, key_of
 from .item_store import ItemStore, StoredItems
 
 STORED_SOURCE = "PutItem"
@@ -144,11 +144,6 @@ def set_tool_mode(
         if name and (listed or server_name not in servers) and name not in tools:
             raise NotFound(f"The server {server_name} has no tool {name!r}.{_hint(name, tools)}")
     return store.set_mode(server_name, name, include)
-
-
-def key_of(item: Item) -> ItemKey:
-    """Return the key of an item that exists."""
-    return ItemKey(item.type, item.name, item.server_name)
 
 
 _TYPES = ("rule", "reference", "tool")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from ..context.items import Item, ItemType
-from .item_keys import ItemKey
+from .item_keys import ItemKey, key_of
 from .selection import Profile, Profiles
 
 LEXICAL_WEIGHT = 0.4
@@ -87,16 +87,6 @@ def choose(
             scores += _choose([one for one in found if one.item.type in types], profile, barred)
     taken = tuple(one for one in scores if one.taken)
     return Choice(taken, tuple(one for one in scores if not one.taken))
-
-
-def left_out(score: ItemScore, reason: Reason) -> ItemScore:
-    """Return the score of an item that was chosen, but did not get in after all."""
-    return replace(score, taken=False, reason=reason)
-
-
-def key_of(item: Item) -> ItemKey:
-    """Return the key of an item."""
-    return ItemKey(item.type, item.name, item.server_name)
 
 
 def _choose(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
 from ..context.items import ItemType
@@ -63,6 +63,21 @@ class Profiles:
     def of(self, kind: ItemType) -> Profile | None:
         """Return what holds for items of a type; references go with rules."""
         return self.tools if kind == "tool" else self.rules
+
+
+USUAL_TOKENS = 6_000
+"""The context that the presets were chosen for: 8,000 tokens, of which 2,000 are kept for the answer."""
+
+
+def scaled(profiles: Profiles, context_tokens: int) -> Profiles:
+    """Return profiles for a context of another size: half as many items to fill up with in a small one, twice
+    as many in a large one. What scores high is in whatever the size."""
+    factor = min(max(context_tokens / USUAL_TOKENS, 0.5), 2.0)
+    rules, tools = (
+        None if one is None else replace(one, top_n=max(round(one.top_n * factor), min(one.top_n, 1)))
+        for one in (profiles.rules, profiles.tools)
+    )
+    return Profiles(rules, tools)
 
 
 @dataclass(frozen=True, slots=True)

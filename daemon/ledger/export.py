@@ -1,36 +1,83 @@
-"""Owns the export of requests: a line of JSON for each, for analysis outside; knows no file to write to."""
+"""Owns the export of requests for analysis outside: page by page, the first first; knows no wire."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from ..errors import InvalidRequest
+from ..session.sessions import timestamp_of
 from .ledger import Ledger
-from .messages import conversation
 from .recalled import Recalled
-from .request_record import key_map, record_map
+
+CONTENT_CHARACTERS = 1_000_000
+"""A page ends after so many characters of contexts, which stand in it up to three times: so that it fits a
+frame of 16 MiB with room for what one request alone may take."""
+
+_CURSOR = "#"
+"""Begins what names the place where a page ended; no time begins so."""
 
 
-def lines(
-    ledger: Ledger, *, session_id: str | None = None, project_root: str | None = None, content: bool = False
-) -> Iterator[str]:
-    """Yield the requests of a session, of a project, or all, as JSON Lines, the first first.
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some requests, and where the next page begins, to be given as `since`; empty after the last one."""
 
-    A line is the record as `record_map` gives it, with `referred` (items, or null while no reply was
-    reported) and `problem`. What people and agents wrote stands in it only with `content`: then `sent` holds
-    the context, the messages and the tools. Lines are ASCII and end with a line feed. They come one by one,
-    however many there are; what waits to be written is written first.
+    requests: tuple[Recalled, ...]
+    next: str
+
+
+def export_page(
+    ledger: Ledger,
+    *,
+    session_id: str | None = None,
+    project_root: str | None = None,
+    since: str = "",
+    before: str = "",
+    limit: int = 100,
+    content: bool = False,
+) -> Page:
+    """Return the requests of a session, of a project, or all, in the order in which they were written.
+
+    `since` is a time or a day in ISO 8601 (UTC where it names no zone), or the `next` of another page, whose
+    requests this one follows; `before` is a time that all of them are before. Sessions that were never made
+    or are gone count too. What was sent is read only with `content`. What waits to be written is written
+    first. Raises `InvalidRequest` for a bound that can't be used.
     """
+    above, since = _start_of(since)
+    bounds = since, _time_of(before, "before")
     ledger.write()
-    for request in ledger.each(session_id=session_id, project_root=project_root, content=content):
-        yield json.dumps(_line(request, content=content)) + "\n"
+    found: list[Recalled] = []
+    room = CONTENT_CHARACTERS
+    while len(found) < limit and room > 0:
+        some = ledger.after(above, bounds, session_id, project_root, content=content)
+        for number, request in some:
+            if len(found) == limit or room <= 0:
+                return Page(tuple(found), f"{_CURSOR}{above}")
+            found.append(request)
+            above = number
+            room -= len(request.sent.context) if request.sent else 0
+        if not some:
+            return Page(tuple(found), "")
+    return Page(tuple(found), f"{_CURSOR}{above}")
 
 
-def _line(request: Recalled, *, content: bool) -> dict[str, Any]:
-    referred = None if request.referred is None else [key_map(key) for key in request.referred]
-    line = {**record_map(request.record), "referred": referred, "problem": request.problem}
-    if content:
-        sent = request.sent
-        line["sent"] = None if sent is None else {"context": sent.context, **conversation(sent)}
-    return line
+def _start_of(since: str) -> tuple[int, str]:
+    """Return the number that a page begins behind, and the time that it begins with."""
+    if not since.startswith(_CURSOR):
+        return 0, _time_of(since, "since")
+    digits = since.removeprefix(_CURSOR)
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
+        raise InvalidRequest(f"since is no time and no next of a page: {since!r:.60}", "since")
+    return int(digits), ""
+
+
+def _time_of(text: str, field: str) -> str:
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+        return timestamp_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequest(
+            f"{field} must be a time such as 2026-01-31T12:00:00Z or a day, not {text!r:.60}", field
+        ) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import NotFound
@@ -12,7 +11,7 @@ from ..storage import Database, database_bytes
 from ..system import System
 from . import body_table, item_counts, request_table
 from .ledger_file import LedgerFile
-from .ledger_limits import Limits, forget, prune_round, prune_session, used_bytes
+from .ledger_limits import Limits, prune_round, prune_session, used_bytes
 from .manifest import texts_of
 from .messages import Sent
 from .query_sketch import sketch_of
@@ -23,8 +22,8 @@ from .request_table import RequestRow, RequestSummary, summary_of
 
 _PAGE = 100
 _CONTENT_PAGE = 10
-"""Requests that are read, or forgotten, in one go when there may be many; of what was sent fewer, since that
-may fill a frame."""
+"""Requests that are read in one go when there may be many; of what was sent fewer, since that may fill a
+frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,34 +117,24 @@ class Ledger:
         with self._file.reading() as database:
             return recalled(database, _row(database, session_id, request_id))
 
-    def each(
-        self, *, session_id: str | None = None, project_root: str | None = None, content: bool = False
-    ) -> Iterator[Recalled]:
-        """Yield the requests of a session, of a project, or all, the first first, as they are on disk.
+    def after(
+        self,
+        number: int,
+        times: tuple[str, str],
+        session_id: str | None = None,
+        project_root: str | None = None,
+        *,
+        content: bool = False,
+    ) -> tuple[tuple[int, Recalled], ...]:
+        """Return some requests behind a number with theirs, in order: of a session, of a project, or all.
 
-        Without `content` what was sent is not read. Others can write between two of them.
+        `times` are the first time and the first time that is too late, as sessions have them; empty for any.
+        None are returned when there are no more. Without `content` what was sent is not read.
         """
-        above, page = 0, _CONTENT_PAGE if content else _PAGE
-        while True:
-            with self._file.reading() as database:
-                rows = request_table.in_order(database, session_id, project_root, page, above)
-                found = [recalled(database, row, content=content) for row in rows]
-            yield from found
-            if not rows:
-                return
-            above = rows[-1].number
-
-    def forget_session(self, session_id: str) -> None:
-        """Forget the requests of a session; what their items count stays."""
-        with self._writing:
-            self._queue.remove(self._queue.all(session_id))
-            while True:
-                with self._file.writing() as database:
-                    rows = request_table.of_session(database, session_id, _PAGE, None)
-                    for row in rows:
-                        forget(database, row.number)
-                if not rows:
-                    return
+        page = _CONTENT_PAGE if content else _PAGE
+        with self._file.reading() as database:
+            rows = request_table.in_order(database, session_id, project_root, page, number, times)
+            return tuple((row.number, recalled(database, row, content=content)) for row in rows)
 
     def prune(self) -> int:
         """Forget all that is too old or too much; returns how many requests that touched."""

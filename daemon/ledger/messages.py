@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -117,11 +116,6 @@ def conversation(parts: Sent) -> dict[str, Any]:
         "messages": [{"role": one.role, "content": one.content} for one in messages(parts)],
         "tools": tools_by_server(parts),
     }
-
-
-def conversation_bytes(parts: Sent) -> bytes:
-    """Return `conversation` as JSON in ASCII, by which two can be compared byte for byte."""
-    return json.dumps(conversation(parts), separators=(",", ":")).encode("ascii")
 
 
 def _part(item: Item) -> ItemPart:

@@ -6,7 +6,7 @@ import hashlib
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeVar, cast, get_args
 
 from ..context.items import IncludeMode, ItemType
@@ -45,7 +45,10 @@ class ConsideredItem:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSlice:
-    """A slice as it was shown: `compressed` tells that something of it was left out."""
+    """A slice as it was shown: `compressed` tells that something of it was left out, of `tokens_before`.
+
+    The lines are those of its file, from 1, both inclusive, and 0 for the whole file.
+    """
 
     id: str
     type: str
@@ -56,6 +59,19 @@ class RecordedSlice:
     path: str = ""
     source: str = ""
     score: float | None = None
+    tokens_before: int = 0
+    start_line: int = 0
+    end_line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedSlice:
+    """A slice that was considered and not shown, and why: `budget` or `duplicate`."""
+
+    id: str
+    type: str
+    weight: float
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +98,7 @@ class RequestRecord:
     elapsed_ms: float = 0.0
     steps_ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
+    dropped: tuple[DroppedSlice, ...] = ()
 
 
 def new_request_id() -> str:
@@ -108,6 +125,8 @@ def record_map(record: RequestRecord) -> dict[str, Any]:
         for one in record.considered[:MAX_CONSIDERED]
     ]
     plain["slices"] = [_slice_map(one) for one in record.slices]
+    if record.dropped:
+        plain["dropped"] = [asdict(one) for one in record.dropped]
     return plain
 
 
@@ -129,6 +148,7 @@ def record_in(plain: object) -> RequestRecord:
         items=tuple(_used_in(one) for one in _maps(plain, "items")),
         considered=tuple(_considered_in(one) for one in _maps(plain, "considered")),
         slices=tuple(_slice_in(one) for one in _maps(plain, "slices")),
+        dropped=tuple(_dropped_in(one) for one in _maps(plain, "dropped")) if "dropped" in plain else (),
     )
 
 
@@ -140,6 +160,7 @@ def key_map(key: ItemKey) -> dict[str, str]:
 
 _TEXTS = ("id", "session_id", "project_root", "at", "message_hash", "agent_name", "format")
 _SLICE_FIELDS = ("id", "type", "layer", "weight", "tokens", "compressed", "source")
+_OPTIONAL_NUMBERS = ("tokens_before", "start_line", "end_line")
 _NUMBERS = ("tokens", "bytes", "elapsed_ms")
 
 
@@ -150,6 +171,7 @@ def _score_map(name: str, score: float | None) -> dict[str, float]:
 def _slice_map(one: RecordedSlice) -> dict[str, Any]:
     """Return a slice with the fields that a reply lists it with."""
     plain: dict[str, Any] = {name: getattr(one, name) for name in _SLICE_FIELDS}
+    plain |= {name: value for name in _OPTIONAL_NUMBERS if (value := getattr(one, name))}
     if one.path:
         plain["path"] = one.path
     return {**plain, **_score_map("score", one.score)}
@@ -181,7 +203,13 @@ def _slice_in(plain: Mapping[str, object]) -> RecordedSlice:
         _value(plain, "path", str, ""),
         _value(plain, "source", str, ""),
         None if plain.get("score") is None else _number(plain, "score"),
+        *(_value(plain, name, int, 0) for name in _OPTIONAL_NUMBERS),
     )
+
+
+def _dropped_in(plain: Mapping[str, object]) -> DroppedSlice:
+    texts = {name: _value(plain, name, str) for name in ("id", "type", "reason")}
+    return DroppedSlice(weight=_number(plain, "weight"), **texts)
 
 
 def _key_in(plain: Mapping[str, object]) -> ItemKey:

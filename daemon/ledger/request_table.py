@@ -110,10 +110,18 @@ def of_session(database: Database, session_id: str, limit: int, below: int | Non
 
 
 def in_order(
-    database: Database, session_id: str | None, project_root: str | None, limit: int, above: int
+    database: Database,
+    session_id: str | None,
+    project_root: str | None,
+    limit: int,
+    above: int,
+    times: tuple[str, str] = ("", ""),
 ) -> list[RequestRow]:
-    """Return rows in the order in which they were written, of one session or project, or all."""
-    where, values = "WHERE number > ?", [above]
+    """Return rows in the order in which they were written, of one session or project, or all.
+
+    `times` are the first time and the first that is too late, empty for any.
+    """
+    where, values = "WHERE number > ? AND at >= ? AND at < ?", [above, times[0], times[1] or _NEVER]
     if session_id is not None:
         where += " AND session = (SELECT id FROM sessions WHERE name = ?)"
     elif project_root is not None:
@@ -160,6 +168,8 @@ def project_number(database: Database, root: str) -> int | None:
 
 
 _LAST = 2**63 - 1
+_NEVER = "~"
+"""Sorts behind every time."""
 _COLUMNS = """
 SELECT requests.id, sessions.name, projects.root, at, message_hash, tokens, bytes, elapsed_ms, items,
     considered, degraded, pruned, referred, number, projects.id, sketch

@@ -17,6 +17,7 @@ META_NAME = "meta.json"
 MAX_META_BYTES = 16 * 1024 * 1024
 """A session with 5,000 items of long names takes 6 MB; a file above this was not written here."""
 
+_ASIDE_PREFIX = f"{META_NAME}.damaged-"
 _REMOVED_PREFIX = ".removed-"
 """A session that is removed is renamed first, so that a crash leaves no half of one. No id begins so."""
 
@@ -27,6 +28,10 @@ class OthersFolder(NotFound):
 
 class SetAside(NotFound):
     """A meta.json was damaged and renamed; the text is the warning."""
+
+
+class KeptAside(NotFound):
+    """There is no meta.json, but a damaged one that was renamed before."""
 
 
 class SessionFiles:
@@ -64,6 +69,21 @@ class SessionFiles:
             raise self._unusable(path, "is not a regular file. Move it away, then try again")
         return stamp_of(status)
 
+    def missing(self, session_id: str) -> NotFound:
+        """Return the error for a session without a file: its damaged one may lie where it was put aside."""
+        folder = os.path.join(self._folder, session_id)
+        try:
+            with self._system.scandir(folder) as entries:
+                aside = max((one.path for one in entries if one.name.startswith(_ASIDE_PREFIX)), default="")
+        except OSError:
+            aside = ""  # mostly there is no folder; whatever else is wrong, it holds no session that is known
+        if not aside:
+            return not_found(session_id)
+        return KeptAside(
+            f"The session {session_id} is lost: its {META_NAME} was damaged and is kept as {aside}."
+            f" Mend that and rename it to {META_NAME}, or make a new session."
+        )
+
     def read(self, session_id: str) -> tuple[Session, Stamp]:
         """Read a session. A damaged file is renamed aside, never deleted, and `SetAside` raised.
 
@@ -71,7 +91,7 @@ class SessionFiles:
         """
         path = self._path(session_id)
         if self.stamp(session_id) is None:
-            raise not_found(session_id)
+            raise self.missing(session_id)
         try:
             data, status = self._system.read(path, MAX_META_BYTES + 1)
             self._remove_leftovers(session_id)
@@ -141,7 +161,7 @@ class SessionFiles:
 
     def _set_aside(self, session_id: str, damage: Damaged) -> str:
         path = self._path(session_id)
-        aside = f"{path}.damaged-{self._system.time_ns()}"
+        aside = os.path.join(os.path.dirname(path), f"{_ASIDE_PREFIX}{self._system.time_ns()}")
         try:
             os.replace(path, aside)
         except OSError as error:

@@ -62,7 +62,7 @@ def session_in(data: bytes) -> Session:
         context=_context_in(_typed(fields, "context", dict, {})),
         items=tuple(_item_in(one) for one in _maps(fields, "items")),
         removed=tuple(_key_in(one) for one in _maps(fields, "removed")),
-        selection=_typed(fields, "selection", dict, {}),
+        selection=_selection_in(fields.get("selection")),
         revision=_typed(fields, "revision", int, 0),
         extra={name: value for name, value in fields.items() if name not in _KNOWN},
     )
@@ -116,6 +116,16 @@ def _item(kind: object, name: object, server_name: object, include: object) -> S
     if not isinstance(name, str) or not isinstance(server_name, str):
         raise Damaged("has an item whose name or server_name is no text")
     return SessionItem(ItemKey(cast("ItemType", kind), name, server_name), cast("IncludeMode", include))
+
+
+def _selection_in(value: object) -> Mapping[str, object]:
+    """Return how items are chosen, unchecked: what can't be used costs that setting, not the session.
+
+    A word stands for its preset, and so does anything else that is no map.
+    """
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else {"preset": value}
 
 
 def _context_in(sets: Mapping[str, object]) -> Mapping[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ from ..errors import InvalidRequest, NotFound, StateError
 from ..item.item_keys import ItemKey
 from ..system import Stamp, System
 from .session_cache import SessionCache
-from .session_files import OthersFolder, SessionFiles, SetAside, not_found
+from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
 from .session_ids import checked_id, new_id
 from .session_summary import SessionSummary
 from .sessions import Session, ended, new_session, timestamp_of
@@ -100,9 +100,15 @@ class SessionStore:
         return session
 
     def find(self, session_id: str) -> Session | None:
-        """Return a session, or None where there is none with this id."""
+        """Return a session, or None where none was made with this id.
+
+        Raises `SetAside`, `KeptAside` or `OthersFolder`, all `NotFound`, where one that was made can't be
+        used.
+        """
         try:
             return self.get(session_id)
+        except (SetAside, KeptAside, OthersFolder):
+            raise
         except NotFound:
             return None
 
@@ -112,7 +118,7 @@ class SessionStore:
         stamp = self._files.stamp(session_id)
         if stamp is None:
             self._cache.forget(session_id)
-            raise not_found(session_id)
+            raise self._files.missing(session_id)
         if session := self._cache.session(session_id, stamp):
             return session
         with self._lock_of(session_id):

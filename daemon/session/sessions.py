@@ -23,7 +23,10 @@ MAX_SELECTION_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True)
 class SessionItem:
-    """An item in a session. `include` says how it came in: `always` on its own, `manual` by hand."""
+    """An item in a session. `include` says how it came in: `always` on its own, `manual` by hand.
+
+    Today's mode of the agent level holds for what came in on its own, whatever it was then.
+    """
 
     key: ItemKey
     include: IncludeMode
@@ -102,33 +105,37 @@ def with_always(session: Session, always: Iterable[ItemKey]) -> Session:
     return _checked_count(replace(session, items=session.items + missing)) if missing else session
 
 
-def with_item(session: Session, key: ItemKey, exists: bool) -> tuple[Session, ItemOutcome]:
+def with_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple[Session, ItemOutcome]:
     """Add an item by hand, whatever its mode; from then on it is `manual`.
 
-    `exists` tells whether the agent level has it. Raises `NotFound` where that and the session lack it,
-    `TooLarge` where the session is full.
+    `mode` is that of the agent level, None where that lacks it. Raises `NotFound` where the session lacks it
+    too, `TooLarge` where the session is full.
     """
-    if any(item.key == key for item in session.items):
+    there = next((item for item in session.items if item.key == key), None)
+    if there is not None and (there.include == "manual" or mode in {"always", None}):
         return session, ItemOutcome(False, f"The {key} is in the session already; nothing was changed.")
-    if not exists:
+    if mode is None:
         raise NotFound(f"there is no {key}. ListItems names those that there are; PutItem makes one.")
     changed = replace(
         session,
-        items=(*session.items, SessionItem(key, "manual")),
+        items=(*(item for item in session.items if item.key != key), SessionItem(key, "manual")),
         removed=tuple(one for one in session.removed if one != key),
     )
     return _checked_count(changed), ItemOutcome(True, f"Added the {key}.")
 
 
-def without_item(session: Session, key: ItemKey) -> tuple[Session, ItemOutcome]:
+def without_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple[Session, ItemOutcome]:
     """Remove an item by hand, whatever its mode, also one that is gone from the agent level meanwhile.
 
-    It doesn't come back by itself: neither as `always` item nor by search, unless it is added again.
+    It doesn't come back by itself, unless it is added again: neither as an `always` item nor by its patterns
+    nor by search. So one that isn't in the session, but would come into its requests so, can be removed too.
+    `mode` is that of the agent level, None where that lacks it.
     """
     rest = tuple(item for item in session.items if item.key != key)
-    if len(rest) == len(session.items):
+    comes_by_itself = mode in {"always", "glob", "agent"} and key not in session.removed
+    if len(rest) == len(session.items) and not comes_by_itself:
         return session, ItemOutcome(False, f"The {key} is not in the session; nothing was changed.")
-    removed = (*session.removed, key)[-MAX_ITEMS:]
+    removed = (*(one for one in session.removed if one != key), key)[-MAX_ITEMS:]
     return replace(session, items=rest, removed=removed), ItemOutcome(True, f"Removed the {key}.")
 
 

@@ -1,0 +1,137 @@
+"""Owns the events of agents as the daemon knows them; knows no host's words and no payload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who an event is of.
+
+    `host` is the agent's program, `session_id` its conversation (a subagent's is that of its parent), `cwd`
+    an absolute folder. `agent_id` and `agent_type` are those of a subagent, empty for the main agent. The
+    `moment` tells an event from others of its kind: the id of the prompt or the tool call, else a digest.
+    `agent_name` is empty unless who sent the event gave one.
+    """
+
+    host: str
+    session_id: str
+    cwd: str
+    agent_id: str = ""
+    agent_type: str = ""
+    moment: str = ""
+    agent_name: str = ""
+
+    @property
+    def policy_name(self) -> str:
+        """The name under which the agent's rules are looked up: its own, a subagent's type, the host's."""
+        return self.agent_name or self.agent_type or self.host
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """A conversation begins with an empty window."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResumed:
+    """A conversation goes on, perhaps days later or under another id."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCompacted:
+    """A conversation goes on after its window was summed up: what was injected before is gone."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSubmitted:
+    """A prompt is about to be answered. Hosts also submit some by themselves, such as wake-ups."""
+
+    origin: Origin
+    prompt: str
+    by_person: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentAnnounced:
+    """An agent is about to start a subagent with this task; the subagent has no id yet."""
+
+    origin: Origin
+    agent_type: str
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentStarting:
+    """A subagent begins. `task` is empty where the host doesn't tell it."""
+
+    origin: Origin
+    task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentStopped:
+    """A subagent is done. `transcript_path` and `report`, its last words, may be empty."""
+
+    origin: Origin
+    transcript_path: str = ""
+    report: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdited:
+    """An agent wrote files, absolute or relative to `origin.cwd`; none where it used another tool."""
+
+    origin: Origin
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """An agent waits for its user."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCompacting:
+    """A window is about to be summed up."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnding:
+    """A conversation ends; it may be resumed."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryMoved:
+    """A repository has another commit checked out than before."""
+
+    origin: Origin
+
+
+Event = (
+    SessionStarted
+    | SessionResumed
+    | SessionCompacted
+    | PromptSubmitted
+    | SubagentAnnounced
+    | SubagentStarting
+    | SubagentStopped
+    | FileEdited
+    | TurnEnded
+    | WindowCompacting
+    | SessionEnding
+    | RepositoryMoved
+)

@@ -1,0 +1,63 @@
+"""Owns what the answers to events stand on: what they ask of the daemon, and nothing of how it does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from .answer import Room
+from .events import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A context that is wanted: for whom, about which prompt, how large, within how many milliseconds."""
+
+    origin: Origin
+    prompt: str
+    room: Room
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session that was begun or resumed: `text` is what it goes on with, `sets` its context sets."""
+
+    resumed: bool
+    text: str
+    sets: Mapping[str, tuple[str, ...]]
+
+
+class Ground(Protocol):
+    """What the daemon does for the agents' events. Everything may raise `FovealError`."""
+
+    async def open_session(self, origin: Origin) -> Opened:
+        """Begin a session under the host's id, or resume the one that there is."""
+
+    async def knows_session(self, origin: Origin) -> bool:
+        """Whether a session was begun under the host's id."""
+
+    async def sets(self, origin: Origin) -> Mapping[str, tuple[str, ...]] | None:
+        """Return a session's context sets, None where there is no session."""
+
+    async def context(self, ask: Ask) -> str:
+        """Return a context in Markdown, without the rules that the host reads by itself."""
+
+    async def prepare(self, ask: Ask) -> None:
+        """Begin the same in the background."""
+
+    async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
+        """Take in that files were written: they are hot."""
+
+    async def repository_moved(self, origin: Origin) -> None:
+        """Look at the files of an open project again."""
+
+    async def idle(self, origin: Origin) -> None:
+        """Note that a turn ended."""
+
+    async def end(self, origin: Origin) -> None:
+        """Note that a session ended."""
+
+    def forget_window(self, origin: Origin) -> None:
+        """Note that a conversation lost what it was sent."""

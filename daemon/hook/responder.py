@@ -1,0 +1,205 @@
+"""Owns what each event of an agent does and is answered with; knows no host's words and no wire."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from ..errors import FovealError
+from .answer import NOTHING, Answer, Room, text_room, wrapped
+from .events import (
+    Event,
+    FileEdited,
+    Origin,
+    PromptSubmitted,
+    RepositoryMoved,
+    SessionCompacted,
+    SessionEnding,
+    SessionResumed,
+    SessionStarted,
+    SubagentAnnounced,
+    SubagentStarting,
+    SubagentStopped,
+    TurnEnded,
+    WindowCompacting,
+)
+from .ground import Ask, Ground
+from .texts import changed_line, resumed_line, session_section
+from .windows import Window, Windows
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+LEAST_CHARACTERS = 600
+"""A context with less room says too little to be worth reading."""
+
+SHARE = 0.9
+"""Of the time that is left a context may take so much; it comes in part rather than late."""
+
+
+class Clock:
+    """How long an event's answer may still take. `now` gives monotonic seconds."""
+
+    def __init__(self, now: Callable[[], float], within_s: float) -> None:
+        self._now = now
+        self._at = now() + within_s
+
+    @property
+    def left_s(self) -> float:
+        """The seconds that are left, 0 where there are none."""
+        return max(0.0, self._at - self._now())
+
+
+class Responder:
+    """Answers events. On the event loop only.
+
+    Each part of an answer stands for itself: one that fails is logged and left out, since an agent is better
+    off with the others than with none.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._windows = Windows()
+
+    async def answer(self, event: Event, room: Room, clock: Clock) -> Answer:
+        """Do what an event asks for, and return what its answer brings to the model and to the user."""
+        match event:
+            case SessionStarted() | SessionResumed() | SessionCompacted():
+                return await self._start(event.origin, room, clock)
+            case PromptSubmitted():
+                return await self._prompt(event, room, clock)
+            case SubagentAnnounced():
+                self._window(event.origin).announce(event.agent_type, event.task)
+            case SubagentStarting():
+                return await self._subagent(event, room, clock)
+            case FileEdited():
+                return await self._edited(event, room, clock)
+            case TurnEnded():
+                await self._part(self._ground.idle(event.origin), clock)
+            case WindowCompacting():
+                self._lose(event.origin)
+            case SessionEnding():
+                self._windows.drop(_key(event.origin))
+                await self._part(self._ground.end(event.origin), clock)
+            case RepositoryMoved():
+                await self._part(self._ground.repository_moved(event.origin), clock)
+            case SubagentStopped():
+                pass  # what it found out is grafted from the spool; an answer would run it again
+        return NOTHING
+
+    async def _start(self, origin: Origin, room: Room, clock: Clock) -> Answer:
+        """Begin or resume the session. A window that starts holds nothing of ours, whatever came before."""
+        self._lose(origin)
+        window = self._window(origin)
+        sections, message = await self._open(origin, window, clock)
+        if not room.characters:
+            return Answer(message=message)
+        window.started = True
+        return Answer(await self._filled(origin, "", sections, room, clock), message)
+
+    async def _prompt(self, event: PromptSubmitted, room: Room, clock: Clock) -> Answer:
+        if not event.by_person or not event.prompt.strip():
+            return NOTHING
+        origin, window = event.origin, await self._met(event.origin, clock)
+        message = await self._change(origin, window, clock)
+        if not room.characters:
+            window.owed_prompt = event.prompt
+            await self._part(self._ground.prepare(_ask(origin, event.prompt, room, clock)), clock)
+            return Answer(message=message)
+        window.owed_prompt = ""
+        sections: list[str] = []
+        if not window.started:
+            # No daemon heard of the start, or the window was compacted by a host that doesn't say when.
+            sections, opened = await self._open(origin, window, clock)
+            window.started, message = True, message or opened
+        text = await self._filled(origin, event.prompt, sections, room, clock)
+        return Answer(text if window.is_new(text) else "", message)
+
+    async def _subagent(self, event: SubagentStarting, room: Room, clock: Clock) -> Answer:
+        origin, window = event.origin, self._window(event.origin)
+        task = event.task or window.take_task(origin.agent_type)
+        # Begun for itself too, so that it goes on where this answer's time is over.
+        await self._part(self._ground.prepare(_ask(origin, task, room, clock)), clock)
+        if not room.characters:
+            return NOTHING
+        text = await self._filled(origin, task, [], room, clock)
+        return Answer(text) if window.is_new(text, origin.agent_id or task) else NOTHING
+
+    async def _edited(self, event: FileEdited, room: Room, clock: Clock) -> Answer:
+        """Note the files, and bring what a prompt is owed where the host takes text behind tools."""
+        if event.paths:
+            await self._part(self._ground.note_edits(event.origin, event.paths), clock)
+        window = self._windows.get(_key(event.origin))
+        if window is None or not window.owed_prompt or not room.characters or event.origin.agent_id:
+            return NOTHING
+        prompt, window.owed_prompt = window.owed_prompt, ""
+        text = await self._filled(event.origin, prompt, [], room, clock)
+        return Answer(text) if window.is_new(text) else NOTHING
+
+    async def _open(self, origin: Origin, window: Window, clock: Clock) -> tuple[list[str], str]:
+        """Return the sections that a session begins with, and the line for its user."""
+        if not origin.session_id:
+            return [], ""
+        opened = await self._part(self._ground.open_session(origin), clock)
+        if opened is None:
+            return [], ""
+        window.sets = opened.sets
+        sections = [opened.text] if opened.text else []
+        sections.append(session_section(origin.session_id))
+        return sections, resumed_line(opened.sets) if opened.resumed and opened.text else ""
+
+    async def _filled(
+        self, origin: Origin, prompt: str, sections: list[str], room: Room, clock: Clock
+    ) -> str:
+        """Return sections, and behind them a context for the room that they leave."""
+        head = "\n\n".join(sections)
+        left = text_room(room) - len(head) - 2
+        text = ""
+        if left >= LEAST_CHARACTERS:
+            tokens = None if room.tokens is None else max(1, room.tokens - len(head) // 3)
+            ask = _ask(origin, prompt, Room(left, tokens), clock)
+            text = await self._part(self._ground.context(ask), clock) or ""
+        return wrapped("\n\n".join(part for part in (head, text) if part), room)
+
+    async def _met(self, origin: Origin, clock: Clock) -> Window:
+        """Return a conversation's window. One that began before this daemon did has had its start."""
+        known = self._windows.get(_key(origin)) is not None
+        window = self._window(origin)
+        if not known and origin.session_id:
+            window.started = bool(await self._part(self._ground.knows_session(origin), clock))
+        return window
+
+    async def _change(self, origin: Origin, window: Window, clock: Clock) -> str:
+        """Return the line for a user whose session's context changed since they last heard of it."""
+        if not origin.session_id:
+            return ""
+        sets = await self._part(self._ground.sets(origin), clock)
+        before, window.sets = window.sets, sets if sets is not None else window.sets
+        return "" if sets is None or before is None else changed_line(before, sets)
+
+    async def _part(self, work: Awaitable[T], clock: Clock) -> T | None:
+        """Return what becomes of one part of an answer, None where it fails or takes too long."""
+        try:
+            async with asyncio.timeout(clock.left_s):
+                return await work
+        except (FovealError, TimeoutError) as error:
+            log.warning("a part of an answer to a hook was left out: %s", str(error) or "it took too long")
+            return None
+
+    def _window(self, origin: Origin) -> Window:
+        return self._windows.at(_key(origin))
+
+    def _lose(self, origin: Origin) -> None:
+        self._window(origin).lose()
+        self._ground.forget_window(origin)
+
+
+def _ask(origin: Origin, prompt: str, room: Room, clock: Clock) -> Ask:
+    return Ask(origin, prompt, room, max(1, int(clock.left_s * SHARE * 1000)))
+
+
+def _key(origin: Origin) -> str:
+    """Return what a conversation is known by; one without an id by its host and folder."""
+    return origin.session_id or f"{origin.host}\0{origin.cwd}"

@@ -1,0 +1,165 @@
+"""Owns what answers to hooks ask of the engine: sessions, contexts and hot files, for one agent each."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from .context.items import Item
+from .context_methods import ContextMethods
+from .engine import Engine
+from .errors import FovealError
+from .guard import Guard
+from .hook.events import Origin
+from .hook.ground import Ask, Opened
+from .hook.native_rules import folder_in, native_rules
+from .parameters import Parameters
+from .project.roots import relative_path
+from .projects import Project
+from .scoping import ScopeSelector
+from .session.session_ids import is_id
+from .session.sessions import Session
+from .session_methods import SessionMethods
+from .system import System
+
+OWN_FILE_BYTES = 256 * 1024
+"""Of an instruction file that is compared with the others."""
+
+DEFAULT_TOKENS = 8_000
+
+
+class HookGround:
+    """The ground of hooks over one engine. On the event loop only."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._methods = {**ContextMethods(engine).methods, **SessionMethods(engine).methods}
+        # As for any client: an agent hears of its session what its rules grant, and no more.
+        self._guard = Guard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
+        self._system = System()
+
+    async def open_session(self, origin: Origin) -> Opened:
+        """Begin a session under the host's id, or resume the one that there is."""
+        about = {"session_id": origin.session_id, "agent_name": origin.policy_name}
+        if await self._session(origin) is not None:
+            reply = await self._call("ResumeSession", about)
+            return Opened(True, reply["text"], _sets(reply))
+        if is_id(origin.session_id):
+            await self._call("CreateSession", about | {"cwd": origin.cwd})
+        return Opened(False, "", {})
+
+    async def knows_session(self, origin: Origin) -> bool:
+        """Whether a session was begun under the host's id."""
+        return await self._session(origin) is not None
+
+    async def sets(self, origin: Origin) -> Mapping[str, tuple[str, ...]] | None:
+        """Return a session's context sets, None where there is no session."""
+        if await self._session(origin) is None:
+            return None
+        about = {"session_id": origin.session_id, "agent_name": origin.policy_name}
+        return _sets(await self._call("GetRelevantContext", about))
+
+    async def context(self, ask: Ask) -> str:
+        """Return a context in Markdown, without the rules that the host reads by itself."""
+        now = asyncio.get_running_loop().time
+        started = now()
+        request = await self._request(ask)
+        request["deadline_ms"] = max(1, ask.deadline_ms - int((now() - started) * 1000))
+        text: str = (await self._call("GetContext", request))["context"]
+        return text
+
+    async def prepare(self, ask: Ask) -> None:
+        """Begin the same in the background."""
+        await self._call("PrepareContext", await self._request(ask))
+
+    async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
+        """Take in that files were written: they are hot. Those outside of the project don't matter."""
+        project = await self._engine.projects.at(origin.cwd)
+        for path in paths:
+            with suppress(FovealError):
+                absolute = os.path.join(origin.cwd, path)
+                self._engine.note_file(
+                    project, relative_path(project.root, absolute, "path"), "changed", None
+                )
+
+    async def repository_moved(self, origin: Origin) -> None:
+        """Look at the files of an open project again; git's hooks open none."""
+        project = self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))
+        if project is not None:
+            await self._engine.indexing.reindex(project, full=False)
+
+    async def idle(self, origin: Origin) -> None:
+        """Note that a turn ended."""
+        if await self._session(origin) is not None:
+            await self._engine.sessions.idle(origin.session_id)
+
+    async def end(self, origin: Origin) -> None:
+        """Note that a session ended."""
+        if await self._session(origin) is not None:
+            await self._engine.sessions.end(origin.session_id)
+
+    def forget_window(self, origin: Origin) -> None:
+        """Note that a conversation lost what it was sent. Each subagent has a window of its own."""
+        if origin.session_id:
+            self._engine.delivery.forget_window(origin.session_id, origin.agent_id)
+
+    async def _call(self, method: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        answer = self._guard.answer(method, self._methods[method], Parameters(fields))
+        return answer if isinstance(answer, dict) else await answer
+
+    async def _session(self, origin: Origin) -> Session | None:
+        return (await self._engine.sessions.find(origin.session_id)).session if origin.session_id else None
+
+    async def _request(self, ask: Ask) -> dict[str, Any]:
+        """Return the parameters of GetContext for an agent."""
+        origin, project = ask.origin, await self._engine.projects.at(ask.origin.cwd)
+        session = await self._session(origin)
+        # A conversation that went on in another project is asked for there without its session.
+        usable = is_id(origin.session_id) and (session is None or session.project_root == project.root)
+        session_id = origin.session_id if usable else ""
+        # The rest of the time is for the context itself, which has something to say without its rules too.
+        native = await self._native(project, origin, ask.deadline_ms // 2)
+        tokens = ask.room.tokens or DEFAULT_TOKENS
+        request: dict[str, Any] = {
+            "cwd": origin.cwd,
+            "agent_name": origin.policy_name,
+            "agent_id": origin.agent_id,
+            "session_id": session_id,
+            "prompt": ask.prompt,
+            "max_tokens": tokens,
+            "reserve_tokens": 0,
+            "max_bytes": max(1, ask.room.characters),
+            "exclude_items": [{"type": item.type, "name": item.name} for item in native],
+            "deadline_ms": ask.deadline_ms,
+            "delta": True,
+        }
+        if session_id and (origin.agent_id or origin.agent_type):
+            parent = self._engine.scoping.find(project.root, ScopeSelector(session_id=session_id))
+            if parent is not None:
+                request["parent_scope_id"] = parent.id
+        return request
+
+    async def _native(self, project: Project, origin: Origin, deadline_ms: int) -> tuple[Item, ...]:
+        """Return the rules that a host reads by itself, looked up in a thread."""
+        items = await self._engine.items_of(project, deadline_ms)
+        find = partial(_native_in, origin, project.root, items.items, self._system)
+        return await asyncio.to_thread(find)
+
+
+def _native_in(origin: Origin, root: str, items: tuple[Item, ...], system: System) -> tuple[Item, ...]:
+    def read(name: str) -> str | None:
+        try:
+            data, _ = system.read(os.path.join(root, name), OWN_FILE_BYTES)
+        except OSError:
+            return None
+        return data.decode("utf-8", "replace")
+
+    return native_rules(origin.host, items, folder_in(root, origin.cwd), read)
+
+
+def _sets(reply: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    return {name: tuple(entries) for name, entries in reply["context"].items()}

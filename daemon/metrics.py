@@ -1,0 +1,175 @@
+"""Owns what the daemon measures of itself: latencies, contexts, tokens by agent. Knows no method and no wire.
+
+Only counts and sums, in bounded memory; what is asked for rarely, such as memory and queues, is read when it
+is asked. Nothing of it leaves the machine.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+LATENCY_BOUNDS_MS = (
+    0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 5_000.0, 10_000.0,
+)  # fmt: skip
+"""Upper bounds of the buckets, in steps of about 2.5 as Prometheus has them, from the hot path's 0.2 ms to
+the longest deadline in use; what takes longer is counted in one more."""
+
+TOKEN_BOUNDS = (250.0, 500.0, 1_000.0, 2_000.0, 4_000.0, 8_000.0, 16_000.0, 32_000.0, 64_000.0, 128_000.0)
+
+AGENTS_MAX = 100
+"""Tokens are counted for so many agents, the last that asked; those of the others go into `OTHERS`."""
+
+OTHERS = "(others)"
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramStatistics:
+    """`counts` has one number for each of `bounds`, inclusive upper ones, and one for what is above."""
+
+    bounds: tuple[float, ...]
+    counts: tuple[int, ...]
+    sum: float
+    count: int
+
+    def quantile(self, share: float) -> float | None:
+        """Estimate the value below which a share (0..1) lies, linear within its bucket; None without values.
+
+        A value above the last bound is told as that bound.
+        """
+        wanted, seen = share * self.count, 0
+        for position, count in enumerate(self.counts):
+            if count and seen + count >= wanted:
+                if position == len(self.bounds):
+                    return self.bounds[-1]
+                low = self.bounds[position - 1] if position else 0.0
+                return low + (self.bounds[position] - low) * max(wanted - seen, 0.0) / count
+            seen += count
+        return None
+
+
+class Histogram:
+    """Counts values in buckets."""
+
+    __slots__ = ("_bounds", "_counts", "_sum")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Count a value."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def statistics(self) -> HistogramStatistics:
+        """Return what was counted."""
+        return HistogramStatistics(self._bounds, tuple(self._counts), self._sum, sum(self._counts))
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFigures:
+    """What one context cost: tokens by type of slice, before and after compression."""
+
+    agent_name: str
+    tokens: int
+    tokens_before: int
+    by_type: Mapping[str, int] = field(default_factory=dict)
+    cached: bool = False
+    partial: bool = False
+    masked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsStatistics:
+    """All counts since the daemon started.
+
+    `latency_ms` is by method, `errors` by method and code. Of contexts: how many, how many were answered
+    from what was kept, how many were partial, their size, tokens before and after compression, tokens by
+    type of slice and by agent, and how many secrets were masked.
+    """
+
+    latency_ms: Mapping[str, HistogramStatistics]
+    errors: Mapping[tuple[str, str], int]
+    contexts: int
+    contexts_cached: int
+    contexts_partial: int
+    context_tokens: HistogramStatistics
+    tokens_before: int
+    tokens_after: int
+    tokens_by_type: Mapping[str, int]
+    tokens_by_agent: Mapping[str, int]
+    secrets_masked: int
+
+    @property
+    def cache_hit_rate(self) -> float | None:
+        """The share of contexts that were answered from what was kept, 0 to 1; None before the first."""
+        return self.contexts_cached / self.contexts if self.contexts else None
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """Tokens after compression for each before, 0 to 1; None before the first."""
+        return self.tokens_after / self.tokens_before if self.tokens_before else None
+
+
+class Metrics:
+    """Counts. On the event loop only; each call takes about a microsecond."""
+
+    def __init__(self) -> None:
+        self._latency: dict[str, Histogram] = {}
+        self._errors: dict[tuple[str, str], int] = {}
+        self._contexts = self._cached = self._partial = self._masked = 0
+        self._before = self._after = 0
+        self._size = Histogram(TOKEN_BOUNDS)
+        self._by_type: dict[str, int] = {}
+        self._by_agent: OrderedDict[str, int] = OrderedDict()
+        self._others = 0
+
+    def answered(self, method: str, elapsed_ms: float) -> None:
+        """Count an answer to a known method."""
+        histogram = self._latency.get(method)
+        if histogram is None:
+            histogram = self._latency[method] = Histogram(LATENCY_BOUNDS_MS)
+        histogram.observe(elapsed_ms)
+
+    def failed(self, method: str, code: str) -> None:
+        """Count an error that a known method was answered with."""
+        self._errors[method, code] = self._errors.get((method, code), 0) + 1
+
+    def context_given(self, figures: ContextFigures) -> None:
+        """Count a context that was given to an agent."""
+        self._contexts += 1
+        self._cached += figures.cached
+        self._partial += figures.partial
+        self._masked += figures.masked
+        self._before += figures.tokens_before
+        self._after += figures.tokens
+        self._size.observe(figures.tokens)
+        for name, tokens in figures.by_type.items():
+            self._by_type[name] = self._by_type.get(name, 0) + tokens
+        self._by_agent[figures.agent_name] = self._by_agent.get(figures.agent_name, 0) + figures.tokens
+        self._by_agent.move_to_end(figures.agent_name)
+        if len(self._by_agent) > AGENTS_MAX:
+            self._others += self._by_agent.popitem(last=False)[1]
+
+    def statistics(self) -> MetricsStatistics:
+        """Return what was counted."""
+        by_agent = dict(self._by_agent)
+        if self._others:
+            by_agent[OTHERS] = self._others
+        return MetricsStatistics(
+            {method: histogram.statistics() for method, histogram in sorted(self._latency.items())},
+            dict(self._errors),
+            self._contexts,
+            self._cached,
+            self._partial,
+            self._size.statistics(),
+            self._before,
+            self._after,
+            dict(sorted(self._by_type.items())),
+            by_agent,
+            self._masked,
+        )

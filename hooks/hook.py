@@ -1,0 +1,232 @@
+"""Owns the process of a hook: an event on standard input, the daemon's answer on standard output. Fails open.
+
+Whatever goes wrong, the host sees exit status 0, an empty standard output and nothing on the standard error:
+an agent must never be held up by its context. What went wrong stands in `hooks.log` of the state folder. The
+payload isn't taken apart here; the daemon does that, and says which bytes to print. Imports the standard
+library and msgpack only, since each event pays for it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Final, NoReturn
+
+MAX_PAYLOAD_BYTES: Final = 8 * 1024 * 1024
+"""Hosts put whole files into the events of tools; a larger payload is read to its end, and not sent."""
+
+START_S: Final = 3.0
+PROMPT_S: Final = 2.0
+END_S: Final = 0.4
+OTHER_S: Final = 1.0
+"""How long a hook may take from its first line on. Installed are timeouts of 5 s where a session starts and
+3 s where a person waits. Where a session ends, Claude Code gives all hooks together 1.5 s and Codex 1 s; with
+its start the process is to stay below 0.5 s there."""
+
+BUDGETS_S: Final[Mapping[str, float]] = {
+    "SessionStart": START_S,
+    "sessionStart": START_S,
+    "UserPromptSubmit": PROMPT_S,
+    "userPromptSubmitted": PROMPT_S,
+    "beforeSubmitPrompt": PROMPT_S,
+    "BeforeAgent": PROMPT_S,
+    "SubagentStart": PROMPT_S,
+    "subagentStart": PROMPT_S,
+    "SessionEnd": END_S,
+    "sessionEnd": END_S,
+}
+
+STARTING: Final = frozenset(
+    (
+        "SessionStart",
+        "sessionStart",
+        "UserPromptSubmit",
+        "userPromptSubmitted",
+        "beforeSubmitPrompt",
+        "BeforeAgent",
+    )
+)
+"""Events at which a daemon is started in the background where none runs: the next event finds it."""
+
+KEPT: Final = frozenset(("SubagentStop", "subagentStop"))
+"""Events that are spooled where no daemon took them: they hold what an agent found out."""
+
+ANSWER_SHARE: Final = 0.8
+"""Of the time that is left the daemon is given so much; the rest is for the way back on a busy machine."""
+
+VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION")
+"""What hosts tell a hook by its environment."""
+
+USAGE: Final = (
+    "Usage: foveal hook HOST [EVENT]\n\n"
+    "  Answers one event of an agent, which comes as JSON on the standard input.\n"
+    "  HOST is claude-code, codex, cursor, gemini, copilot or opencode; agents run this\n"
+    "  by themselves after: foveal hooks install HOST\n"
+)
+
+
+def run(arguments: Sequence[str]) -> NoReturn:
+    """Answer one event and end the process with status 0, whatever happens."""
+    started = time.monotonic()
+    name = ""
+    try:
+        if list(arguments) == ["--help"]:
+            _write(USAGE.encode())
+        elif arguments and not os.isatty(0):
+            event = _read_event(arguments, started)
+            name = event.name
+            _write(_answer(event))
+    except BaseException as error:  # noqa: BLE001 - whatever it is, also a signal, must not reach the host
+        _log(arguments, name, error)
+    # At once: what Python does at its end takes time, and may complain on the standard error.
+    os._exit(0)
+
+
+class Event:
+    """An event as it came: `name` is the host's, "" where nothing says it; `deadline` a monotonic time."""
+
+    __slots__ = ("deadline", "host", "name", "payload")
+
+    def __init__(self, host: str, name: str, payload: bytes, started: float) -> None:
+        self.host = host
+        self.payload = payload
+        self.name = name or event_name(payload)
+        self.deadline = started + BUDGETS_S.get(self.name, OTHER_S)
+
+    @property
+    def left_s(self) -> float:
+        """How long the hook may still take; never 0, which would mean for ever."""
+        return max(self.deadline - time.monotonic(), 0.001)
+
+
+def event_name(payload: bytes) -> str:
+    """Return an event's name from a payload that isn't parsed: it decides how long there is time, no more.
+
+    Inside of JSON's strings quotes are escaped, so what is found is a field's name. Copilot's own payloads
+    have none; there the fields tell the events that matter here.
+    """
+    for field in (b'"hook_event_name"', b'"hookEventName"'):
+        start = payload.find(field)
+        if start >= 0:
+            value = payload[start + len(field) : start + len(field) + 80].lstrip(b" \t\r\n:")
+            return value[1:].partition(b'"')[0].decode("ascii", "replace") if value[:1] == b'"' else ""
+    if b'"toolName"' in payload:
+        return "postToolUse"
+    if b'"agentName"' in payload:
+        return "subagentStop" if b'"stopReason"' in payload or b'"response"' in payload else "subagentStart"
+    for field, name in _TELLING:
+        if field in payload:
+            return name
+    return ""
+
+
+_TELLING: Final = (
+    (b'"prompt"', "userPromptSubmitted"),
+    (b'"source"', "sessionStart"),
+    (b'"reason"', "sessionEnd"),
+)
+
+
+def _read_event(arguments: Sequence[str], started: float) -> Event:
+    """Read the standard input to its end, within the time that the event has."""
+    from select import POLLIN, poll
+
+    waiting = poll()
+    waiting.register(0, POLLIN)
+    parts: list[bytes] = []
+    size = 0
+    deadline = started + PROMPT_S  # until something says which event it is
+    while waiting.poll(max(0, (deadline - time.monotonic()) * 1000)):
+        part = os.read(0, 1 << 16)
+        if not part:
+            if size > MAX_PAYLOAD_BYTES:
+                raise ValueError(f"the payload has {size:,} bytes; at most {MAX_PAYLOAD_BYTES:,} are taken")
+            name = arguments[1] if len(arguments) > 1 else ""
+            return Event(arguments[0], name, b"".join(parts), started)
+        if not size:
+            deadline = started + BUDGETS_S.get(event_name(part), OTHER_S)
+        size += len(part)
+        if size <= MAX_PAYLOAD_BYTES:
+            parts.append(part)
+    raise TimeoutError("the host didn't end the standard input")
+
+
+def _answer(event: Event) -> bytes:
+    """Return what to print; an event that must not be lost is spooled where no daemon took it."""
+    from ..ipc.paths import find_socket
+
+    try:
+        found = find_socket(None, os.environ)
+        return _ask(found.path, event)
+    except (FileNotFoundError, ConnectionRefusedError):
+        if event.name in KEPT:
+            _spool(event)
+        if event.name in STARTING and not found.explicit:
+            _start_daemon()
+        return b""
+    except Exception:
+        if event.name in KEPT:
+            _spool(event)
+        raise
+
+
+def _ask(path: str, event: Event) -> bytes:
+    from ..ipc.client import Client
+
+    params: dict[str, Any] = {
+        "host": event.host,
+        "event": event.name,
+        "payload": event.payload.decode("utf-8", "replace"),
+        "cwd": _cwd(),
+        "variables": {name: os.environ[name] for name in VARIABLES if os.environ.get(name)},
+    }
+    with Client.connect(path, event.left_s) as client:
+        params["deadline_ms"] = max(1, int(event.left_s * ANSWER_SHARE * 1000))
+        output = client.call("HookEvent", params, event.left_s)["output"]
+    return output.encode("utf-8", "replace") if isinstance(output, str) else b""
+
+
+def _spool(event: Event) -> None:
+    from ..ipc.paths import state_folder
+    from .spool import keep
+
+    keep(state_folder(os.environ), (event.host, event.name, _cwd()), event.payload)
+
+
+def _start_daemon() -> None:
+    """Start a daemon and don't wait for it. That it can't answer yet is no news."""
+    from ..ipc.client import ensure_daemon
+    from ..ipc.errors import DaemonUnavailable
+
+    try:
+        ensure_daemon(None, os.environ, timeout=0.0).close()
+    except DaemonUnavailable as error:
+        if "can't be started" in str(error):
+            raise
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def _write(output: bytes) -> None:
+    while output:
+        output = output[os.write(1, output) :]
+
+
+def _log(arguments: Sequence[str], name: str, error: BaseException) -> None:
+    try:
+        from ..ipc.paths import state_folder
+        from .hook_log import note
+
+        host = arguments[0] if arguments else "?"
+        note(state_folder(os.environ), f"{host} {name or '?'}: {type(error).__name__}: {error}")
+    except BaseException:  # noqa: BLE001, S110 - without a log there is nobody left to tell
+        pass

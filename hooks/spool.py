@@ -1,0 +1,60 @@
+"""Owns what a hook keeps for a daemon that isn't there: one durable file an event, a bounded number of them.
+
+The daemon reads them at its next start, see daemon/hook/spool.py: the words of an event, each ended by a zero
+byte, and behind them the payload as it came. Imports the standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ..ipc.paths import private_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final
+
+FOLDER: Final = "hook-spool"
+MAX_FILES: Final = 256
+"""Beyond it the oldest go: so many subagents in a time without a daemon are a daemon that never runs."""
+MAX_BYTES: Final = 1024 * 1024
+"""Of one event. What is kept names a transcript and a last message, some kilobytes."""
+
+
+def keep(state: str, words: Sequence[str], payload: bytes) -> None:
+    """Keep an event; durable when this returns.
+
+    Raises `OSError`, `PathError`, or `ValueError` where it is too large or a word has a zero in it.
+    """
+    if len(payload) > MAX_BYTES or any("\0" in word for word in words):
+        raise ValueError("the event can't be kept for the daemon's next start")
+    folder = private_folder(os.path.join(private_folder(state), FOLDER))
+    kept = sorted(name for name in os.listdir(folder) if not name.endswith(".tmp"))
+    for name in kept[: max(0, len(kept) + 1 - MAX_FILES)]:
+        _remove(os.path.join(folder, name))
+    path = os.path.join(folder, f"{time.time_ns():020d}-{os.getpid()}")
+    head = b"".join(os.fsencode(word) + b"\0" for word in words)
+    descriptor = os.open(f"{path}.tmp", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(head + payload)
+        file.flush()
+        os.fsync(descriptor)
+    os.replace(f"{path}.tmp", path)
+    _sync(folder)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return  # another hook was here
+
+
+def _sync(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,91 @@
+"""What the tests of hooks share: recorded shapes of payloads, and what each host accepts as an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from foveal.daemon.hook.answer import CONTEXT_TAG
+
+PAYLOADS = Path(__file__).parent / "hook_payloads"
+HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode")
+RECORDED_ROOT = "/home/ada/shop"
+
+CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
+    "claude-code": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart")),
+    "codex": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart")),
+    "cursor": frozenset(("sessionStart", "postToolUse")),
+    "gemini": frozenset(("SessionStart", "BeforeAgent")),
+    "copilot": frozenset(("sessionStart", "subagentStart", "postToolUse", "SessionStart", "PostToolUse")),
+    "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart")),
+}
+"""The events whose answers a host takes text from, as its documentation or its types have it."""
+
+MOST_CHARACTERS: Mapping[str, int] = {"claude-code": 10_000, "codex": 10_000, "copilot": 10_240}
+MOST_OTHERS = 8_000
+
+
+def payload(host: str, name: str, root: Path | str = RECORDED_ROOT, **changed: Any) -> dict[str, Any]:
+    """Return a recorded payload as it would be of a project at `root`, with some fields changed."""
+    text = (PAYLOADS / host / f"{name}.json").read_text(encoding="utf-8")
+    fields: dict[str, Any] = json.loads(text.replace(RECORDED_ROOT, str(root)))
+    return fields | changed
+
+
+def recorded() -> list[tuple[str, str]]:
+    """Return every recorded payload as (host, name)."""
+    return sorted((path.parent.name, path.stem) for path in PAYLOADS.glob("*/*.json"))
+
+
+def event_name(name: str) -> str:
+    """Return the event of a recorded payload by its file's name."""
+    return name.removeprefix("vscode_").partition("_")[0]
+
+
+def context_of(host: str, name: str, output: str) -> str:
+    """Check that a host would accept an output for an event, and return the text for the model in it.
+
+    Strict as Codex is, for all: no key that isn't known, no empty value, one JSON object and nothing else.
+    """
+    if not output:
+        return ""
+    event = event_name(name)
+    fields = json.loads(output)
+    assert isinstance(fields, dict)
+    assert output.isascii(), "whatever the locale"
+    assert not output.endswith("\n")
+    text = ""
+    if host == "cursor":
+        assert set(fields) == {"additional_context"}
+        text = fields["additional_context"]
+    elif host == "copilot" and event[0].islower():
+        assert set(fields) == {"additionalContext"}
+        text = fields["additionalContext"]
+    else:
+        assert set(fields) <= {"systemMessage", "hookSpecificOutput"}
+        assert fields, "an empty object says nothing"
+        if "systemMessage" in fields:
+            assert host in {"claude-code", "codex", "gemini"}
+            assert isinstance(fields["systemMessage"], str)
+            assert "\n" not in fields["systemMessage"]
+        if "hookSpecificOutput" in fields:
+            own = fields["hookSpecificOutput"]
+            assert set(own) == {"hookEventName", "additionalContext"}
+            assert own["hookEventName"] == event
+            text = own["additionalContext"]
+    if text:
+        assert event in CONTEXT_EVENTS[host]
+        check_wrapped(text)
+        assert len(text) <= MOST_CHARACTERS.get(host, MOST_OTHERS)
+    return str(text)
+
+
+def check_wrapped(text: str) -> None:
+    """Check that a text is one element, and that nothing in it ends or begins another."""
+    assert text.startswith(f"<{CONTEXT_TAG}>\n")
+    assert text.endswith(f"\n</{CONTEXT_TAG}>")
+    assert text.lower().count(CONTEXT_TAG) >= 2
+    assert text.lower().count(f"<{CONTEXT_TAG}") == 1
+    assert text.lower().count(f"</{CONTEXT_TAG}") == 1

@@ -1,0 +1,147 @@
+"""Decisions are listed, shown, changed, deleted, restored and pruned from the command line, over a real daemon."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import click
+import pytest
+from foveal.cli import terminal
+
+from tests.command_cases import CommandLine
+
+
+def decide(foveal: CommandLine, text: str, *more: str) -> str:
+    [identifier] = foveal.json("decide", text, *more)["experience_ids"]
+    assert isinstance(identifier, str)
+    return identifier
+
+
+def decided(foveal: CommandLine, *arguments: str) -> list[str]:
+    return [one["decision"] for one in foveal.json("decisions", *arguments)["experiences"]]
+
+
+def test_listing_with_and_without_its_name(foveal: CommandLine) -> None:
+    first = decide(foveal, "tokens expire", "--agent", "bob", "--session", "s-1", "--why", "audit")
+    decide(foveal, "use JWT", "--agent", "eve", "--session", "s-2", "--outcome", "failure", "--error", "long")
+    assert decided(foveal) == decided(foveal, "list") == ["use JWT", "tokens expire"]
+    text = foveal.says("decisions", "--agent", "bob").splitlines()
+    assert text[0].endswith(f"  {first}  bob")
+    assert text[1:] == ["  tokens expire", "  why: audit"]
+    socket = (
+        ("--socket", str(foveal.daemon.environ["FOVEAL_SOCKET"]))
+        if "FOVEAL_SOCKET" in foveal.daemon.environ
+        else ()
+    )
+    assert foveal.says("decisions", *socket, "--agent", "bob").splitlines() == text
+    now = datetime.now(UTC)
+    for arguments, expected in (
+        (("--session", "s-2"), ["use JWT"]),
+        (("--outcome", "none"), ["tokens expire"]),
+        (("--outcome", "failure"), ["use JWT"]),
+        (("--query", "TOKENS audit"), ["tokens expire"]),
+        (("--trust", "low"), []),
+        (("--since", (now - timedelta(days=1)).isoformat()), ["use JWT", "tokens expire"]),
+        (("--until", (now - timedelta(days=1)).isoformat()), []),
+        (("--since", f"{now + timedelta(days=2):%Y-%m-%d}"), []),
+        (("--limit", "1"), ["use JWT"]),
+        (("--deleted",), []),
+    ):
+        assert decided(foveal, *arguments) == decided(foveal, "list", *arguments) == expected
+    assert "--since takes a day or a time" in foveal.fails("decisions", "--since", "yesterday", code=2)
+    assert "did you mean foveal decisions list?" in foveal.fails("decisions", "lst", code=2)
+    assert foveal.says("decisions", "--help").startswith("Usage: foveal decisions")
+
+
+def test_a_decision_is_changed_and_shows_its_history(foveal: CommandLine) -> None:
+    first = decide(foveal, "use WAL", "--why", "readers", "--file", "README.md")
+    said = foveal.says("decisions", "edit", first, "--decision", "use files", "--why", "", "--no-files")
+    assert said.splitlines()[1:] == ["  use files"]
+    foveal.says("decisions", "mark", first, "--outcome", "failure", "--error", "too slow", "--trust", "low")
+    lines = foveal.says("decisions", "show", first).splitlines()
+    assert lines[0].endswith("[failure, low trust]")
+    assert "  error: too slow" in lines
+    assert "  session: command-line" in lines
+    assert lines[-2].endswith("  changed: decision 'use files'; rationale ''; files none")
+    assert lines[-1].endswith("  changed: trust low; outcome failure")
+    shown = foveal.json("decisions", "show", first)
+    assert [edit["kind"] for edit in shown["history"]] == ["update", "update"]
+    assert foveal.json("decisions", "mark", first, "--outcome", "none")["experience"].get("outcome") is None
+    foveal.says("decisions", "edit", first, "--file", "src/shop/auth.py")
+    assert foveal.json("decisions", "show", first)["experience"]["files_touched"] == ["src/shop/auth.py"]
+
+
+def test_a_decision_is_deleted_and_comes_back(foveal: CommandLine) -> None:
+    first = decide(foveal, "use WAL")
+    assert foveal.says("decisions", "delete", first) == f"deleted: {first}\n"
+    assert foveal.says("decisions", "delete", first) == f"deleted already: {first}\n"
+    assert decided(foveal) == []
+    assert decided(foveal, "--deleted") == ["use WAL"]
+    assert "deleted: foveal decisions restore" in foveal.says("decisions", "show", first)
+    code, output, errors = foveal("decide", "use WAL")
+    assert (code, output) == (0, "known already\n")
+    assert errors == f"warning: it was deleted as {first}, which can be restored\n"
+    assert foveal.says("decisions", "restore", first) == f"restored: {first}\n"
+    assert foveal.says("decisions", "restore", first) == f"it was not deleted: {first}\n"
+    assert decided(foveal) == ["use WAL"]
+
+
+def test_what_can_not_be_changed(foveal: CommandLine) -> None:
+    first = decide(foveal, "use WAL")
+
+    def check(arguments: list[str], code: int, expected: str) -> None:
+        assert expected in foveal.fails("decisions", *arguments, code=code)
+
+    for command in ("show", "delete", "restore"):
+        check([command, "x_none"], 1, "there is no experience 'x_none' in this project")
+        check([command, "x_none"], 1, "hint: foveal decisions")
+    check(["edit", first], 2, "nothing is changed")
+    check(["mark", first], 2, "nothing is changed")
+    check(["mark", first, "--error", "e"], 2, "--outcome failure")
+    check(["edit", first, "--file", "a", "--no-files"], 2, "exclude each other")
+    check(["edit", first, "--decision", " "], 1, "decision is empty")
+    check(["prune"], 2, "nothing says what to prune")
+
+
+def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("one", "two", "three"):
+        decide(foveal, text, "--outcome", "success", "--file", "gone.py")
+    decide(foveal, "four", "--file", "README.md")
+    code, output, errors = foveal("decisions", "prune", "--outcome", "success", "--dry-run")
+    assert code == 0
+    assert [line for line in output.splitlines() if line in {"  one", "  two", "  three"}] == [
+        "  three", "  two", "  one",
+    ]  # fmt: skip
+    assert errors == "note: 3 decisions would go for good, 1 would be left\n"
+    code, _, errors = foveal("decisions", "prune", "--keep", "3")
+    assert code == 1
+    assert "nobody can be asked" in errors
+    assert len(decided(foveal)) == 4
+
+    def answer(yes: bool) -> None:
+        monkeypatch.setattr(click, "confirm", lambda text, err: yes)
+
+    monkeypatch.setattr(terminal, "is_terminal", lambda stream: True)
+    answer(False)
+    assert foveal("decisions", "prune", "--keep", "3")[0] == 0
+    assert len(decided(foveal)) == 4
+    answer(True)
+    assert foveal("decisions", "prune", "--keep", "3")[1].endswith("pruned: 1, 3 are left\n")
+    assert decided(foveal) == ["four", "three", "two"]
+
+
+def test_pruning_without_asking(foveal: CommandLine) -> None:
+    first = decide(foveal, "one", "--file", "gone.py")
+    decide(foveal, "two", "--file", "README.md")
+    reply = foveal.json("decisions", "prune", "--irrelevant", "--yes")
+    assert (reply["pruned"], reply["kept"], reply["dry_run"]) == (1, 1, False)
+    assert [one["experience_id"] for one in reply["experiences"]] == [first]
+    code, output, errors = foveal("decisions", "prune", "--older-than", "1", "--yes")
+    assert (code, output, errors) == (0, "", "note: nothing is to be pruned\n")
+    foveal.says("decisions", "delete", foveal.json("decisions")["experiences"][0]["experience_id"])
+    assert foveal.json("decisions", "prune", "--deleted", "--yes")["pruned"] == 1
+    assert foveal.json("decisions", "prune", "--keep", "0", "--yes")["pruned"] == 0
+
+
+def test_lines_in_quarantine(foveal: CommandLine) -> None:
+    assert foveal.says("decisions", "quarantine") == "no lines in quarantine\n"

@@ -1,0 +1,183 @@
+"""With a deadline the best context so far comes back, whatever is slow, and says what is missing of it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.daemon import contexts, gathering
+from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.context.assembly import Built, build
+from foveal.daemon.context.gathered import Gathered
+from foveal.daemon.context.requests import ContextRequest
+from foveal.daemon.context.scopes import Scope
+from foveal.daemon.engine import Engine
+from foveal.daemon.freshness import Deadline
+from foveal.daemon.projects import Project
+from foveal.daemon.scoping import ScopeSelector
+from foveal.daemon.system import System
+from foveal.daemon.work import BUILD_THREADS
+
+from tests.conftest import write_files
+
+GENEROUS_S = 60.0
+SOON_MS = 300
+"""A deadline that what hangs in these tests never meets."""
+
+LATE_MS = 60_000
+PROMPT = ContextRequest(prompt="how is the cart paid?")
+
+
+@asynccontextmanager
+async def running(base: Path) -> AsyncIterator[tuple[Engine, Project, Scope]]:
+    (base / "state").mkdir()
+    files: dict[str, str | bytes] = {
+        "a.py": "import b\n",
+        "b.py": "def f(): ...\n",
+        "cart.py": "def pay_cart():\n    return 'paid'\n",
+        "CLAUDE.md": "Be kind.\n",
+        ".git/HEAD": "ref: refs/heads/x\n",
+    }
+    root = str(write_files(base / "p", files))
+    environment = Environment(str(base / "home"), str(base / "state"), str(base / "config"), 0)
+    engine = Engine(environment, UserConfig(embedding=EmbeddingConfig(enabled=False)), System())
+    started = asyncio.Event()
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(engine.run(started))
+        await started.wait()
+        try:
+            project = await engine.projects.at(root)
+            while project.state != "ready":
+                await project.wait_changed()
+            selector = ScopeSelector(focus_paths=("a.py",))
+            yield engine, project, await engine.scoping.scope_for(project, selector)
+        finally:
+            await engine.close(GENEROUS_S)
+            await task
+
+
+async def ask(
+    engine: Engine,
+    project: Project,
+    scope: Scope,
+    request: ContextRequest = PROMPT,
+    deadline_ms: int = LATE_MS,
+) -> dict[str, Any]:
+    return await engine.contexts.get(project, scope, request, "shown", deadline_ms)
+
+
+def check_whole(reply: dict[str, Any]) -> None:
+    assert not reply["partial"]
+    assert reply["gaps"] == []
+    assert "pay_cart" in reply["context"]
+
+
+async def test_a_search_that_takes_too_long_is_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as (engine, project, scope):
+        search, go_on = engine.contexts._gathering._searching.search, asyncio.Event()
+
+        async def search_slowly(*arguments: Any) -> Any:
+            await go_on.wait()
+            return await search(*arguments)
+
+        monkeypatch.setattr(engine.contexts._gathering._searching, "search", search_slowly)
+        reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
+        assert reply["partial"]
+        assert gathering.SEARCH_UNFINISHED in reply["gaps"]
+        assert "import b" in reply["context"]
+        assert "Be kind." in reply["context"]
+        assert "return 'paid'" not in reply["context"]
+        go_on.set()
+        check_whole(await ask(engine, project, scope))
+
+
+async def test_a_search_of_items_that_takes_too_long_is_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as (engine, project, scope):
+
+        async def served_never(*arguments: Any) -> Any:
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(engine.requests, "served", served_never)
+        reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
+        assert any("items were not searched" in reason for reason in reply["degraded"])
+        assert "Be kind." in reply["context"]
+        assert "pay_cart" in reply["context"] or reply["partial"]
+
+
+async def test_with_every_builder_taken_what_needs_none_comes_back(tmp_path: Path) -> None:
+    async with running(tmp_path) as (engine, project, scope):
+        await ask(engine, project, scope, ContextRequest())  # rules are known from now on
+        go_on = threading.Event()
+        busy = [asyncio.create_task(engine._work.in_builder(go_on.wait)) for _ in range(BUILD_THREADS)]
+        try:
+            reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
+            assert reply["partial"]
+            assert {gathering.SEARCH_UNFINISHED, contexts.QUICK} <= set(reply["gaps"])
+            assert "import b" in reply["context"]
+            assert "Be kind." in reply["context"]
+        finally:
+            go_on.set()
+        await asyncio.gather(*busy)
+        check_whole(await ask(engine, project, scope))
+
+
+async def test_a_build_that_takes_too_long_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    builds: list[bool] = []
+
+    def build_slowly(gathered: Gathered) -> Built:
+        builds.append(gathered.quick)
+        if not gathered.quick:
+            go_on.wait()
+        return build(gathered)
+
+    monkeypatch.setattr(contexts, "build", build_slowly)
+    async with running(tmp_path) as (engine, project, scope):
+        silent = ContextRequest()
+        try:
+            reply = await ask(engine, project, scope, silent, SOON_MS)
+        finally:
+            go_on.set()
+        assert reply["partial"]
+        assert reply["gaps"] == [contexts.QUICK]
+        again = await ask(engine, project, scope, silent)
+        assert not again["partial"]
+        assert builds[:2] == [False, True]
+
+
+async def test_no_time_at_all_still_gives_the_files_in_focus(tmp_path: Path) -> None:
+    async with running(tmp_path) as (engine, project, scope):
+        reply = await ask(engine, project, scope, deadline_ms=0)
+        assert "import b" in reply["context"]
+        assert reply["partial"]
+        check_whole(await ask(engine, project, scope))
+
+
+async def test_a_partial_answer_is_none_of_who_has_more_time(tmp_path: Path) -> None:
+    async with running(tmp_path) as (engine, project, scope):
+        soon, late = await asyncio.gather(
+            ask(engine, project, scope, deadline_ms=0), ask(engine, project, scope, deadline_ms=LATE_MS)
+        )
+        assert soon["partial"]
+        check_whole(late)
+
+
+@pytest.mark.parametrize("total", [3_000.0, 0.0])
+async def test_the_time_is_divided(total: float) -> None:
+    deadline = Deadline(asyncio.get_running_loop().time() + total)
+    times = contexts._Times.until(deadline)
+    assert times.gathered.at <= times.built.at <= deadline.at
+    if total:
+        assert deadline.at - times.gathered.at == pytest.approx(contexts.BUILD_S + contexts.QUICK_S)
+        assert deadline.at - times.built.at == pytest.approx(contexts.QUICK_S)

@@ -1,0 +1,41 @@
+"""Decisions are compared with a prompt by meaning, with the real model; without it the reason is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DaemonProcess
+from tests.test_daemon_search import searching
+
+
+@pytest.fixture
+def embedding(tmp_path: Path, models: Path) -> Iterator[DaemonProcess]:
+    with searching(tmp_path, models) as process:
+        yield process
+
+
+def decide(daemon: DaemonProcess, root: Path, text: str, **fields: Any) -> None:
+    experience = {"decision": text, "agent_id": "a", "session_id": "s", **fields}
+    assert daemon.call("GraftExperience", cwd=str(root), experience=experience)["grafted"] == 1
+
+
+def test_a_decision_that_shares_no_word_with_the_prompt_is_found_by_its_meaning(
+    embedding: DaemonProcess, tmp_path: Path
+) -> None:
+    root = tmp_path / "kite"
+    (root / ".git").mkdir(parents=True)
+    (root / "main.py").write_text("print()\n")
+    decide(embedding, root, "Log people out automatically when they were idle for thirty minutes")
+    for topic in ("icons", "fonts", "colours", "margins", "paddings", "shadows", "borders"):
+        decide(embedding, root, f"All {topic} come from the design tokens", files_touched=["ui.css"])
+    asked = {"cwd": str(root), "prompt": "when does a user session expire?", "session_id": "talk"}
+    reply = embedding.call("GetContext", **asked)
+    while any("not compared by meaning" in one for one in reply["degraded"]):  # until the model is loaded
+        reply = embedding.call("GetContext", **asked)
+    histories = [one for one in reply["slices"] if one["type"] == "agent_history"]
+    assert "in meaning" in histories[0]["source"]
+    assert "Log people out" in reply["context"]
