@@ -62,6 +62,7 @@ def _edit(edit: Mapping[str, Any]) -> str:
     """Return an edit in words."""
     if edit["kind"] == "mark":
         by = f" by {edit['experience_id']}" if "experience_id" in edit else ""
+        by += f", since its commit {edit['commit'][:12]} was undone" if "commit" in edit else ""
         return f"marked as {edit['outcome']['kind']}{by}"
     if edit["kind"] != "update":
         return f"{edit['kind']}d"
@@ -72,4 +73,6 @@ def _edit(edit: Mapping[str, Any]) -> str:
         changes.append(f"outcome {edit['outcome']['kind'] or 'none'}")
     if "files_touched" in edit:
         changes.append(f"files {', '.join(edit['files_touched']) or 'none'}")
+    if "commit" in edit:
+        changes.append(f"commit {edit['commit'][:12] or 'none'}")
     return "changed: " + "; ".join(changes)

@@ -24,7 +24,7 @@ TRUSTS = ("normal", "low")
 LIST_LIMIT = 1_000
 SHOWN_MAX = 100
 """So many of those that are pruned a reply shows: enough to see what they are."""
-CHANGEABLE = ("decision", "rationale", "files_touched", "outcome", "trust")
+CHANGEABLE = ("decision", "rationale", "files_touched", "outcome", "trust", "commit")
 
 
 class ExperienceMethods:

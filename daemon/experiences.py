@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from .commit_rules import Ruling
 from .events import EventHub
 from .experience.draft import Draft
 from .experience.experience import Experience
@@ -77,6 +78,16 @@ class Experiences:
         known = await self._work.in_writer(partial(project.pool.update, experience_id, fields))
         self._tell(project, "updated", [known.original.id])
         return known
+
+    async def annotate(self, project: Project, due: Sequence[Ruling]) -> tuple[str, ...]:
+        """Write the edits that are due, and return the ids of the experiences that they changed."""
+        if not due:
+            return ()
+        edits = [(one.experience_id, one.kind, one.changes) for one in due]
+        ids = await self._work.in_writer(partial(project.pool.annotate, edits))
+        if ids:
+            self._tell(project, "updated", list(ids))
+        return ids
 
     async def delete(self, project: Project, experience_id: str) -> tuple[Known, bool]:
         """Delete an experience, which can be restored; false if it was already. Raises `NotFound`."""

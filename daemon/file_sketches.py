@@ -13,7 +13,7 @@ from .experience.experience import Experience
 from .experience.fields import SKETCHES_MAX, BadField, relative_files
 from .experience.sketch import Sketch, decoded, encoded, sketch_of
 from .experience.staleness import Staleness, staleness_of
-from .project import git
+from .project import commits, git
 from .system import Stamp, System, stamp_of
 
 SKETCHED_BYTES = 262_144
@@ -77,7 +77,7 @@ class FileSketches:
             return frozenset()
         if self._reverted[0] != head.commit:
             try:
-                found = git.reverted_commits(self._root)
+                found = commits.reverts(self._root).undone
             except git.GitError:
                 found = frozenset()  # without git, or in a repository that it rejects, which the scan says
             self._reverted = (head.commit, found)

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -71,10 +71,26 @@ class Grafting:
         and `warnings`. Agent and session are those of the records where none is given. Raises
         `InvalidRequest` for the field `transcript_path`, `DeadlineExceeded`, and what the pool raises.
         """
+        return await self._graft(project, path, session_id, agent_id, _as_mined)
+
+    async def graft_own(
+        self, project: Project, path: str, session_id: str = "", agent_id: str = ""
+    ) -> dict[str, Any]:
+        """Do the same for what an agent said itself: what its subagents told it is grafted from their own."""
+        return await self._graft(project, path, session_id, agent_id, _own_words)
+
+    async def _graft(
+        self,
+        project: Project,
+        path: str,
+        session_id: str,
+        agent_id: str,
+        chosen: Callable[[Mined], Mined],
+    ) -> dict[str, Any]:
         check_path(path)
         cursors = CursorStore(project.folder, self._system)
         cursor = await self._work.in_builder(partial(cursors.find, path))
-        mined = await self._mine_to_its_end(path, cursor)
+        mined = chosen(await self._mine_to_its_end(path, cursor))
         drafts = await self._work.in_builder(partial(_drafts, project, mined, path, agent_id, session_id))
         result = await self._keep(project, mined, drafts)
         await self._work.in_writer(partial(cursors.put, path, mined.cursor))
@@ -141,6 +157,16 @@ class Grafting:
         if "mined" in answer:
             return mined_in(answer["mined"])
         raise InvalidRequest(answer["problem"], answer["field"])
+
+
+def _as_mined(mined: Mined) -> Mined:
+    return mined
+
+
+def _own_words(mined: Mined) -> Mined:
+    """Return what was mined without what other agents said."""
+    own = tuple(one for one in mined.findings if one.agent_id in {"", mined.owner})
+    return replace(mined, findings=own)
 
 
 def _drafts(project: Project, mined: Mined, path: str, agent_id: str, session_id: str) -> list[Draft]:

@@ -45,6 +45,9 @@ class HookGround:
     async def open_session(self, origin: Origin) -> Opened:
         """Begin a session under the host's id, or resume the one that there is."""
         about = {"session_id": origin.session_id, "agent_name": origin.policy_name}
+        with suppress(FovealError):  # no project is no news here
+            if (project := await self._open_project(origin)) is not None:
+                self._engine.commit_marks.look(project)
         if await self._session(origin) is not None:
             reply = await self._call("ResumeSession", about)
             return Opened(True, reply["text"], _sets(reply))
@@ -87,13 +90,17 @@ class HookGround:
                 )
 
     async def repository_moved(self, origin: Origin) -> None:
-        """Look at the files of an open project again; git's hooks open none."""
-        project = self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))
+        """Look at the files and commits of an open project again; git's hooks open none."""
+        project = await self._open_project(origin)
         if project is not None:
+            self._engine.commit_marks.look(project)
             await self._engine.indexing.reindex(project, full=False)
 
     async def idle(self, origin: Origin) -> None:
-        """Note that a turn ended."""
+        """Note that a turn ended; it may have committed what was decided, or undone it."""
+        project = await self._open_project(origin)
+        if project is not None:
+            self._engine.commit_marks.look(project)
         if await self._session(origin) is not None:
             await self._engine.sessions.idle(origin.session_id)
 
@@ -106,6 +113,9 @@ class HookGround:
         """Note that a conversation lost what it was sent. Each subagent has a window of its own."""
         if origin.session_id:
             self._engine.delivery.forget_window(origin.session_id, origin.agent_id)
+
+    async def _open_project(self, origin: Origin) -> Project | None:
+        return self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))
 
     async def _call(self, method: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         answer = self._guard.answer(method, self._methods[method], Parameters(fields))
@@ -137,7 +147,7 @@ class HookGround:
             "deadline_ms": ask.deadline_ms,
             "delta": True,
         }
-        if session_id and (origin.agent_id or origin.agent_type):
+        if session_id and origin.agent_id:
             parent = self._engine.scoping.find(project.root, ScopeSelector(session_id=session_id))
             if parent is not None:
                 request["parent_scope_id"] = parent.id

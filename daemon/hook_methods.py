@@ -22,6 +22,7 @@ from .hook_ground import HookGround
 from .method_parts import DEADLINE_MAX_MS, Method
 from .parameters import Parameters
 from .permissions import agent_in
+from .projects import Project
 from .system import System
 
 DEADLINE_MS = 2_000
@@ -38,7 +39,7 @@ class HookMethods:
         self._engine = engine
         self._responder = Responder(HookGround(engine))
         self._repeats = Repeats(lambda: asyncio.get_running_loop().time())
-        self._grafts = HookGrafts(engine.state_dir, self._graft, System())
+        self._grafts = HookGrafts(engine.state_dir, self._graft, self._graft_conversation, System())
         self.methods: Mapping[str, Method] = {"HookEvent": self._hook_event}
 
     async def run(self) -> None:
@@ -60,18 +61,34 @@ class HookMethods:
         event = replace(event, origin=replace(event.origin, agent_name=agent_in(parameters)[0]))
         if not os.path.isabs(event.origin.cwd):
             raise InvalidRequest("the payload names no folder; give cwd, an absolute path", "cwd")
-        if isinstance(event, TurnEnded | SessionEnding):
-            self._grafts.look()
-        if isinstance(event, SubagentStopped):
+        if isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
-            await self._grafts.keep(speaker.reads.host, name, event.origin.cwd, text)
-            return {"output": ""}
+            await self._keep(speaker.reads.host, name, event, text)
         answer = await self._responder.answer(event, speaker.reads.room(name), clock)
         return {"output": "" if answer == NOTHING else speaker.writes.write(name, answer)}
+
+    async def _keep(
+        self, host: str, name: str, event: TurnEnded | SessionEnding | SubagentStopped, text: str
+    ) -> None:
+        """Keep what is to be grafted; one that ends or rests may have been preceded by what found no time."""
+        if isinstance(event, SubagentStopped):
+            await self._grafts.keep(host, name, event.origin.cwd, text)
+        else:
+            self._grafts.look()
+            await self._grafts.rest(host, name, event, text)
 
     async def _graft(self, cwd: str, path: str, session_id: str, agent_id: str) -> None:
         project = await self._engine.projects.at(cwd)
         await self._engine.grafting.graft_transcript(project, path, session_id, agent_id)
+        self._look_at_commits(project)
+
+    async def _graft_conversation(self, cwd: str, path: str, session_id: str, agent_id: str) -> None:
+        project = await self._engine.projects.at(cwd)
+        await self._engine.grafting.graft_own(project, path, session_id, agent_id)
+        self._look_at_commits(project)
+
+    def _look_at_commits(self, project: Project) -> None:
+        self._engine.commit_marks.look(project)  # what was decided may have been committed meanwhile
 
 
 def _project_folder(variables: Mapping[str, Any]) -> str:

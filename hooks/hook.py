@@ -52,8 +52,8 @@ STARTING: Final = frozenset(
 )
 """Events at which a daemon is started in the background where none runs: the next event finds it."""
 
-KEPT: Final = frozenset(("SubagentStop", "subagentStop"))
-"""Events that are spooled where no daemon took them: they hold what an agent found out."""
+KEPT: Final = frozenset(("SubagentStop", "subagentStop", "SessionEnd", "sessionEnd"))
+"""Events that are spooled where no daemon took them: they say where it stands what an agent found out."""
 
 ANSWER_SHARE: Final = 0.8
 """Of the time that is left the daemon is given so much; the rest is for the way back on a busy machine."""

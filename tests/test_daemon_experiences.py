@@ -46,6 +46,9 @@ def test_a_change_shows_in_the_next_context(shared_daemon: DaemonProcess, root: 
     assert reply["experience"]["decision"] == "Sessions end after a day"
     assert reply["experience"]["outcome"] == {"kind": "failure", "error": "too long"}
     assert "claude: Sessions end after a day (failed: too long)" in context(shared_daemon, root)
+    reply = shared_daemon.call("UpdateExperience", cwd=root, experience_id=first, commit="0123abcd")
+    assert reply["experience"]["commit"] == "0123abcd"
+    assert reply["history"][-1]["commit"] == "0123abcd"
     reply = shared_daemon.call("DeleteExperience", cwd=root, experience_id=first)
     assert (reply["deleted"], reply["experience"]["experience_id"]) == (True, first)
     assert "Sessions end" not in context(shared_daemon, root)
@@ -55,7 +58,7 @@ def test_a_change_shows_in_the_next_context(shared_daemon: DaemonProcess, root: 
     assert shared_daemon.call("RestoreExperience", cwd=root, experience_id=first)["restored"] is True
     assert "Sessions end after a day" in context(shared_daemon, root)
     found = shared_daemon.call("GetExperience", cwd=root, experience_id=first)
-    assert [edit["kind"] for edit in found["history"]] == ["update", "delete", "restore"]
+    assert [edit["kind"] for edit in found["history"]] == ["update", "update", "delete", "restore"]
     assert found["history"][0]["decision"] == "Sessions end after a day"
     assert found["deleted"] is False
 

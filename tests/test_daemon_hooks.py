@@ -189,6 +189,45 @@ def test_a_report_without_a_transcript_is_grafted(up: DaemonProcess, shop: Path)
     assert not list(up.state.glob("hook-spool/*"))
 
 
+def test_what_the_main_agent_decided_is_grafted_when_its_session_ends(up: DaemonProcess, shop: Path) -> None:
+    decision = "I decided to keep carts in the session, because a database for them was too slow."
+    task = {"description": "x", "prompt": TASK, "subagent_type": "explorer"}
+    call = {"type": "tool_use", "id": "t1", "name": "Agent", "input": task}
+    report = {"type": "tool_result", "tool_use_id": "t1", "content": DECISION}
+    result = {"agentId": "ab12", "agentType": "explorer", "status": "completed", "content": DECISION}
+    lines = [
+        line("user", 0, "Where do carts go?", shop),
+        line("assistant", 1, [call], shop),
+        json.dumps(json.loads(line("user", 2, [report], shop)) | {"toolUseResult": result}) + "\n",
+        line("assistant", 3, [{"type": "text", "text": decision}], shop),
+    ]
+    main = "".join(lines).replace('"isSidechain": true, "agentId": "ab12"', '"isSidechain": false')
+    path = str(write_files(shop.parent, {"projects/main.jsonl": main}) / "projects" / "main.jsonl")
+    told: dict[str, Any] = {"session_id": "main-agent", "transcript_path": path}
+    run(up, shop, "claude-code", "SessionStart", **told)
+    with up.subscribed("experience.grafted") as events:
+        assert run(up, shop, "claude-code", "Stop", **told) == ""
+        assert len(list(up.state.glob("hook-spool/*"))) == 1, "it waits for a rest"
+        assert run(up, shop, "claude-code", "SessionEnd", **told) == ""
+        next_event(events, "experience.grafted")
+    [found] = up.call("ListExperiences", cwd=str(shop), session_id="main-agent")["experiences"]
+    assert "keep carts in the session" in found["decision"], "its subagent's is taken from that one's own"
+    assert found["agent_id"] == "claude-code"
+    copy = write_files(shop.parent, {"projects/copy.jsonl": main}) / "projects" / "copy.jsonl"
+    whole = up.call("GraftExperience", cwd=str(shop), transcript_path=str(copy), session_id="whole")
+    assert whole["grafted"] == 2
+
+
+def test_a_session_of_an_agent_with_a_name_is_no_subagent(up: DaemonProcess, shop: Path) -> None:
+    told = {"session_id": "named-agent", "agent_type": "reviewer"}
+    run(up, shop, "claude-code", "SessionStart", **told)
+    run(up, shop, "claude-code", "UserPromptSubmit", **told)
+    [scope] = [
+        one for one in up.call("ListScopes", cwd=str(shop))["scopes"] if one["session_id"] == "named-agent"
+    ]
+    assert not scope.get("parent_scope_id")
+
+
 def test_a_graft_without_daemon_is_late_and_not_lost(
     daemon: DaemonProcess, shop: Path, tmp_path: Path
 ) -> None:
@@ -202,7 +241,9 @@ def test_a_graft_without_daemon_is_late_and_not_lost(
         "last_assistant_message": "",
     }
     assert run(daemon, shop, "claude-code", "SubagentStop", **broken) == ""
-    assert len(list(daemon.state.glob("hook-spool/*"))) == 2
+    lost = {"session_id": "end", "transcript_path": str(tmp_path / "gone.jsonl")}
+    assert run(daemon, shop, "claude-code", "SessionEnd", **lost) == ""
+    assert len(list(daemon.state.glob("hook-spool/*"))) == 3
     with daemon.subscribed("experience.grafted") as events:
         found = daemon.call("ListExperiences", cwd=str(shop))["total"]
         if not found:

@@ -36,6 +36,8 @@ def test_a_map_becomes_changes() -> None:
     check({"outcome": {}}, Changes(outcome=""))
     check({"outcome": {"kind": "failure", "error": "e"}}, Changes(outcome="failure", error="e"))
     check({"trust": "low", "more": 5, "decision": None}, Changes(trust="low"))
+    check({"commit": "0123abcd"}, Changes(commit="0123abcd"))
+    check({"commit": ""}, Changes(commit=""))
     check({"decision": "use " + "ghp_" + "a1B2c3D4e5" * 4}, Changes(decision="use [masked]"))
 
 
@@ -52,6 +54,8 @@ def test_a_map_becomes_changes() -> None:
         ({"outcome": "failure"}, "outcome"),
         ({"outcome": {"kind": "odd"}}, "outcome.kind"),
         ({"trust": "high"}, "trust"),
+        ({"commit": "HEAD"}, "commit"),
+        ({"commit": 7}, "commit"),
     ],
 )
 def test_what_can_not_be_changed_names_its_field(fields: dict[str, object], field: str) -> None:

@@ -181,17 +181,6 @@ def test_latest_subjects(root: Path) -> None:
     assert len(found[0]) == git.SUBJECT_CHARACTERS
 
 
-def test_reverted_commits(root: Path) -> None:
-    first = commit(root, 1_700_000_000, a="1")
-    second = commit(root, 1_700_000_001, a="2")
-    assert git.reverted_commits(str(root)) == set()
-    run(root, "revert", "--no-edit", second, time=1_700_000_002)
-    assert git.reverted_commits(str(root)) == {second}
-    run(root, "revert", "--no-edit", "HEAD", time=1_700_000_003)
-    assert second not in git.reverted_commits(str(root))
-    assert first not in git.reverted_commits(str(root))
-
-
 def test_head(root: Path, tmp_path: Path) -> None:
     assert git.head(str(root)) == git.Head("main", "")
     first = commit(root, 1_000, a="1")

@@ -174,7 +174,8 @@ def check_times(log: str) -> None:
         assert not found or float(found[2]) <= BUDGETS_S.get(found[1], OTHER_S), line
 
 
-STOPS = sorted(host for host, name in recorded() if hook_cases.event_name(name).lower() == "subagentstop")
+ENDS = {"subagentstop", "sessionend"}
+STOPS = sorted(host for host, name in recorded() if hook_cases.event_name(name).lower() in ENDS)
 
 
 def test_it_prints_exactly_what_the_daemon_answers(folder: Path) -> None:
@@ -246,7 +247,7 @@ def test_answers_that_are_none(folder: Path) -> None:
             assert hook("gemini", payload("gemini", "SessionEnd"), environ) == ""
             assert hook("cursor", payload("cursor", "subagentStop"), environ) == ""
     assert "RpcError: broken" in log_of(folder / "0")
-    assert spooled(folder / "0") == ["cursor"]
+    assert spooled(folder / "0") == ["cursor", "gemini"]
 
 
 def test_what_a_host_may_do_wrong(folder: Path) -> None:
@@ -336,7 +337,7 @@ def test_an_events_name_is_found_without_parsing() -> None:
         expected = hook_cases.event_name(name)
         if host != "copilot" or name.startswith("vscode") or expected not in {"agentStop", "preCompact"}:
             assert event_name(data) == expected, (host, name)
-        assert (event_name(data) in KEPT) == (expected.lower() == "subagentstop")
+        assert (event_name(data) in KEPT) == (expected.lower() in ENDS)
 
     def check(data: bytes, expected: str) -> None:
         assert event_name(data) == expected

@@ -179,6 +179,44 @@ def test_details_of_payloads() -> None:
         assert event.paths == paths
 
 
+def test_where_a_conversation_is_written_down() -> None:
+    for host, name, ending in (
+        ("claude-code", "Stop", "6f1e.jsonl"),
+        ("claude-code", "SessionEnd", "6f1e.jsonl"),
+        ("copilot", "agentStop", "9a9a.jsonl"),
+    ):
+        event = read(host, name)
+        assert isinstance(event, TurnEnded | SessionEnding)
+        assert event.transcript_path.endswith(ending)
+    for host, name in (
+        ("gemini", "AfterAgent"),
+        ("gemini", "SessionEnd"),
+        ("codex", "Stop"),
+        ("codex", "SessionEnd"),
+    ):
+        event = read(host, name, transcript_path="/t.jsonl")
+        assert isinstance(event, TurnEnded | SessionEnding)
+        assert event.transcript_path == "/t.jsonl"
+    for name in ("stop", "sessionEnd"):
+        event = read("cursor", name, transcript_path=None)
+        assert isinstance(event, TurnEnded | SessionEnding)
+        assert event.transcript_path == ""
+
+
+def test_the_end_of_a_subagents_session_is_not_its_parents() -> None:
+    for name in ("Stop", "SessionEnd"):
+        assert read("opencode", name, parent_session_id="ses_parent") is None
+
+
+def test_a_subagent_has_an_id_and_the_main_agent_has_none() -> None:
+    started = read("copilot", "subagentStart")
+    assert started is not None
+    assert (started.origin.agent_id, started.origin.policy_name) == ("explorer", "explorer")
+    main = read("claude-code", "SessionStart", agent_type="reviewer")
+    assert main is not None
+    assert main.origin.policy_name == "claude-code", "`claude --agent reviewer` is no subagent"
+
+
 def test_who_speaks_when_hosts_run_each_others_hooks() -> None:
     def check(reads: str, writes: str, fields: dict[str, Any], **variables: str) -> None:
         found = speaker_of("claude", Fields(fields), str(fields.get("hook_event_name", "")), variables)

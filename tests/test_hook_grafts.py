@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.errors import InvalidRequest, StateError
+from foveal.daemon.hook.events import Origin, SessionEnding, TurnEnded
 from foveal.daemon.hook.spool import MAX_FILES, Spool
 from foveal.daemon.hook_grafts import HookGrafts
 from foveal.daemon.system import System
@@ -38,9 +39,9 @@ def _content_of(path: str) -> str:
 
 
 @asynccontextmanager
-async def running(state: Path, pool: Pool) -> AsyncIterator[HookGrafts]:
+async def running(state: Path, pool: Pool, **more: float) -> AsyncIterator[HookGrafts]:
     """Run the grafts of one daemon over a state folder."""
-    grafts = HookGrafts(str(state), pool.graft, System())
+    grafts = HookGrafts(str(state), pool.graft, pool.graft, System(), **more)
     task = asyncio.create_task(grafts.run())
     try:
         yield grafts
@@ -155,10 +156,83 @@ async def test_hooks_that_found_no_time_are_looked_for(tmp_path: Path) -> None:
         assert "report" in (await next_graft(pool))[1]
 
 
+def ending(name: str = "Stop", **changed: Any) -> tuple[str, str, Any, str]:
+    """Return what is told of the end of a turn or of a conversation."""
+    fields = payload("claude-code", name, **changed)
+    path, origin = fields["transcript_path"], Origin("claude-code", fields["session_id"], fields["cwd"])
+    kind = TurnEnded if name == "Stop" else SessionEnding
+    return "claude-code", name, kind(origin, path), json.dumps(fields)
+
+
+async def test_a_conversation_that_rests_is_grafted(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool, rest_s=0.0) as grafts:
+        for session in ("first", "second"):
+            await grafts.rest(*ending(session_id=session))
+            cwd, path, session_id, agent = await next_graft(pool)
+            assert (cwd, path[-10:], session_id, agent) == (
+                "/home/ada/shop", "6f1e.jsonl", session, "claude-code",
+            )  # fmt: skip
+            await until(lambda: waiting(tmp_path) == 0)
+
+
+async def test_a_conversation_that_goes_on_costs_one_file_until_it_ends(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool, rest_s=1e6) as grafts:
+        for _ in range(3):
+            await grafts.rest(*ending())
+            assert waiting(tmp_path) == 1
+        await grafts.keep(*told("codex"))
+        assert "report" in (await next_graft(pool))[1], "it holds up no other"
+        await until(lambda: waiting(tmp_path) == 1)
+        await grafts.rest(*ending("SessionEnd"))
+        assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
+        await until(lambda: waiting(tmp_path) == 0)
+    assert pool.grafted.empty()
+
+
+async def test_a_conversation_that_never_rests_is_grafted_now_and_then(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool, rest_s=1e6, latest_s=0.0) as grafts:
+        await grafts.rest(*ending())
+        assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
+
+
+async def test_a_rest_outlives_the_daemon(tmp_path: Path) -> None:
+    async with running(tmp_path, Pool(), rest_s=1e6) as grafts:
+        await grafts.rest(*ending())
+    pool = Pool()
+    async with running(tmp_path, pool, rest_s=1e6):
+        assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
+        await until(lambda: waiting(tmp_path) == 0)
+
+
+async def test_a_conversation_that_can_not_be_read_is_tried_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = Pool(InvalidRequest("isn't there yet"), InvalidRequest("is no transcript"))
+    path = tmp_path / "odd.txt"
+    async with running(tmp_path, pool, rest_s=0.0) as grafts:
+        for text in (None, "x"):
+            path.write_text(text) if text else None
+            await grafts.rest(*ending(transcript_path=str(path)))
+            await next_graft(pool)
+            await until(lambda: waiting(tmp_path) == 0)
+        await grafts.rest(*ending(transcript_path=str(path)))
+        await grafts.rest(*ending("SessionEnd", transcript_path=str(path)))
+        await grafts.rest(*ending(transcript_path=""))
+        await grafts.rest(*ending(transcript_path="relative.jsonl"))
+        assert waiting(tmp_path) == 0
+    assert pool.grafted.empty()
+    assert caplog.text.count("is no transcript") == 1
+
+
 async def test_a_full_spool(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    grafts = HookGrafts(str(tmp_path), Pool().graft, System())
+    grafts = HookGrafts(str(tmp_path), Pool().graft, Pool().graft, System())
     (tmp_path / "hook-spool").mkdir()
     for number in range(MAX_FILES):
         (tmp_path / "hook-spool" / str(number)).touch()
     await grafts.keep(*told())
     assert "too many wait already" in caplog.text
+    await grafts.rest(*ending())
+    assert "too much waits already" in caplog.text

@@ -179,6 +179,37 @@ async def test_a_user_hears_of_changed_sets_once(ground: Recorder, responder: Re
     assert (await ask(responder, PromptSubmitted(MAIN, "three"))).message == ""
 
 
+async def test_a_subagents_window_is_its_own(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SessionStarted(MAIN))
+    await ask(responder, PromptSubmitted(MAIN, "one"))
+    await ask(responder, SubagentStarting(CHILD, "look"))
+    await ask(responder, WindowCompacting(CHILD))
+    assert await ask(responder, PromptSubmitted(MAIN, "one")) == NOTHING, "the main agent has all it had"
+    assert (await ask(responder, SubagentStarting(CHILD, "look"))).context
+    assert (await ask(responder, PromptSubmitted(CHILD, "one"))).context, (
+        "some hosts tell a subagent's prompts"
+    )
+    await ask(responder, WindowCompacting(MAIN))
+    assert "set_relevant_context" not in (await ask(responder, PromptSubmitted(CHILD, "two"))).context
+    assert "set_relevant_context" in (await ask(responder, PromptSubmitted(MAIN, "one"))).context
+
+
+async def test_what_a_host_did_not_wait_for_it_has_not(ground: Recorder, responder: Responder) -> None:
+    async def given_up(event: Event) -> None:
+        ground.hang = True
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await ask(responder, event)
+        ground.hang = False
+
+    await given_up(SessionStarted(MAIN))
+    await given_up(PromptSubmitted(MAIN, "one"))
+    assert "set_relevant_context" in (await ask(responder, PromptSubmitted(MAIN, "one"))).context
+    await ask(responder, PromptSubmitted(MAIN, "two"), NO_ROOM)
+    await given_up(FileEdited(MAIN))
+    assert (await ask(responder, FileEdited(MAIN))).context.endswith("two\n</foveal-context>"), "still owed"
+
+
 async def test_a_prompt_that_takes_no_text_is_owed(ground: Recorder, responder: Responder) -> None:
     await ask(responder, SessionStarted(MAIN))
     ground.calls.clear()

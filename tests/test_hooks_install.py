@@ -267,6 +267,13 @@ def test_claude_code_gets_what_its_reference_shows(machine: Machine) -> None:
     }
 
 
+def test_cursor_tells_an_edit_once_and_may_bring_text_behind_other_tools(machine: Machine) -> None:
+    machine.does("install", "cursor", "--yes")
+    found = json.loads((machine.home / ".cursor/hooks.json").read_text())["hooks"]
+    assert "matcher" not in found["afterFileEdit"][0]
+    assert found["postToolUse"][0]["matcher"] == "Read|Grep|Shell"
+
+
 @pytest.mark.parametrize(
     ("host", "path", "place", "entry"),
     [

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.errors import InvalidRequest, NotFound, StateError
+from foveal.daemon.experience.edits import Changes, EditKind
 from foveal.daemon.experience.experience import Mark, Provenance
 from foveal.daemon.experience.pool import Pool
 from foveal.daemon.experience.pruning import Criteria, Retention
@@ -83,6 +84,44 @@ def test_a_deleted_one_is_shown_nowhere_until_it_is_restored(tmp_path: Path) -> 
     assert pool.restore(first)[1] is True
     assert pool.restore(first)[1] is False
     assert sorted(decisions(open_pool(tmp_path))) == ["about tokens", "other"]
+
+
+def test_edits_that_a_program_derived(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    first, second, third = graft(pool, "one", "two", "three")
+    pool.delete(third)
+    undone = Changes(outcome="reverted", commit="0123abcd")
+    edits: list[tuple[str, EditKind, Changes]] = [
+        (first, "update", Changes(commit="0123abcd")),
+        (second, "mark", undone),
+        (third, "update", Changes(commit="0123abcd")),
+        ("x_none", "update", Changes(commit="0123abcd")),
+    ]
+    assert pool.annotate(edits) == (first, second)
+    size = Path(path_in(tmp_path)).stat().st_size
+    assert pool.annotate(edits) == (), "they are as they should be"
+    assert Path(path_in(tmp_path)).stat().st_size == size
+    for reader in (pool, open_pool(tmp_path)):
+        newest = reader.newest(5)
+        assert [known.original.id for known in newest] == [second, first]
+        assert [known.current.commit for known in newest] == ["0123abcd", "0123abcd"]
+        assert [mark.kind for mark in newest[0].current.marks] == ["reverted"]
+        assert [known.original.id for known in reader.newest(1)] == [second]
+    pool.annotate([(second, "update", Changes(outcome="", commit="0123abcd"))])
+    assert (pool.get(second).current.outcome, pool.get(second).current.marks) == ("", ()), "it is back"
+
+
+def test_derived_edits_of_what_is_shared_stay_private(tmp_path: Path) -> None:
+    root, state = tmp_path / "project", tmp_path / "state"
+    for folder in (root, state):
+        folder.mkdir()
+    pool = open_pool(state, root=str(root), shared="pool.jsonl", trusted=True)
+    [first] = graft(pool, "one")
+    before = (root / "pool.jsonl").read_bytes()
+    assert pool.annotate([(first, "update", Changes(commit="0123abcd"))]) == (first,)
+    assert (root / "pool.jsonl").read_bytes() == before, "a commit leaves no changed file behind"
+    again = open_pool(state, root=str(root), shared="pool.jsonl", trusted=True)
+    assert again.get(first).current.commit == "0123abcd"
 
 
 def test_what_is_not_there_can_not_be_changed(tmp_path: Path) -> None:

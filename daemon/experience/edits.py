@@ -6,6 +6,7 @@ make of it. Where an edit stands in the file says nothing, since a merge may reo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -30,10 +31,15 @@ from .fields import (
 EditKind = Literal["update", "delete", "restore", "mark"]
 EDIT_KINDS: frozenset[str] = frozenset(get_args(EditKind))
 
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """New values of some fields; None leaves one as it is. `error` goes with `outcome`."""
+    """New values of some fields; None leaves one as it is. `error` goes with `outcome`.
+
+    A `commit` is the one that holds what was decided, "" for none. A mark that names one is from git.
+    """
 
     decision: str | None = None
     rationale: str | None = None
@@ -41,6 +47,7 @@ class Changes:
     outcome: OutcomeKind | None = None
     error: str = ""
     trust: Trust | None = None
+    commit: str | None = None
 
 
 NO_CHANGES = Changes()
@@ -68,7 +75,7 @@ class Edit:
 
 def changes_of(fields: Mapping[str, object], root: str) -> Changes:
     """Make changes of a map as a client sends it: decision?, rationale?, files_touched?, outcome? {kind,
-    error?}, trust?; with secrets masked. An outcome without a kind takes the outcome away.
+    error?}, trust?, commit?; with secrets masked. An outcome without a kind takes the outcome away.
 
     Raises `InvalidRequest` with the field's name, also where nothing is changed.
     """
@@ -78,7 +85,8 @@ def changes_of(fields: Mapping[str, object], root: str) -> Changes:
         raise InvalidRequest(f"{error.field} {error}.", error.field) from error
     if changes == NO_CHANGES:
         raise InvalidRequest(
-            "nothing is changed: give decision, rationale, files_touched, outcome or trust", "decision"
+            "nothing is changed: give decision, rationale, files_touched, outcome, trust or commit",
+            "decision",
         )
     return replace(
         changes,
@@ -125,6 +133,7 @@ def changed_fields(changes: Changes) -> dict[str, object]:
         "files_touched": changes.files_touched,
         "outcome": outcome,
         "trust": changes.trust,
+        "commit": changes.commit,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -132,15 +141,23 @@ def changed_fields(changes: Changes) -> dict[str, object]:
 def applied(experience: Experience, edits: Sequence[Edit]) -> tuple[Experience, bool]:
     """Return what edits, in their order, make of an experience, and whether it is deleted then."""
     deleted = False
+    marks: list[tuple[Mark, bool]] = []
     for edit in edits:
         if edit.kind in ("delete", "restore"):
             deleted = edit.kind == "delete"
             continue
         experience = _changed(experience, edit.changes)
+        from_git = edit.changes.outcome is not None and edit.changes.commit is not None
         if edit.kind == "mark" and edit.changes.outcome is not None:
-            mark = Mark(edit.changes.outcome, edit.timestamp, edit.by)
-            experience = replace(experience, marks=(*experience.marks, mark))
-    return experience, deleted
+            marks.append((Mark(edit.changes.outcome, edit.timestamp, edit.by), from_git))
+        elif from_git:  # what git undid is back
+            marks = [one for one in marks if not one[1]]
+    return replace(experience, marks=(*experience.marks, *(mark for mark, _ in marks))), deleted
+
+
+def changes_nothing(experience: Experience, changes: Changes) -> bool:
+    """Tell whether an experience is already as changes would make it."""
+    return _changed(experience, changes) == experience
 
 
 def time_after(edits: Sequence[Edit], now: str) -> str:
@@ -169,7 +186,17 @@ def _changes_in(fields: Mapping[str, object], root: str) -> Changes:
         kind, error = outcome_in(fields)
         outcome = outcome_kind(kind)
     trust = None if fields.get("trust") is None else trust_of(text_in(fields, "trust"))
-    return Changes(decision, rationale, files, outcome, clean_text("outcome.error", error), trust)
+    error = clean_text("outcome.error", error)
+    return Changes(decision, rationale, files, outcome, error, trust, _commit_in(fields))
+
+
+def _commit_in(fields: Mapping[str, object]) -> str | None:
+    if fields.get("commit") is None:
+        return None
+    commit = clean_name("commit", text_in(fields, "commit"))
+    if commit and not _COMMIT.fullmatch(commit):
+        raise BadField("commit", "must be the id of a commit, 7 to 64 hexadecimal digits, or empty for none")
+    return commit
 
 
 def _optional(fields: Mapping[str, object], name: str) -> str | None:
@@ -187,6 +214,7 @@ def _changed(experience: Experience, changes: Changes) -> Experience:
             ("decision", changes.decision),
             ("rationale", changes.rationale),
             ("files_touched", changes.files_touched),
+            ("commit", changes.commit),
         )
         if value is not None
     }

@@ -16,7 +16,7 @@ from ..errors import Busy, NotFound, StateError
 from ..system import System
 from .batch import Batch, new_edit_id
 from .draft import Checked, Draft, checked
-from .edits import NO_CHANGES, Changes, Edit, EditKind, changes_of, time_after
+from .edits import NO_CHANGES, Changes, Edit, EditKind, changes_nothing, changes_of, time_after
 from .experience import Experience, timestamp_of
 from .fields import BadField
 from .lines import line_of
@@ -239,6 +239,13 @@ class Pool:
         with self._writing:
             return self._find(experience_id)
 
+    def newest(self, count: int) -> tuple[Known, ...]:
+        """Return so many of the newest experiences with their edits; deleted ones aren't among them."""
+        records = self._store.records
+        with self._writing:
+            found = [records.get(one.id) for one in records.shown()[:count]]
+        return tuple(known for known in found if known is not None)
+
     def quarantined(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
         """Return the last lines that were put into quarantine, and how many there are. Reads the disk."""
         with self._writing:
@@ -274,6 +281,25 @@ class Pool:
         or was deleted, and else as `graft` does.
         """
         return self._edit(experience_id, "update", changes_of(fields, self._root))[0]
+
+    def annotate(self, edits: Iterable[tuple[str, EditKind, Changes]]) -> tuple[str, ...]:
+        """Append edits that a program derived, in one write; durable on return. Returns the ids it changed.
+
+        Left out are those of experiences that aren't there any more, and those that change nothing. They go
+        to the private file, also for what is shared: everybody's own program derives the same, and a commit
+        must not leave a changed file behind in the repository. Raises as `graft` does.
+        """
+        with self._writing, self._store.appending(self._store.private) as append:
+            now, due = timestamp_of(self._system.now()), dict[str, Edit]()
+            for experience_id, kind, changes in edits:
+                known = self._store.records.get(experience_id)
+                if known is None or known.deleted or changes_nothing(known.current, changes):
+                    continue
+                at = time_after(known.edits, now)
+                due[known.original.id] = Edit(new_edit_id(), known.original.id, at, kind, changes)
+            if due:
+                append(b"".join(map(line_of, due.values())))
+            return tuple(due)
 
     def delete(self, experience_id: str) -> tuple[Known, bool]:
         """Delete an experience, which can be restored until it is pruned; false if it was already."""

@@ -65,13 +65,13 @@ def read_as(host: str, fields: Fields, name: str, cwd: str) -> Event | None:
             path, report = fields.text("agent_transcript_path"), fields.text("last_assistant_message")
             return SubagentStopped(origin, path, report)
         case "Stop" | "StopFailure":
-            return TurnEnded(origin)
+            return TurnEnded(origin, fields.text("transcript_path"))
         case "Notification" if fields.text("notification_type") == IDLE:
-            return TurnEnded(origin)
+            return TurnEnded(origin, fields.text("transcript_path"))
         case "PreCompact":
             return WindowCompacting(origin)
         case "SessionEnd":
-            return SessionEnding(origin)
+            return SessionEnding(origin, fields.text("transcript_path"))
     return None
 
 

@@ -72,11 +72,11 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
             )
             return SubagentStopped(origin, path, fields.text("response", "last_assistant_message"))
         case "agentStop":
-            return TurnEnded(origin)
+            return TurnEnded(origin, fields.text("transcriptPath", "transcript_path"))
         case "preCompact":
             return WindowCompacting(origin)
         case "sessionEnd":
-            return SessionEnding(origin)
+            return SessionEnding(origin, fields.text("transcriptPath", "transcript_path"))
     return None
 
 
@@ -90,12 +90,13 @@ def write(name: str, answer: Answer) -> str:
 
 
 def _origin(fields: Fields, cwd: str) -> Origin:
+    kind = fields.text("agentName", "agent_name", "agent_type")
     return Origin(
         HOST,
         fields.text("sessionId", "session_id"),
         fields.text("cwd") or cwd,
-        fields.text("agentId", "agent_id"),
-        fields.text("agentName", "agent_name", "agent_type"),
+        fields.text("agentId", "agent_id") or kind,  # a subagent without an id is known by its name
+        kind,
         fields.text("toolCallId", "tool_use_id") or fields.digest(),
     )
 

@@ -62,11 +62,11 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
         case "afterFileEdit" if fields.text("file_path"):
             return FileEdited(_origin(fields, cwd), (fields.text("file_path"),))
         case "stop":
-            return TurnEnded(_origin(fields, cwd))
+            return TurnEnded(_origin(fields, cwd), fields.text("transcript_path"))
         case "preCompact":
             return WindowCompacting(_origin(fields, cwd))
         case "sessionEnd":
-            return SessionEnding(_origin(fields, cwd))
+            return SessionEnding(_origin(fields, cwd), fields.text("transcript_path"))
     return None
 
 

@@ -10,9 +10,10 @@ class Origin:
     """Who an event is of.
 
     `host` is the agent's program, `session_id` its conversation (a subagent's is that of its parent), `cwd`
-    an absolute folder. `agent_id` and `agent_type` are those of a subagent, empty for the main agent. The
-    `moment` tells an event from others of its kind: the id of the prompt or the tool call, else a digest.
-    `agent_name` is empty unless who sent the event gave one.
+    an absolute folder. `agent_id` and `agent_type` are those of a subagent. The main agent has no id, and a
+    type only where it was started as one (Claude Code's `--agent`). The `moment` tells an event from others
+    of its kind: the id of the prompt or the tool call, else a digest. `agent_name` is empty unless who sent
+    the event gave one.
     """
 
     host: str
@@ -26,7 +27,7 @@ class Origin:
     @property
     def policy_name(self) -> str:
         """The name under which the agent's rules are looked up: its own, a subagent's type, the host's."""
-        return self.agent_name or self.agent_type or self.host
+        return self.agent_name or (self.agent_type if self.agent_id else "") or self.host
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,10 @@ class FileEdited:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """An agent waits for its user."""
+    """An agent waits for its user. `transcript_path` is that of the conversation, perhaps empty."""
 
     origin: Origin
+    transcript_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +111,15 @@ class WindowCompacting:
 
 @dataclass(frozen=True, slots=True)
 class SessionEnding:
-    """A conversation ends; it may be resumed."""
+    """A conversation ends; it may be resumed. `transcript_path` as where a turn ends."""
 
     origin: Origin
+    transcript_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryMoved:
-    """A repository has another commit checked out than before."""
+    """A repository has another commit checked out than before, also a new one."""
 
     origin: Origin
 

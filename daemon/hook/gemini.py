@@ -28,11 +28,11 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
             path = fields.part("tool_input").text("file_path", "absolute_path")
             return FileEdited(origin, (path,)) if path else None
         case "AfterAgent":
-            return TurnEnded(origin)
+            return TurnEnded(origin, fields.text("transcript_path"))
         case "PreCompress":
             return WindowCompacting(origin)
         case "SessionEnd":
-            return SessionEnding(origin)
+            return SessionEnding(origin, fields.text("transcript_path"))
     return None
 
 

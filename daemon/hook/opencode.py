@@ -10,7 +10,7 @@ from dataclasses import replace
 from .answer import Answer, Room
 from .claude_code import read_as
 from .dialect import Dialect
-from .events import Event
+from .events import Event, SessionEnding, TurnEnded
 from .fields import Fields
 from .hook_output import hook_output
 
@@ -25,6 +25,8 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
     parent = fields.text("parent_session_id")
     if not parent or found is None:
         return found
+    if isinstance(found, SessionEnding | TurnEnded):
+        return None  # its parent goes on
     origin = replace(found.origin, session_id=parent, agent_id=found.origin.session_id, agent_type=SUBAGENT)
     return replace(found, origin=origin)
 

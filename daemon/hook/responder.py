@@ -96,26 +96,29 @@ class Responder:
         sections, message = await self._open(origin, window, clock)
         if not room.characters:
             return Answer(message=message)
-        window.started = True
-        return Answer(await self._filled(origin, "", sections, room, clock), message)
+        text = await self._filled(origin, "", sections, room, clock)
+        window.started = True  # only now: a host that waits no longer ends this before
+        return Answer(text, message)
 
     async def _prompt(self, event: PromptSubmitted, room: Room, clock: Clock) -> Answer:
         if not event.by_person or not event.prompt.strip():
             return NOTHING
         origin, window = event.origin, await self._met(event.origin, clock)
-        message = await self._change(origin, window, clock)
+        message = "" if origin.agent_id else await self._change(origin, window, clock)
         if not room.characters:
             window.owed_prompt = event.prompt
             await self._part(self._ground.prepare(_ask(origin, event.prompt, room, clock)), clock)
             return Answer(message=message)
         window.owed_prompt = ""
         sections: list[str] = []
-        if not window.started:
+        is_main = not origin.agent_id  # a subagent's prompts are told by some hosts too
+        if is_main and not window.started:
             # No daemon heard of the start, or the window was compacted by a host that doesn't say when.
             sections, opened = await self._open(origin, window, clock)
-            window.started, message = True, message or opened
+            message = message or opened
         text = await self._filled(origin, event.prompt, sections, room, clock)
-        return Answer(text if window.is_new(text) else "", message)
+        window.started = window.started or is_main
+        return Answer(text if window.is_new(text, origin.agent_id) else "", message)
 
     async def _subagent(self, event: SubagentStarting, room: Room, clock: Clock) -> Answer:
         origin, window = event.origin, self._window(event.origin)
@@ -134,8 +137,12 @@ class Responder:
         window = self._windows.get(_key(event.origin))
         if window is None or not window.owed_prompt or not room.characters or event.origin.agent_id:
             return NOTHING
-        prompt, window.owed_prompt = window.owed_prompt, ""
-        text = await self._filled(event.origin, prompt, [], room, clock)
+        prompt, window.owed_prompt = window.owed_prompt, ""  # at once: tools run side by side
+        try:
+            text = await self._filled(event.origin, prompt, [], room, clock)
+        except asyncio.CancelledError:
+            window.owed_prompt = prompt  # the host waits no longer; it is still owed
+            raise
         return Answer(text) if window.is_new(text) else NOTHING
 
     async def _open(self, origin: Origin, window: Window, clock: Clock) -> tuple[list[str], str]:
@@ -192,7 +199,8 @@ class Responder:
         return self._windows.at(_key(origin))
 
     def _lose(self, origin: Origin) -> None:
-        self._window(origin).lose()
+        """Note that a window was emptied: the conversation's, or that of one of its subagents."""
+        self._window(origin).lose(origin.agent_id)
         self._ground.forget_window(origin)
 
 

@@ -23,12 +23,12 @@ class Window:
     """A prompt whose context the host could not take; the next event that can brings it."""
     sets: Mapping[str, tuple[str, ...]] | None = None
     """The session's context sets as its user last heard of them."""
-    _sent: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    _sent: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict)
     _tasks: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=TASKS_MAX))
 
     def is_new(self, text: str, agent_id: str = "") -> bool:
         """Whether a text wasn't put before this agent yet; from now on it was."""
-        key = hashlib.sha256(f"{agent_id}\0{text}".encode()).hexdigest()
+        key = (agent_id, hashlib.sha256(text.encode()).hexdigest())
         if key in self._sent:
             return False
         self._sent[key] = None
@@ -48,8 +48,15 @@ class Window:
                 return task
         return ""
 
-    def lose(self) -> None:
-        """Forget what was put into the window: the host has thrown it out."""
+    def lose(self, agent_id: str = "") -> None:
+        """Forget what was put into the window: the host has thrown it out.
+
+        That of a subagent is one of its own: with `agent_id` only what went there is forgotten.
+        """
+        if agent_id:
+            for key in [key for key in self._sent if key[0] == agent_id]:
+                del self._sent[key]
+            return
         self.started = False
         self._sent.clear()
 

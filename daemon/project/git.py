@@ -68,7 +68,7 @@ def problem(root: str) -> str:
     if not os.path.lexists(os.path.join(root, ".git")):
         return "not a git repository"
     try:
-        inside = b"".join(_output(root, ["rev-parse", "--is-inside-work-tree"]))
+        inside = b"".join(output_of(root, ["rev-parse", "--is-inside-work-tree"]))
     except GitError as error:
         return str(error)
     return "" if inside.strip() == b"true" else "a git folder without a work tree"
@@ -85,6 +85,13 @@ def tracked_files(root: str) -> Iterator[str]:
 def tracked_ignored_files(root: str) -> Iterator[str]:
     """Yield the path of every file in the index that git tracks though an ignore rule matches it."""
     return _paths(root, ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--deduplicate"])
+
+
+def ignoring_rule(root: str, path: str) -> str:
+    """Return the rule by which git ignores a path as `.gitignore:3:*.log`. Raises `GitError`, also where none
+    does."""
+    output = b"".join(output_of(root, ["check-ignore", "--verbose", "--no-index", "--", path]))
+    return output.decode(errors="backslashreplace").rpartition("\t")[0]
 
 
 def change_counts(root: str, commits: int = 500) -> dict[str, tuple[int, int]]:
@@ -109,24 +116,9 @@ def latest_subjects(root: str, commits: int) -> list[str]:
     Each is one line of at most `SUBJECT_CHARACTERS`. Raises `GitError`.
     """
     arguments = ["log", f"--max-count={commits}", "-z", "--no-show-signature", "--no-notes", "--no-color"]
-    output = _split(_output(root, [*arguments, "--format=tformat:%h %s", "HEAD", "--"]))
+    output = split_at_nuls(output_of(root, [*arguments, "--format=tformat:%h %s", "HEAD", "--"]))
     lines = (" ".join(line.decode(errors="replace").split()) for line in output)
     return ["".join(filter(str.isprintable, line))[:SUBJECT_CHARACTERS] for line in lines if line]
-
-
-def reverted_commits(root: str, commits: int = 500) -> frozenset[str]:
-    """Return the ids of commits that one of the latest commits reverted, as `git revert` notes it.
-
-    What was reverted and then brought back by reverting the revert isn't among them. Raises `GitError`.
-    """
-    arguments = ["log", f"--max-count={commits}", "-z", "--no-show-signature", "--no-notes", "--no-color"]
-    output = _split(_output(root, [*arguments, "--format=tformat:%H %b", "HEAD", "--"]))
-    reverted: set[str] = set()
-    for line in output:  # the latest first, so that a revert that was reverted itself counts for nothing
-        commit, _, body = line.decode(errors="replace").partition(" ")
-        if commit not in reverted:
-            reverted.update(re.findall(r"This reverts commit ([0-9a-f]{40,64})", body))
-    return frozenset(reverted)
 
 
 def head(root: str, system: System | None = None) -> Head | None:
@@ -189,7 +181,7 @@ def control_files(root: str) -> list[str]:
         os.path.join(settings, "git", "config"),
     ]
     arguments = ["config", "-z", "--path", "--default", os.path.join(settings, "git", "ignore")]
-    excludes = b"".join(_output(root, [*arguments, "--get", "core.excludesFile"])).rstrip(b"\0")
+    excludes = b"".join(output_of(root, [*arguments, "--get", "core.excludesFile"])).rstrip(b"\0")
     files.append(os.path.join(root, os.fsdecode(excludes)))
     return files
 
@@ -244,7 +236,7 @@ class IgnoreCheck:
 
 
 def _paths(root: str, arguments: list[str]) -> Iterator[str]:
-    return (os.fsdecode(path) for path in _split(_output(root, arguments)) if path)
+    return (os.fsdecode(path) for path in split_at_nuls(output_of(root, arguments)) if path)
 
 
 def _commits(root: str, commits: int) -> Iterator[tuple[int, list[str]]]:
@@ -253,7 +245,7 @@ def _commits(root: str, commits: int) -> Iterator[tuple[int, list[str]]]:
     arguments += ["-O/dev/null", "--no-color", "--format=tformat:%x01%ct", "HEAD", "--"]
     committed, paths = 0, list[str]()
     try:
-        for token in _split(_output(root, arguments)):
+        for token in split_at_nuls(output_of(root, arguments)):
             if re.fullmatch(rb"\x01[0-9]+", token):
                 yield committed, paths
                 committed, paths = int(token[1:]), []
@@ -269,8 +261,8 @@ def _commits(root: str, commits: int) -> Iterator[tuple[int, list[str]]]:
     yield committed, paths
 
 
-def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut a stream at its NULs."""
+def split_at_nuls(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut a stream of pieces at its NULs."""
     rest = b""
     for piece in pieces:
         *whole, rest = (rest + piece).split(b"\0")
@@ -279,8 +271,11 @@ def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _output(root: str, arguments: list[str]) -> Iterator[bytes]:
-    """Run git to its end and yield its output in pieces. Raises `GitError` when it fails or hangs."""
+def output_of(root: str, arguments: list[str]) -> Iterator[bytes]:
+    """Run git to its end and yield its output in pieces. Raises `GitError` when it fails or hangs.
+
+    For this folder's files alone, which know what git may be asked.
+    """
     child = _Child(root, arguments, feed=False)
     try:
         while piece := child.receive():

@@ -74,7 +74,8 @@ EVENTS: Mapping[Host, tuple[Event, ...]] = {
         Event("subagentStart"),
         Event("subagentStop"),
         Event("afterFileEdit"),
-        Event("postToolUse"),  # takes text for the model, which beforeSubmitPrompt doesn't
+        # Takes text for the model, which beforeSubmitPrompt doesn't. afterFileEdit tells what Write does.
+        Event("postToolUse", matcher="Read|Grep|Shell"),
         Event("preCompact"),
         Event("stop"),
         Event("sessionEnd", END_S),

@@ -1,0 +1,174 @@
+"""Owns what git knows of single commits: their files, which were made here, undone, lost. Asks by git.py."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from ..system import System
+from .git import GitError, git_folder, head, output_of, split_at_nuls
+
+COMMITS_MAX = 200
+"""So many of the latest commits are looked at where a decision is to find its own."""
+
+REFLOG_BYTES = 256 * 1024
+"""Of the log of HEAD so much is read from its end, some two thousand entries."""
+
+COMPARED_BYTES = 16 * 1024 * 1024
+"""A file beyond this isn't compared with a commit's."""
+
+_BODIES = 500
+_LOG = (
+    "-z", "--name-only", "--no-renames", "--diff-merges=off", "--no-ext-diff", "--no-textconv",
+    "--no-relative", "--no-show-signature", "--no-notes", "-O/dev/null", "--no-color",
+    "--format=tformat:%x01%H%x02%P%x02%ct%x02%at %ae",
+)  # fmt: skip
+_HEAD_OF_COMMIT = re.compile(rb"\x01([0-9a-f]{40,64})\x02([0-9a-f ]*)\x02([0-9]+)\x02(.*)", re.DOTALL)
+_MADE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\t\n]*\t(?:commit|revert)\b", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit: its id in full, those of its parents, when it was committed (Unix seconds), its files.
+
+    `author` is who wrote it and when, which stay as they are when a commit is amended or rebased. A merge has
+    no files.
+    """
+
+    id: str
+    parents: tuple[str, ...]
+    time: int
+    author: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reverts:
+    """The ids of commits that others say they revert: those that are undone, those that are back since."""
+
+    undone: frozenset[str]
+    restored: frozenset[str]
+
+
+def latest_commits(root: str, count: int = COMMITS_MAX) -> tuple[Commit, ...]:
+    """Return the commits that HEAD leads to, the latest first; none if it is unborn. Raises `GitError`."""
+    try:
+        return tuple(_commits(root, [f"--max-count={count}", "HEAD"]))
+    except GitError:
+        current = head(root)
+        if current is not None and not current.commit:
+            return ()
+        raise
+
+
+def reverts(root: str, commits: int = _BODIES) -> Reverts:
+    """Return which commits the latest commits reverted, as `git revert` notes it. Raises `GitError`."""
+    arguments = ["log", f"--max-count={commits}", "-z", "--no-show-signature", "--no-notes", "--no-color"]
+    undone: set[str] = set()
+    named: set[str] = set()
+    # The latest come first, so that a revert that was reverted itself counts for nothing.
+    for line in split_at_nuls(output_of(root, [*arguments, "--format=tformat:%H %b", "HEAD", "--"])):
+        commit, _, body = line.decode(errors="replace").partition(" ")
+        found = re.findall(r"This reverts commit ([0-9a-f]{40,64})", body)
+        named.update(found)
+        if commit not in undone:
+            undone.update(found)
+    return Reverts(frozenset(undone), frozenset(named - undone))
+
+
+def lost_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:
+    """Return those of some commits to which no branch, tag or HEAD leads any more, as a reset leaves them.
+
+    One that git has thrown away since isn't among them. Raises `GitError`.
+    """
+    whole = [one for one in ids if re.fullmatch(r"[0-9a-f]{40,64}", one)]
+    if not whole:
+        return ()
+    listed = b"".join(output_of(root, ["rev-list", "--ignore-missing", *whole, "--not", "--all", "--"]))
+    lost = set(listed.decode().split()).intersection(whole)
+    if not lost:
+        return ()
+    return tuple(one for one in _commits(root, ["--no-walk=unsorted", *sorted(lost)]) if one.id in lost)
+
+
+def made_here(root: str, system: System) -> frozenset[str]:
+    """Return the commits that were made in this work tree, not fetched: the log of HEAD has them.
+
+    Empty where git keeps none. Runs nothing.
+    """
+    folder = git_folder(root, system)
+    if folder is None:
+        return frozenset()
+    try:
+        with open(os.path.join(folder, "logs", "HEAD"), "rb", opener=_open_file) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - REFLOG_BYTES))
+            data = file.read(REFLOG_BYTES)
+    except OSError:
+        return frozenset()
+    return frozenset(one.decode() for one in _MADE.findall(data))
+
+
+def is_as_before(root: str, system: System, commit: Commit, paths: Collection[str]) -> bool:
+    """Whether files on the disk are what they were before a commit, to the byte. Raises `GitError`."""
+    before = _blobs(root, commit.parents[0], paths) if commit.parents else {}
+    now = {path: _blob_id(os.path.join(root, path), len(commit.id), system) for path in paths}
+    return all(now[path] == before.get(path) for path in paths)
+
+
+def is_same(root: str, one: Commit, other: Commit, paths: Collection[str]) -> bool:
+    """Whether two commits have one of some files in common, to the byte. Raises `GitError`."""
+    first, second = (_blobs(root, commit.id, paths) for commit in (one, other))
+    return any(path in second and second[path] == blob for path, blob in first.items())
+
+
+def _blobs(root: str, commit: str, paths: Collection[str]) -> dict[str, str]:
+    """Return the ids of a commit's files by their paths; those that it hasn't are left out."""
+    if not paths:
+        return {}
+    listed = split_at_nuls(output_of(root, ["ls-tree", "-z", commit, "--", *sorted(paths)]))
+    told = (entry.partition(b"\t") for entry in listed)
+    return {os.fsdecode(path): about.split()[-1].decode() for about, _, path in told}
+
+
+def _commits(root: str, what: list[str]) -> Iterator[Commit]:
+    found: re.Match[bytes] | None = None
+    files: list[str] = []
+    for token in split_at_nuls(output_of(root, ["log", *_LOG, *what, "--"])):
+        if match := _HEAD_OF_COMMIT.fullmatch(token):
+            if found is not None:
+                yield _commit(found, files)
+            found, files = match, []
+        elif name := token if files else token.removeprefix(b"\n"):
+            files.append(os.fsdecode(name))
+    if found is not None:
+        yield _commit(found, files)
+
+
+def _commit(found: re.Match[bytes], files: Iterable[str]) -> Commit:
+    name, parents, time, author = found.groups()
+    told = author.decode(errors="replace")
+    return Commit(name.decode(), tuple(parents.decode().split()), int(time), told, tuple(files))
+
+
+def _blob_id(path: str, digits: int, system: System) -> str | None:
+    """Return the id that git would give a file as it is on the disk, None where there is none."""
+    try:
+        if os.path.islink(path):
+            data = os.fsencode(os.readlink(path))
+        else:
+            data, status = system.read(path, COMPARED_BYTES)
+            if status.st_size > COMPARED_BYTES:
+                return ""
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return ""  # something is there that can't be told
+    digest = hashlib.sha256 if digits == 64 else hashlib.sha1
+    return digest(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def _open_file(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)

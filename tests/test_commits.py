@@ -1,0 +1,129 @@
+"""What git knows of commits, asked of real repositories: files, reverts, what is lost, what was made here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from foveal.daemon.project import commits
+from foveal.daemon.project.git import GitError
+from foveal.daemon.system import System
+
+from tests.conftest import git, write_files
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / "project"
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    return root
+
+
+def commit(root: Path, message: str = "change", **files: str) -> str:
+    write_files(root, {f"{name}.py": text for name, text in files.items()})
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", message)
+    return git(root, "rev-parse", "HEAD").strip()
+
+
+def test_the_latest_commits(root: Path) -> None:
+    assert commits.latest_commits(str(root)) == ()
+    first = commit(root, a="1", b="1")
+    write_files(root, {"odd \n näme.py": "x", "deep/er/c.py": "x"})
+    second = commit(root, b="2")
+    git(root, "checkout", "-q", "-b", "side", first)
+    side = commit(root, c="1")
+    git(root, "checkout", "-q", "main")
+    git(root, "merge", "-q", "--no-edit", "side")
+    found = {one.id: one for one in commits.latest_commits(str(root))}
+    merge = commits.latest_commits(str(root), 1)[0]
+    assert next(iter(found)) == merge.id
+    assert (merge.parents, merge.files) == ((second, side), ())
+    assert (found[first].parents, found[first].files) == ((), ("a.py", "b.py"))
+    assert set(found[second].files) == {"b.py", "deep/er/c.py", "odd \n näme.py"}
+    assert found[second].parents == (first,)
+    assert found[second].author.endswith(" test@example.org")
+    assert found[second].time >= found[first].time > 1_600_000_000
+    with pytest.raises(GitError):
+        commits.latest_commits(str(root.parent))
+
+
+def test_reverts(root: Path) -> None:
+    first = commit(root, a="1")
+    second = commit(root, a="2")
+    assert commits.reverts(str(root)) == commits.Reverts(frozenset(), frozenset())
+    git(root, "revert", "--no-edit", second)
+    assert commits.reverts(str(root)).undone == {second}
+    git(root, "revert", "--no-edit", "HEAD")
+    found = commits.reverts(str(root))
+    assert second in found.restored
+    assert not {first, second} & found.undone
+
+
+def test_what_is_lost_and_what_was_before(root: Path) -> None:
+    system = System()
+    first, second = commit(root, a="1"), commit(root, a="2", b="2")
+    assert commits.lost_commits(str(root), [first, second]) == ()
+    git(root, "branch", "kept")
+    git(root, "reset", "-q", "--hard", "HEAD~1")
+    assert commits.lost_commits(str(root), [first, second]) == (), "a branch leads to it"
+    git(root, "branch", "-q", "-D", "kept")
+    [lost] = commits.lost_commits(str(root), [second, first, "f" * 40, "abc", "--all"])
+    assert (lost.id, lost.files) == (second, ("a.py", "b.py"))
+    assert commits.is_as_before(str(root), system, lost, lost.files)
+    (root / "b.py").write_text("2")
+    assert not commits.is_as_before(str(root), system, lost, lost.files), "it is still there"
+    assert commits.is_as_before(str(root), system, lost, ["a.py"])
+    (root / "a.py").unlink()
+    os.symlink("b.py", root / "a.py")
+    assert not commits.is_as_before(str(root), system, lost, ["a.py"])
+    assert commits.lost_commits(str(root), []) == ()
+
+
+def test_the_same_files_in_another_commit(root: Path) -> None:
+    commit(root, a="1")
+    one = commit(root, a="2", b="2")
+    git(root, "reset", "-q", "--soft", "HEAD~1")
+    again = commit(root, "another message", b="3")
+    [lost], latest = commits.lost_commits(str(root), [one]), commits.latest_commits(str(root), 1)[0]
+    assert latest.id == again
+    assert commits.is_same(str(root), lost, latest, ["a.py", "b.py"])
+    assert not commits.is_same(str(root), lost, latest, ["b.py"])
+    assert not commits.is_same(str(root), lost, latest, [])
+
+
+def test_what_was_made_here_and_what_was_fetched(root: Path, tmp_path: Path) -> None:
+    first = commit(root, a="1")
+    copy = tmp_path / "copy"
+    git(root, "clone", "-q", str(root), str(copy))
+    theirs = commit(root, a="2")
+    git(copy, "pull", "-q")
+    ours = commit(copy, b="1")
+    git(copy, "revert", "--no-edit", theirs)
+    reverting = git(copy, "rev-parse", "HEAD").strip()
+    made = commits.made_here(str(copy), System())
+    assert made >= {ours, reverting}
+    assert not made & {first, theirs}
+    (copy / ".git" / "logs" / "HEAD").unlink()
+    assert commits.made_here(str(copy), System()) == frozenset()
+    assert commits.made_here(str(tmp_path), System()) == frozenset()
+
+
+def test_a_repository_runs_nothing_of_its_own(root: Path, tmp_path: Path) -> None:
+    commit(root, a="1")
+    second = commit(root, a="2")
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
+    trap.chmod(0o755)
+    for name in ("filter.x.clean", "filter.x.smudge", "diff.x.textconv", "diff.external", "core.fsmonitor"):
+        git(root, "config", name, str(trap))
+    (root / ".git" / "info" / "attributes").write_text("* filter=x diff=x\n")
+    [latest] = commits.latest_commits(str(root), 1)
+    assert latest.id == second
+    commits.reverts(str(root))
+    commits.lost_commits(str(root), [second])
+    commits.is_as_before(str(root), System(), latest, latest.files)
+    commits.is_same(str(root), latest, latest, latest.files)
+    assert not (tmp_path / "sprung").exists()
