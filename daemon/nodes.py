@@ -40,7 +40,7 @@ def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, An
         return None, [path] if path in snapshot.tree.files else []
     try:
         with snapshot.reader() as reader, reader.snapshot():
-            stale = not unsaved and not _is_current(reader.record(path), content)
+            stale = not unsaved and not is_current(reader.record(path), content)
             symbols = () if stale or unsaved else reader.symbols(path)
             if content.masked:
                 symbols = masked_symbols(symbols, content.text)
@@ -57,7 +57,7 @@ def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, An
     return node, [path] if stale else []
 
 
-def _is_current(record: FileRecord | None, content: Content) -> bool:
+def is_current(record: FileRecord | None, content: Content) -> bool:
     """Whether what the index knows of a file was read from the content that is on the disk."""
     if record is None or content.shown is None:
         return False

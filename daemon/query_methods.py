@@ -11,6 +11,7 @@ from typing import Any, cast
 from .context.scopes import Scope
 from .engine import Engine
 from .errors import InvalidRequest
+from .file_search import FILES_MAX, FILES_SHOWN
 from .method_parts import Method, deadline_in, freshness_in, node_id_in, timed
 from .parameters import Parameters
 from .project.languages import LANGUAGES
@@ -22,6 +23,7 @@ from .searching import Ask
 
 ROUTES = ("structural", "semantic", "positional", "hybrid")
 HITS_MAX = 1_000
+SYMBOLS_SHOWN, SYMBOLS_MAX = 50, 500
 
 
 class QueryMethods:
@@ -31,6 +33,8 @@ class QueryMethods:
         self._engine = engine
         self.methods: Mapping[str, Method] = {
             "Query": self._query,
+            "FindSymbols": self._find_symbols,
+            "FindFiles": self._find_files,
             "GetNode": self._get_node,
         }
 
@@ -50,6 +54,24 @@ class QueryMethods:
         )
         reply = await self._engine.query(project, ask, fresh, deadline_ms, policy)
         return timed({"project": project.root, **reply}, started)
+
+    async def _find_symbols(self, parameters: Parameters) -> dict[str, Any]:
+        started = time.perf_counter()
+        deadline_ms = deadline_in(parameters)
+        query = parameters.text("query")
+        limit = parameters.integer("limit", SYMBOLS_SHOWN, 1, SYMBOLS_MAX) or 0
+        project = await self._engine.projects.at(parameters.text("cwd"))
+        policy = await self._engine.permissions.require(project, parameters)
+        return timed(await self._engine.symbols(project, query, limit, deadline_ms, policy), started)
+
+    async def _find_files(self, parameters: Parameters) -> dict[str, Any]:
+        started = time.perf_counter()
+        query = parameters.text("query", empty=False)
+        limit = parameters.integer("limit", FILES_SHOWN, 1, FILES_MAX) or 0
+        project = await self._engine.projects.at(parameters.text("cwd"))
+        policy = await self._engine.permissions.require(project, parameters)
+        files, total = await self._engine.files(project, query, limit, policy)
+        return timed({"project": project.root, "files": files, "total": total}, started)
 
     async def _get_node(self, parameters: Parameters) -> dict[str, Any]:
         started = time.perf_counter()

@@ -36,8 +36,8 @@ from ..ipc.errors import (
     DaemonUnavailable,
     RpcError,
 )
-from ..ipc.paths import PathError
-from ..ipc.protocol import MAX_FRAME_BYTES, PROTOCOL_VERSION, ProtocolError
+from ..ipc.link import DaemonLink
+from ..ipc.protocol import MAX_FRAME_BYTES, PROTOCOL_VERSION
 
 log = logging.getLogger(__name__)
 
@@ -73,60 +73,9 @@ PATHS: Mapping[str, str] = {
     "GET /rpc/{Method}": f"the same for {', '.join(sorted(GET_METHODS))}, with parameters in the query",
     "GET /events?topics=a,b": "follow events of these topics as server-sent events",
     "POST /hook/{host}?event=name": "an agent's event; the body is its payload, the reply what a hook prints",
+    "GET /mcp": "an upgrade to lines of MCP, which `foveal mcp` asks for",
+    "GET /lsp": "an upgrade to messages of LSP, which `foveal lsp` asks for",
 }
-
-
-class DaemonLink:
-    """The connection to the daemon that requests share: made when first needed, and again after it was lost.
-
-    Many requests may be in flight. A request whose connection breaks is not repeated: it may have been done.
-    """
-
-    def __init__(self, socket: str) -> None:
-        self._socket = socket
-        self._connection: _Connection | None = None
-        self._connecting: asyncio.Task[_Connection] | None = None
-
-    async def call(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Return the result of a method. Raises `RpcError`, and `DaemonUnavailable` without a daemon."""
-        connection = await self._connected()
-        try:
-            return await connection.call(method, params)
-        except (ConnectionError, ProtocolError) as error:
-            raise DaemonUnavailable(f"the daemon went away during {method} ({error}); ask again") from error
-
-    async def subscribe(self, topics: list[str]) -> AsyncClient:
-        """Return a connection of its own on which these topics' events come; the caller closes it."""
-        connection = await _connect(self._socket)
-        try:
-            await connection.call("Subscribe", {"topics": topics})
-        except BaseException as error:
-            await connection.close()
-            if isinstance(error, (ConnectionError, ProtocolError)):
-                raise DaemonUnavailable(f"the daemon went away during Subscribe ({error})") from error
-            raise
-        return connection
-
-    async def close(self) -> None:
-        """Close the connection; a later call makes a new one."""
-        if self._connecting is not None:
-            self._connecting.cancel()
-            await asyncio.wait([self._connecting])
-        if self._connection is not None:
-            await self._connection.close()
-
-    async def _connected(self) -> _Connection:
-        if self._connection is not None and not self._connection.lost:
-            return self._connection
-        if self._connecting is None:
-            self._connecting = asyncio.create_task(_connect(self._socket))
-            self._connecting.add_done_callback(self._note_connected)
-        return await asyncio.shield(self._connecting)  # who gives up mustn't end it for the others
-
-    def _note_connected(self, task: asyncio.Task[_Connection]) -> None:
-        self._connecting = None
-        if not task.cancelled() and task.exception() is None:
-            self._connection = task.result()
 
 
 class HttpFace:
@@ -252,27 +201,6 @@ def encode_event(event: Mapping[str, Any]) -> bytes:
     """Return an event as the bytes of a server-sent event; its data is the event as the socket has it."""
     topic = " ".join(str(event.get("topic", "")).split())  # a line break would end the field
     return b"event: %b\ndata: %b\n\n" % (topic.encode("utf-8", "replace"), to_json(event))
-
-
-class _Connection(AsyncClient):
-    """A connection that knows whether it is lost."""
-
-    lost = False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Note the loss; called by the loop."""
-        self.lost = True
-        super().connection_lost(exc)
-
-
-async def _connect(socket: str) -> _Connection:
-    try:
-        return await _Connection.connect(socket)
-    except (OSError, PathError) as error:
-        reason = str(error) or type(error).__name__
-        raise DaemonUnavailable(
-            f"the daemon can't be reached on {socket} ({reason}); see: foveal status"
-        ) from error
 
 
 @web.middleware

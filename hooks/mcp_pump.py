@@ -25,11 +25,11 @@ from .mcp_lines import (
     error_line,
     read_line,
 )
-from .mcp_upstream import Upstream, describe
+from .upstream import Upstream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from typing import BinaryIO, Final
 
@@ -62,9 +62,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         about = describe(options.project, session, os.environ)
     except OSError as error:
         parser.exit(1, f"foveal mcp: the folder that it was started in is gone ({error.strerror})\n")
-    pump = Pump(Upstream(options.socket, os.environ, about), sys.stdout.fileno())
+    pump = Pump(Upstream("mcp", options.socket, os.environ, about), sys.stdout.fileno())
     pump.run(sys.stdin.buffer)
     sys.stdout.flush()
+
+
+def describe(project: str | None, session: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what the server is told of the host: folder and session, and whether the folder was `chosen`.
+
+    A folder that the host names for its servers (Claude Code) goes before the one that it started in.
+    """
+    told = environ.get("CLAUDE_PROJECT_DIR", "")
+    folder = project or (told if os.path.isabs(told) and os.path.isdir(told) else os.getcwd())
+    about = {"cwd": os.path.abspath(folder), "session": session}
+    return {**about, "chosen": "1"} if project else about
 
 
 class Pump:

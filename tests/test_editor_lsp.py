@@ -286,6 +286,13 @@ def test_symbols(shared_daemon: DaemonProcess, shop: Path) -> None:
         check("Session.touch", ("touch", 6))
         check("session", ("Session", 5))
         check("max_age", ("MAX_AGE", 14))
+        # As it is typed: the beginning, beginnings of words, letters in order.
+        check("exp", ("expire", 12))
+        check("Session.to", ("touch", 6))
+        check("ma", ("MAX_AGE", 14), ("main", 12))
+        check("MA", ("MAX_AGE", 14), ("main", 12))
+        check("ckout", ("checkout", 12))
+        check("chot", ("checkout", 12))
         check("who calls expire?", ("logout", 12))
         check("zzyzx")
         check("`'\"\\")

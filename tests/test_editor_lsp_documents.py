@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from foveal.hooks.editors.lsp_documents import Document, Documents
-from foveal.hooks.http import DaemonLink
 from foveal.ipc.errors import DaemonUnavailable, RpcError
+from foveal.ipc.link import DaemonLink
 
 A, B = Document("/p", "/p/a"), Document("/p", "/p/b")
 

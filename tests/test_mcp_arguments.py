@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.hooks.mcp_server.arguments import Arguments, choice, items, number, text, texts
+from foveal.hooks.mcp_server.arguments import Arguments, choice, items, number, text, texts, truth
 from foveal.hooks.mcp_server.errors import ToolError
 from jsonschema import Draft202012Validator
 
@@ -16,10 +16,11 @@ ARGUMENTS = Arguments(
         "paths": texts("Paths.", most=2),
         "mode": choice("How.", ("a", "b"), "a"),
         "wanted": items("Items.", 1),
+        "whole": truth("All of it."),
     }
 )
 
-DEFAULTS = {"name": "x", "limit": 3, "paths": None, "mode": "a", "wanted": None}
+DEFAULTS = {"name": "x", "limit": 3, "paths": None, "mode": "a", "wanted": None, "whole": False}
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,9 @@ DEFAULTS = {"name": "x", "limit": 3, "paths": None, "mode": "a", "wanted": None}
         ({"paths": "a"}, {"paths": ["a"]}),
         ({"paths": []}, {"paths": []}),
         ({"mode": "b"}, {"mode": "b"}),
+        ({"whole": True}, {"whole": True}),
+        ({"whole": "true"}, {"whole": True}),
+        ({"whole": "false"}, {"whole": False}),
         (
             {"wanted": [{"type": "tool", "name": "n", "server_name": None, "more": 1}]},
             {"wanted": [{"type": "tool", "name": "n"}]},
@@ -61,9 +65,11 @@ def test_what_is_read(given: dict[str, Any], changed: dict[str, Any]) -> None:
         ({"paths": [" "]}, "paths must hold texts"),
         ({"paths": {"a": 1}}, "paths must be a list, not an object"),
         ({"mode": "c"}, "mode must be one of a, b"),
+        ({"whole": 1}, "whole must be true or false, not a number"),
+        ({"whole": "yes"}, "whole must be true or false, not a text"),
         ({"wanted": ["rule"]}, "wanted must hold items"),
         ({"wanted": [{"type": "rule", "name": 5}]}, "wanted must hold items"),
-        ({"other": 1}, "there is no argument 'other'. The arguments are: name, limit, paths, mode, wanted."),
+        ({"other": 1}, "there is no argument 'other'. The arguments are: name, limit, paths, mode, wanted, whole."),
     ],
 )
 def test_what_is_refused(given: dict[str, Any], said: str) -> None:

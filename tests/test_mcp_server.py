@@ -87,6 +87,10 @@ async def test_search_code(client: Client) -> None:
     reply = await answer(client, "search_code", query="who calls login")
     (hit,) = reply["results"]
     assert (hit["path"], hit["symbol"], hit["certainty"]) == ("src/shop/cart.py", "checkout", "resolved")
+    none = await answer(client, "search_code", query="who calls checkout")
+    assert "no callers of checkout is known" in none["remarks"] or none["hint"]
+    first = await answer(client, "search_code", query="references of Session", limit=1)
+    assert any("1 shown of" in remark for remark in first["remarks"])
     narrow = await answer(client, "search_code", query="session", path="src/shop", kinds=["class"])
     assert all(one["path"].startswith("src/shop/") for one in narrow["results"])
     nothing = await answer(client, "search_code", query="zzyzx", glob="*.ts")
@@ -100,8 +104,14 @@ async def test_find_symbol(client: Client) -> None:
     assert "return Session(user)" in reply["definition"]
     assert [one["name"] for one in reply["callers"]] == ["src/shop/cart.py#checkout"]
     assert reply["guess"] is False
+    assert reply["callers"][0] == {"name": "src/shop/cart.py#checkout", "line": 5, "sure": True}
+    assert reply["callees"] == [{"name": "src/shop/sessions.py#Session", "line": 9, "sure": True}]
+    one = await answer(client, "find_symbol", name="README.md", limit=1)
+    assert one["matches"][0]["path"] == "README.md"
     near = await answer(client, "find_symbol", name="logn")
     assert near["guess"] is True
+    assert any("`logn`" in remark and "`login`" in remark for remark in near["remarks"])
+    assert reply["degraded"] == []
     assert (await answer(client, "find_symbol", name="zzyzx"))["matches"] == []
     narrow = await answer(client, "find_symbol", name="total", path="web")
     assert narrow["matches"][0]["path"] == "web/money.ts"

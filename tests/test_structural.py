@@ -422,6 +422,9 @@ def test_a_file_without_text_is_no_place(tmp_path: Path) -> None:
         ("what breaks if Session.login changes, 2 levels", ("impact", ("Session.login",), 2)),
         ("Session.login", ("definition", ("Session.login",), 3)),
         ("login", ("definition", ("login",), 3)),
+        ("the definition of touch", ("definition", ("touch",), 3)),
+        ("where is the Touch method?", ("definition", ("Touch",), 3)),
+        ("the definition of", ("definition", ("the",), 3)),
         ("", ("definition", (), 3)),
     ],
 )

@@ -20,6 +20,7 @@ from .relation_subjects import (
     may_be_name,
     sure_names,
 )
+from .stop_words import STOP_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,17 @@ def find_location(clause: Clause) -> RelationAsked | None:
     kinded = any(token.form in KINDS - WHERE for token in tokens)
     if not names and len(rest) == 1 and kinded and may_be_name(rest[0]):
         return whole(clause, "definition", (rest[0].text,))
+    return None
+
+
+def find_alone(clause: Clause) -> RelationAsked | None:
+    """Find `where is X defined`, `who calls X` of any word, where nothing else is said. That it is a name is
+    not sure, and needn't be: where nothing is so named, it is searched for by words and meaning."""
+    for relation, pattern in _ALONE:
+        match = compiled(pattern).fullmatch(clause.form)
+        tokens = clause.within(*match.span(1)) if match else ()
+        if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].form not in STOP_WORDS | DETERMINERS:
+            return whole(clause, relation, (tokens[0].text,))
     return None
 
 
@@ -146,6 +158,11 @@ def _filters(tokens: Sequence[Token], at: int) -> bool:
     """Whether a path is only where something is looked for: `where is f in src/api`."""
     return tokens[at].kind == "path" and _is_place(tokens, at) and len(sure_names(tokens)) > 1
 
+
+_ALONE: tuple[tuple[Relation, str], ...] = (
+    ("definition", r"where (?:is|are|'s) (\S+) (?:defined|declared)"),
+    ("callers", r"(?:who|what) calls (\S+)"),
+)
 
 WHERE = words(
     """

@@ -17,6 +17,7 @@ from .relation_impact import find_impact
 from .relation_phrases import (
     RelationAsked,
     asks_for_tests,
+    find_alone,
     find_callees_of_run,
     find_location,
     find_outline,
@@ -69,7 +70,7 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
         or find_own(clause)
         or find_variants(clause)
         or _by_cue(clause, asks=asks, pronouns=pronouns)
-        or (find_location(clause) if asks else None)
+        or (find_location(clause) or find_alone(clause) if asks else None)
         or find_outline(clause)
     )
 

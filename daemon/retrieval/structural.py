@@ -12,9 +12,11 @@ from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
 from ..project.tree import Tree
+from .asking_words import ASKING
 from .candidates import files_named
 from .classify import Classification
 from .code_graph import CodeGraph
+from .code_words import KINDS
 from .connection import connection
 from .file_links import cycles, importers, imports, outline
 from .filters import EVERYTHING, Filter
@@ -23,7 +25,9 @@ from .hierarchy import implementations, overrides, subclasses, superclasses
 from .hits import Hit
 from .impact import IMPACT_DEPTH, impact, tests
 from .question import Question
-from .relation_cues import Relation
+from .relation_cues import CUES, Relation
+from .relation_phrases import WHERE
+from .stop_words import STOP_WORDS
 from .subjects import Meaning, meaning_of, several
 from .unused import unused
 from .usages import callees, callers, references
@@ -61,7 +65,7 @@ def asked(question: Question, decided: Classification) -> tuple[Relation, tuple[
     """
     depth = decided.depth or IMPACT_DEPTH
     if decided.relation is None:
-        names = tuple(symbol.name for symbol in question.symbols) or tuple(question.text.split()[:1])
+        names = tuple(symbol.name for symbol in question.symbols) or _plain_names(question.text)
         return "definition", names, depth
     relation = "impact" if decided.depth > 1 and decided.relation == "callers" else decided.relation
     return relation, decided.subjects, depth
@@ -171,6 +175,17 @@ def _definitions(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     return Findings(in_order(found, graph), tuple(filter(None, remarks)))
 
 
+def _plain_names(text: str) -> tuple[str, ...]:
+    """Return the first word that doesn't say what is asked for: `touch` of `definition of touch`, of which
+    nothing says that it is a name. Where all words do, the first."""
+    for word in text.split():
+        name = word.strip(_MARKS)
+        cue = CUES.get(name.lower())
+        if name and name.lower() not in _ASKED_BY and not (cue and cue.incoming == "definition"):
+            return (name,)
+    return tuple(text.split()[:1])
+
+
 def _hits(
     found: Sequence[Found], graph: CodeGraph, chosen: Filter, paths: Collection[str] | None
 ) -> Iterator[Hit]:
@@ -259,6 +274,10 @@ _OF_FILES = frozenset({"importers", "imports", "outline", "cycles"})
 _OF_ALL = frozenset({"cycles", "unused"})
 """Relations that may be asked of nothing in particular: of the whole project."""
 _WITHOUT_LINKS = frozenset({"definition", "importers", "imports", "outline", "cycles"})
+
+_MARKS: Final = ".,:;?!\"'"
+
+_ASKED_BY = STOP_WORDS | ASKING | WHERE | KINDS
 
 _CODE = re.compile(r"[_.:#/\\$@\d]|\(\)|[^\W\d_][A-Z]")
 _DOCUMENTS = frozenset({"document", "file", "page", "doc", "guide", "readme"})

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...ipc.errors import DaemonUnavailable, RpcError
-from ..http import DaemonLink
+from ...ipc.link import DaemonLink
 
 DELAY_S = 0.3
 """After the last change of a text until the daemon is told it."""

@@ -1,93 +1,27 @@
-"""Owns how a connection to the HTTP face becomes one of LSP: `GET /lsp` with `Upgrade: foveal-lsp`.
-
-The pump asks for it, and nobody else. So LSP has the socket, the checks of its owner and of web pages, and
-the process that HTTP and MCP have.
-"""
+"""Owns what LSP is on the HTTP face: where it is asked for, and when pygls is imported."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import logging
-import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 
-from aiohttp import web
-
-from ...ipc.errors import INVALID_PARAMS, UNSUPPORTED, RpcError
-
-log = logging.getLogger(__name__)
-
-UPGRADE = "foveal-lsp"
-
-SWITCHING = f"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {UPGRADE}\r\n\r\n".encode()
-
-Serve = Callable[[socket.socket, bytes, str, str], Awaitable[None]]
+from ...ipc.errors import INVALID_PARAMS, RpcError
+from ..upgrade import Serve, UpgradeFace
 
 
-class LspFace:
-    """Serves LSP on connections that the HTTP face gives up; `connections` counts them."""
-
-    def __init__(self, daemon_socket: str) -> None:
-        self._daemon_socket = daemon_socket
-        self._served: dict[asyncio.Task[None], socket.socket] = {}
-
-    @property
-    def connections(self) -> int:
-        """How many connections are served now."""
-        return len(self._served)
-
-    def add_to(self, application: web.Application) -> None:
-        """Add the route to the application of the HTTP face; its shutdown ends the connections."""
-        application.router.add_get("/lsp", self._upgrade, allow_head=False)
-        application.on_shutdown.append(self._end)
-
-    async def _upgrade(self, request: web.Request) -> web.StreamResponse:
-        if request.headers.get("Upgrade", "").lower() != UPGRADE:
-            raise RpcError(UNSUPPORTED, "LSP is served to `foveal lsp`, which an editor starts")
-        cwd = request.query.get("cwd", "")
-        if not cwd.startswith("/"):
-            raise RpcError(INVALID_PARAMS, "cwd must be an absolute path", {"field": "cwd"})
-        serve = await asyncio.to_thread(_load)  # half a second: other requests are answered meanwhile
-        connection = _take(request)
-        if connection is not None:
-            task = asyncio.create_task(self._serve(serve, connection, cwd))
-            self._served[task] = connection
-            task.add_done_callback(self._served.pop)
-        return web.Response()  # goes to nobody
-
-    async def _serve(self, serve: Serve, connection: socket.socket, cwd: str) -> None:
-        try:
-            await serve(connection, SWITCHING, cwd, self._daemon_socket)
-        except Exception:
-            log.exception("a connection of LSP failed")
-
-    async def _end(self, application: web.Application) -> None:
-        """End all connections. What is unanswered stays so: the pump says why."""
-        served = dict(self._served)
-        for task, connection in served.items():
-            with contextlib.suppress(OSError):  # gone already
-                connection.shutdown(socket.SHUT_RDWR)
-            task.cancel()
-        await asyncio.gather(*served, return_exceptions=True)
+def lsp_face(daemon_socket: str) -> UpgradeFace[str]:
+    """Return the face that serves LSP to `foveal lsp`, knowing the folder that the editor started that in."""
+    return UpgradeFace("lsp", daemon_socket, _cwd, _load)
 
 
-def _load() -> Serve:
+def _cwd(query: Mapping[str, str]) -> str:
+    cwd = query.get("cwd", "")
+    if not cwd.startswith("/"):
+        raise RpcError(INVALID_PARAMS, "cwd must be an absolute path", {"field": "cwd"})
+    return cwd
+
+
+def _load() -> Serve[str]:
     """Import pygls, which nobody pays who doesn't speak LSP."""
     from .lsp_server import serve_connection
 
     return serve_connection
-
-
-def _take(request: web.Request) -> socket.socket | None:
-    """Take the connection from the HTTP server; None where the peer is gone already.
-
-    The peer sends nothing until it has the reply, so the server can have read nothing that belongs to LSP.
-    """
-    transport = request.transport
-    if transport is None or transport.is_closing():
-        return None
-    connection: socket.socket = transport.get_extra_info("socket").dup()
-    connection.setblocking(False)
-    transport.abort()  # closes its own descriptor; the connection stays open through the other one
-    return connection

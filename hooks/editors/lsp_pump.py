@@ -14,6 +14,7 @@ import time
 
 from ...ipc.errors import DaemonUnavailable
 from ...ipc.paths import PathError
+from ..upstream import Upstream
 from .lsp_frames import (
     INVALID_REQUEST,
     PARSE_ERROR,
@@ -30,7 +31,6 @@ from .lsp_frames import (
     reply_frame,
 )
 from .lsp_opening import REPLAY_ID, Opening
-from .lsp_upstream import LspUpstream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cwd = os.getcwd()
     except OSError as error:
         parser.exit(1, f"foveal lsp: the folder that it was started in is gone ({error.strerror})\n")
-    pump = LspPump(LspUpstream(options.socket, os.environ, cwd), sys.stdout.fileno())
+    pump = LspPump(Upstream("lsp", options.socket, os.environ, {"cwd": cwd}), sys.stdout.fileno())
     try:
         code = pump.run(sys.stdin.buffer)
     except BadFrame as error:
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 class LspPump:
     """Carries messages between editor and server; `output` is a descriptor that only this writes to."""
 
-    def __init__(self, upstream: LspUpstream, output: int) -> None:
+    def __init__(self, upstream: Upstream, output: int) -> None:
         self._upstream = upstream
         self._output = output
         self._writing = threading.Lock()

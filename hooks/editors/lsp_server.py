@@ -22,7 +22,7 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from ... import __version__
 from ...ipc.errors import DaemonUnavailable, RpcError
-from ..http import DaemonLink
+from ...ipc.link import DaemonLink
 from .lsp_documents import Document, Documents
 from .lsp_frames import (
     INVALID_REQUEST,

@@ -12,15 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
-from ..http import DaemonLink
-
-QUERY_FILES = 20
-"""Of a search: in so many files names are looked for."""
+from ...ipc.link import DaemonLink
 
 PLACES = 100
 """More than that no editor shows."""
-
-IDENTIFIER = re.compile(r"[\w$]+(\.[\w$]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +60,18 @@ class SymbolIndex:
         return sorted(found, key=lambda place: place.path != path)
 
     async def find_symbols(self, cwd: str, query: str) -> list[Place]:
-        """Return definitions that a name, a part of one, or a question finds. Raises `RpcError`."""
-        query = query.strip()
-        if not query:
+        """Return definitions that a part of a name finds, or a question in words, best first.
+
+        Raises `RpcError`.
+        """
+        words = query.split()
+        if not words:
             return []
-        exact = await self._defined(cwd, query) if IDENTIFIER.fullmatch(query) else []
-        reply = await self._query(cwd, query, limit=QUERY_FILES)
-        asked = [_place(reply["project"], result) for result in reply["results"] if result.get("symbol")]
-        paths = dict.fromkeys(result["path"] for result in reply["results"])
-        nodes = await asyncio.gather(*[self._node(cwd, path) for path in paths])
-        wanted = last_name(query).lower()
-        named = [
-            place
-            for node in nodes
-            if node is not None
-            for place in _symbols(reply["project"], node)
-            if wanted in place.name.lower()
-        ]
-        fitting = [place for place in asked if " " in query or wanted in place.name.lower()]
-        return _distinct([*exact, *named, *fitting])[:PLACES]
+        if len(words) == 1:
+            reply = await self._link.call("FindSymbols", {"cwd": cwd, "query": query, "limit": PLACES})
+            return [_symbol_place(reply["project"], symbol) for symbol in reply["symbols"]]
+        reply = await self._query(cwd, query, limit=PLACES)
+        return _distinct(_place(reply["project"], result) for result in reply["results"])
 
     async def _referred(
         self, cwd: str, root: str, node: Mapping[str, Any], line: int, name: str
@@ -153,6 +141,11 @@ def _symbol_of(node_id: str) -> str:
 def _root_of(path: str, relative: str) -> str:
     """Return the project's root: what a file's absolute path has before the one in the project."""
     return path.removesuffix(f"/{relative}")
+
+
+def _symbol_place(root: str, symbol: Mapping[str, Any]) -> Place:
+    name = _symbol_of(symbol["node_id"])
+    return Place(f"{root}/{symbol['path']}", symbol["line"], symbol["kind"], name, symbol["text"])
 
 
 def _symbols(root: str, node: Mapping[str, Any]) -> list[Place]:

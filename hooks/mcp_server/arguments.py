@@ -2,7 +2,7 @@
 
 The check is ours, since the SDK's names neither the argument nor what to do. It is lenient where a model's
 meaning is plain: null is an argument that was left out, 5.0 is 5, a text where a list of texts belongs is a
-list of one.
+list of one, "true" is true.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TEXT_CHARACTERS = 20_000
 
 LIST_ENTRIES = 200
 
-Kind = Literal["text", "number", "texts", "items"]
+Kind = Literal["text", "number", "truth", "texts", "items"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Argument:
             schema |= {"enum": list(self.choices)} if self.choices else {}
         elif self.kind == "number":
             schema |= {"type": "integer", "minimum": self.least, "maximum": self.most}
+        elif self.kind == "truth":
+            schema |= {"type": "boolean"}
         else:
             entry = {"type": "string"} if self.kind == "texts" else _ITEM
             schema |= {"type": "array", "items": entry, "maxItems": self.most}
@@ -54,6 +56,8 @@ class Argument:
             return self._text(name, value)
         if self.kind == "number":
             return self._number(name, value)
+        if self.kind == "truth":
+            return _truth(name, value)
         if self.kind == "texts" and isinstance(value, str):
             value = [value]
         if not isinstance(value, list):
@@ -96,6 +100,11 @@ def choice(description: str, choices: tuple[str, ...], default: str | None = Non
 def number(description: str, least: int, most: int, default: int) -> Argument:
     """Return an argument that is a whole number."""
     return Argument("number", description, default=default, least=least, most=most)
+
+
+def truth(description: str) -> Argument:
+    """Return an argument that is true or false; false without it."""
+    return Argument("truth", description, default=False)
 
 
 def texts(description: str, *, required: bool = False, least: int = 0, most: int = LIST_ENTRIES) -> Argument:
@@ -157,6 +166,14 @@ _ITEM = {
     },
     "required": ["type", "name"],
 }
+
+
+def _truth(name: str, value: Any) -> bool:
+    if value in ("true", "false"):
+        return bool(value == "true")
+    if not isinstance(value, bool):
+        raise _wrong(name, f"must be true or false, not {_kind_of(value)}")
+    return value
 
 
 def _entry(name: str, value: Any) -> str:

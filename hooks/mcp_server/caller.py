@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, DaemonUnavailable, RpcError
-from ..http import DaemonLink
+from ...ipc.link import DaemonLink
 from .roots import choose_folder
 
 CALL_S = 90.0
@@ -28,11 +28,17 @@ class Caller:
 
 
 class Desk:
-    """What one connection asks the daemon. Roots are asked for once, and again after they changed."""
+    """What one connection asks the daemon. Roots are asked for once, and again after they changed.
 
-    def __init__(self, caller: Caller, link: DaemonLink) -> None:
+    `call_s` is how long a daemon that hangs is waited for.
+    """
+
+    def __init__(self, caller: Caller, link: DaemonLink, call_s: float = CALL_S) -> None:
         self._caller = caller
         self._link = link
+        self._call_s = call_s
+        self.has_unseen = False
+        """Whether the daemon takes contexts for sent that the agent never saw, since they were too large."""
         self._folder: str | None = None
         self._roots: dict[str, str] = {}
         self._session_made = False
@@ -63,10 +69,10 @@ class Desk:
     async def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Call a method of the daemon. Raises `RpcError` and `DaemonUnavailable`, also for one that hangs."""
         try:
-            async with asyncio.timeout(CALL_S):
+            async with asyncio.timeout(self._call_s):
                 result: dict[str, Any] = await self._link.call(method, params)
         except TimeoutError as error:
-            raise DaemonUnavailable(f"the daemon didn't answer within {CALL_S:g} s") from error
+            raise DaemonUnavailable(f"the daemon didn't answer {method} within {self._call_s:g} s") from error
         return result
 
     async def root_of(self, cwd: str) -> str:
@@ -134,6 +140,16 @@ class Inquiry:
     async def ask_plain(self, method: str, **params: Any) -> dict[str, Any]:
         """Call a method that is told neither project nor session but in what is given."""
         return await self._call(method, params)
+
+    def note_unseen(self) -> None:
+        """Note that a context was made which the agent isn't shown."""
+        self._desk.has_unseen = True
+
+    async def forget_unseen(self) -> None:
+        """Let the daemon send again what it takes for sent, where the agent didn't see all of that."""
+        if self._desk.has_unseen:
+            await self.ask_session("ResumeSession")
+            self._desk.has_unseen = False
 
     async def root(self) -> str:
         """Return the project's root."""

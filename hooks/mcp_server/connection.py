@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 
 from mcp.server.stdio import stdio_server
 
-from ..http import DaemonLink
+from ...ipc.link import DaemonLink
 from ..mcp_lines import MAX_LINE_BYTES
 from .caller import Caller, Desk
 from .server import make_server

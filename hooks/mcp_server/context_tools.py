@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arguments import Arguments, items, max_tokens, text, texts
+from .arguments import Arguments, items, max_tokens, text, texts, truth
 from .caller import Inquiry
 from .errors import ToolError
 from .marks import RULES_NOTE, bullets, inline, plain
@@ -21,22 +21,28 @@ MOST_TOKENS = 20_000
 REMARKS_TOKENS = 250
 """Kept free for what is told beside the context, such as files and gaps; an eighth of smaller answers."""
 
+AS_JSON = 8 / 9
+"""Of code as text to the same as JSON: line breaks, quotes and backslashes take two characters there."""
+
 TRIES = 4
-"""The context as JSON is a tenth larger than as text, twice at most (each character escaped), so that the
-second try fits nearly always."""
+"""JSON is twice as large at most (each character escaped), so that the second try fits nearly always."""
 
 
 async def _get_context(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
     if given["include_items"]:
         await _require_agent_items(inquiry, given["include_items"])
     room = min(REMARKS_TOKENS, given["max_tokens"] // 8)
-    budget = given["max_tokens"] - room
+    budget = int((given["max_tokens"] - room) * AS_JSON)
     for _ in range(TRIES):
+        if given["delta"]:
+            await inquiry.forget_unseen()
         answer = _answer(await _context(inquiry, given, budget), room)
         size = tokens_of(answer, _render_context(answer))
         if size <= given["max_tokens"]:
             return answer
-        budget = budget * given["max_tokens"] // size - 20
+        inquiry.note_unseen()
+        # Of what it came to, which may be less than what it could have: a larger budget changes nothing.
+        budget = min(budget, answer["tokens"]) * given["max_tokens"] // size - 20
     raise ToolError(
         f"the context doesn't fit into {given['max_tokens']} tokens", "ask with a larger max_tokens"
     )
@@ -49,6 +55,7 @@ async def _context(inquiry: Inquiry, given: dict[str, Any], budget: int) -> dict
         prompt=given["prompt"],
         focus_paths=given["focus_paths"],
         include_items=given["include_items"],
+        delta=given["delta"] or None,
         max_tokens=max(budget, 1),
         reserve_tokens=0,
         max_bytes=max(budget, 1) * CHARACTERS_PER_TOKEN * 4,  # a character has up to four
@@ -94,7 +101,8 @@ def _answer(context: dict[str, Any], room: int) -> dict[str, Any]:
         **kept({"tools": tools}, "tools"),
     }
     names = ("context", "tokens", "truncated", "partial")
-    return {**{name: context[name] for name in names}, **fit(beside, lambda _: "", room)}
+    told = {name: context[name] for name in names}
+    return {**told, **kept(context, "saved_tokens"), **fit(beside, lambda _: "", room)}
 
 
 def _render_context(answer: dict[str, Any]) -> str:
@@ -151,6 +159,10 @@ GET_CONTEXT = Tool(
             "prompt": text("The task in the user's words, with error messages or stack traces if there are."),
             "focus_paths": texts("Files, folders, globs or nodes (path#Name) to work on, from the root."),
             "include_items": items("Rules, references or tools of the mode agent to have, this once.", 20),
+            "delta": truth(
+                "Show only what is new or changed since your earlier answers, and name the rest. "
+                "Only while you still have those: not after a compaction, not in a subagent."
+            ),
             "max_tokens": max_tokens(500, MOST_TOKENS, DEFAULT_TOKENS),
         }
     ),
@@ -164,6 +176,7 @@ GET_CONTEXT = Tool(
             "gaps": {**TEXTS, "description": "what is missing"},
             "degraded": {**TEXTS, "description": "what was answered worse than it could be"},
         },
+        saved_tokens={**WHOLE, "description": "of what is only named, since it was shown before"},
         tools={"type": "array", "items": {"type": "object", "additionalProperties": TEXT}},
     ),
     effect="reads",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .context_tools import EXPAND_FOCUS, GET_CONTEXT
 from .decision_tools import LIST_DECISIONS, RECORD_DECISION
-from .search_tools import FIND_SYMBOL, SEARCH_CODE
+from .search_tool import SEARCH_CODE
 from .session_tools import GET_RELEVANT_CONTEXT, SET_RELEVANT_CONTEXT
 from .status_tool import STATUS
+from .symbol_tool import FIND_SYMBOL
 
 TOOLS = (
     GET_CONTEXT,

@@ -1,4 +1,7 @@
-"""Owns how the MCP pump reaches the server: the connection to the HTTP face, and the daemon's start."""
+"""Owns how a pump reaches its server: the connection to the HTTP face, its upgrade, and the daemon's start.
+
+A pump carries a protocol between a host's pipes and the faces process; which protocol is a name here.
+"""
 
 from __future__ import annotations
 
@@ -16,34 +19,36 @@ if TYPE_CHECKING:
     from typing import Final
 
 CONNECT_S: Final = 20.0
-"""For a daemon to start, a faces process in it, and the SDK to be imported: together about 2 s on a machine
-at rest."""
+"""For a daemon to start, a faces process in it, and the server's packages to be imported: together about 2 s
+on a machine at rest."""
 
 READ_BYTES: Final = 64 * 1024
 
-
-def describe(project: str | None, session: str, environ: Mapping[str, str]) -> str:
-    """Return what the server is told of the host, as a query: folder and session.
-
-    A folder that the host names for its servers (Claude Code) goes before the one that it started in.
-    """
-    told = environ.get("CLAUDE_PROJECT_DIR", "")
-    folder = project or (told if os.path.isabs(told) and os.path.isdir(told) else os.getcwd())
-    told_as = {"cwd": os.path.abspath(folder), "session": session}
-    query = "&".join(f"{name}={quote(os.fsencode(value), safe='')}" for name, value in told_as.items())
-    return f"{query}&chosen=1" if project else query
+REASON_S: Final = 1.0
+"""How long the text of a refusal is waited for, behind its head."""
 
 
 class Upstream:
-    """How the MCP server is reached: where, and with what said about the host. Starts the daemon."""
+    """How the server of `protocol` (`mcp`, `lsp`) is reached: where, and what it is told of the host.
 
-    def __init__(self, explicit: str | None, environ: Mapping[str, str], about: str) -> None:
+    `explicit` is a socket that the user named. Where none is named, the user's daemon is started.
+    """
+
+    def __init__(
+        self, protocol: str, explicit: str | None, environ: Mapping[str, str], about: Mapping[str, str]
+    ) -> None:
+        self._protocol = protocol
         self._explicit = explicit
         self._environ = environ
-        self._about = about
+        self._about = "&".join(
+            f"{name}={quote(os.fsencode(value), safe='')}" for name, value in about.items()
+        )
 
     def connect(self) -> socket.socket:
-        """Return a connection that carries MCP from now on. Raises `DaemonUnavailable` or `PathError`."""
+        """Return a connection that carries the protocol from now on.
+
+        Raises `DaemonUnavailable`, `PathError`, or `OSError`.
+        """
         deadline = time.monotonic() + CONNECT_S
         while True:
             connection = self._open(deadline)
@@ -58,7 +63,9 @@ class Upstream:
                 time.sleep(0.05)
             except TimeoutError as error:
                 connection.close()
-                raise DaemonUnavailable("its MCP server didn't start in time; see: foveal logs") from error
+                raise DaemonUnavailable(
+                    f"its {self._protocol.upper()} server didn't start in time; see: foveal logs"
+                ) from error
             except BaseException:
                 connection.close()
                 raise
@@ -99,18 +106,26 @@ class Upstream:
             raise
 
     def _upgrade(self, connection: socket.socket) -> None:
-        """Ask the HTTP face to hand the connection to the MCP server."""
-        head = (f"GET /mcp?{self._about} HTTP/1.1", "Host: d", "Connection: Upgrade", "Upgrade: foveal-mcp")
+        """Ask the HTTP face to hand the connection to the server."""
+        name = self._protocol
+        head = (
+            f"GET /{name}?{self._about} HTTP/1.1",
+            "Host: d",
+            "Connection: Upgrade",
+            f"Upgrade: foveal-{name}",
+        )
         connection.sendall("\r\n".join((*head, "", "")).encode("ascii"))
         reply = b""
         while b"\r\n\r\n" not in reply:
-            data = connection.recv(1)  # what follows the head is the server's first line already
+            data = connection.recv(1)  # what follows the head is what the server says first already
             if not data:
                 raise ConnectionResetError("it closed the connection")
             reply += data
         status = reply.split(b" ", 2)[1:2]
         if status != [b"101"]:
-            connection.settimeout(1.0)
+            connection.settimeout(REASON_S)
             text = connection.recv(READ_BYTES).decode("utf-8", "replace").strip()
             hint = "; is it another version? try: foveal restart" if status == [b"404"] else ""
-            raise DaemonUnavailable(f"the daemon refuses to serve MCP ({text or 'without a reason'}){hint}")
+            raise DaemonUnavailable(
+                f"it refuses to serve {name.upper()} ({text or 'without a reason'}){hint}"
+            )

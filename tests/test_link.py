@@ -1,0 +1,167 @@
+"""The shared connection: many calls on one, a new one after a loss, and nothing left running."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from foveal.ipc.connection import Connection
+from foveal.ipc.errors import DaemonUnavailable, RpcError
+from foveal.ipc.link import DaemonLink
+from foveal.ipc.listener import bind
+from foveal.ipc.server import Server
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    with TemporaryDirectory(prefix="fv-", dir="/tmp") as folder:
+        yield f"{folder}/foveal.sock"
+
+
+class Daemon:
+    """Methods that answer, fail, wait for `gate`, or hang up."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.entered = asyncio.Event()
+        self.waiting = 0
+
+    def __call__(self, connection: Connection, method: str, params: dict[str, Any]) -> Any:
+        match method:
+            case "Echo":
+                return params
+            case "Wait":
+                return self._wait(params)
+            case "Drop":
+                connection.close()
+                return asyncio.get_running_loop().create_future()
+            case "Subscribe" if params["topics"] == ["drop"]:
+                connection.close()
+                return asyncio.get_running_loop().create_future()
+            case "Subscribe" if "wrong" not in params["topics"]:
+                connection.publish({"topic": params["topics"][0], "data": 1})
+                return {}
+        raise RpcError("not_found", f"no {method}")
+
+    async def _wait(self, params: dict[str, Any]) -> dict[str, Any]:
+        self.waiting += 1
+        self.entered.set()
+        await self.gate.wait()
+        return params
+
+
+@asynccontextmanager
+async def serving(path: str) -> AsyncIterator[tuple[Server, Daemon]]:
+    daemon = Daemon()
+    async with Server(daemon, lambda error: None, lambda error, method: None) as server:
+        await server.start(bind(path))
+        yield server, daemon
+
+
+@asynccontextmanager
+async def linked(path: str) -> AsyncIterator[DaemonLink]:
+    """Give a link; after its close no task of it may be left."""
+    before = asyncio.all_tasks()
+    link = DaemonLink(path)
+    try:
+        yield link
+    finally:
+        await link.close()
+    assert asyncio.all_tasks() <= before
+
+
+async def test_calls_share_one_connection_and_overtake_each_other(path: str) -> None:
+    async with serving(path) as (server, daemon), linked(path) as link:
+        assert server.statistics().accepted == 0, "made when it is needed"
+        slow = [asyncio.ensure_future(link.call("Wait", {"n": n})) for n in range(50)]
+        assert await link.call("Echo", {"n": 1}) == {"n": 1}
+        daemon.gate.set()
+        assert await asyncio.gather(*slow) == [{"n": n} for n in range(50)]
+        assert server.statistics().accepted == 1
+
+
+async def test_an_error_reply_leaves_the_connection_as_it_is(path: str) -> None:
+    async with serving(path) as (server, _), linked(path) as link:
+        with pytest.raises(RpcError, match="no Nothing"):
+            await link.call("Nothing", {})
+        assert await link.call("Echo", {}) == {}
+        assert server.statistics().accepted == 1
+
+
+async def test_without_a_daemon_it_says_so_and_it_comes_back_with_one(path: str) -> None:
+    async with linked(path) as link:
+        for _ in range(2):
+            with pytest.raises(DaemonUnavailable, match=r"can't be reached on .*see: foveal status"):
+                await link.subscribe(["a"])
+            with pytest.raises(DaemonUnavailable):  # the link may be the one to find out, by this call
+                await link.call("Echo", {})
+            async with serving(path):
+                assert await link.call("Echo", {"n": 2}) == {"n": 2}
+
+
+async def test_a_loss_ends_what_was_in_flight_and_nothing_is_repeated(path: str) -> None:
+    async with serving(path) as (server, daemon), linked(path) as link:
+        waiting = asyncio.ensure_future(link.call("Wait", {}))
+        await daemon.entered.wait()
+        with pytest.raises(DaemonUnavailable, match="went away during Drop"):
+            await link.call("Drop", {})
+        with pytest.raises(DaemonUnavailable, match="went away during Wait"):
+            await waiting
+        assert await asyncio.gather(*[link.call("Echo", {"n": n}) for n in range(20)]) == [
+            {"n": n} for n in range(20)
+        ]
+        assert (server.statistics().accepted, daemon.waiting) == (2, 1)
+
+
+async def test_one_that_gives_up_while_it_connects_doesnt_end_it_for_the_others(path: str) -> None:
+    async with serving(path) as (server, _), linked(path) as link:
+        first, second = (asyncio.ensure_future(link.call("Echo", {"n": n})) for n in range(2))
+        await asyncio.sleep(0)  # both wait for the connection now
+        first.cancel()
+        assert await second == {"n": 1}
+        assert first.cancelled()
+        assert server.statistics().accepted == 1
+
+
+async def test_closing_while_it_connects_ends_that_too(path: str) -> None:
+    async with serving(path), linked(path) as link:
+        call = asyncio.ensure_future(link.call("Echo", {}))
+        await asyncio.sleep(0)
+        await link.close()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+
+async def test_a_folder_that_others_can_enter_is_refused(path: str) -> None:
+    async with serving(path), linked(path) as link:
+        os.chmod(os.path.dirname(path), 0o755)
+        with pytest.raises(DaemonUnavailable, match="chmod 700"):
+            await link.call("Echo", {})
+
+
+async def test_each_subscription_has_a_connection_of_its_own(path: str) -> None:
+    async with serving(path) as (server, _), linked(path) as link:
+        await link.call("Echo", {})
+        first, second = await link.subscribe(["a"]), await link.subscribe(["b"])
+        assert [await anext(one.events()) for one in (first, second)] == [
+            {"topic": "a", "data": 1},
+            {"topic": "b", "data": 1},
+        ]
+        assert server.statistics().connections == 3
+        await first.close()
+        await second.close()
+
+
+async def test_a_subscription_that_fails_leaves_no_connection(path: str) -> None:
+    async with serving(path) as (server, _), linked(path) as link:
+        with pytest.raises(RpcError, match="no Subscribe"):
+            await link.subscribe(["wrong"])
+        with pytest.raises(DaemonUnavailable, match="went away during Subscribe"):
+            await link.subscribe(["drop"])
+        assert await link.call("Echo", {}) == {}  # the server has seen both ends by now
+        assert server.statistics().accepted == 3
