@@ -10,24 +10,29 @@ import click
 from . import terminal
 from .command import Command, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect_running
+from .metric_curves import describe_history
 
 AGENTS_SHOWN = 10
+PERIODS = ("hour", "day")
 
 
 @click.command("metrics", cls=Command, short_help="Show latencies, sizes of contexts, memory.")
+@click.option("--history", type=click.Choice(PERIODS), help="Curves of the last hour or day.")
 @json_option
 @click.pass_context
-def metrics_command(context: click.Context, as_json: bool) -> None:
+def metrics_command(context: click.Context, history: str | None, as_json: bool) -> None:
     """Show what the daemon measured since it started. Nothing of it ever leaves this machine.
 
     Starts no daemon; exits with 1 if none runs.
     """
     with connect_running(settings_of(context)) as client:
-        reply = client.call("GetMetrics", {}, CALL_TIMEOUT_S)
+        params = {} if history is None else {"history": history}
+        reply = client.call("GetMetrics", params, CALL_TIMEOUT_S)
     if as_json:
         terminal.say_json(reply)
         return
-    for line in describe(reply):
+    lines = describe(reply) if history is None else describe_history(reply["history"])
+    for line in lines:
         terminal.say(line)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +21,7 @@ from .context.scopes import Scope, ScopeTable
 from .delivery import Delivery
 from .freshness import Deadline, TreeFreshness, deadline_of
 from .gathering import LONG_S, SEARCH_UNFINISHED, Gathering
+from .given_contexts import new_context_id
 from .items import Items
 from .ledger.messages import conversation
 from .permissions import Permissions
@@ -90,7 +92,7 @@ class Contexts:
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
     ) -> dict[str, Any] | None:
         """Return the answer if it is known and still holds: the path that has to be fast."""
-        started = asyncio.get_running_loop().time()
+        started = time.perf_counter()
         known = self._find_nowait(project, scope, request, fresh)
         if known is None:
             return None
@@ -112,7 +114,7 @@ class Contexts:
         deadline_ms: int | None,
     ) -> dict[str, Any]:
         """Return a context, built if need be. The same request by several callers is computed once."""
-        started = asyncio.get_running_loop().time()
+        started = time.perf_counter()
         scope, talk, built, reply = await self._get(project, scope, request, fresh, deadline_ms)
         return self._delivery.given(project, scope, request, talk, built, reply, started)
 
@@ -194,7 +196,7 @@ class Contexts:
         metadata: ProjectMetadata | None,
         times: _Times,
     ) -> Built:
-        deadline, started = times.gathered, asyncio.get_running_loop().time()
+        deadline, started = times.gathered, time.perf_counter()
         await self._freshness.wait_named(project, deadline)
         scope = self._scoping.settled(project, scope)
         if project.tree.pending:
@@ -332,8 +334,8 @@ class _Times:
 
 
 def _built(gathered: Gathered) -> Built:
-    """Build a context, in a thread; in the format `messages` with the messages and tools."""
-    built = build(gathered)
+    """Build a context and name it, in a thread; in the format `messages` with the messages and tools."""
+    built = replace(build(gathered), context_id=new_context_id())
     if gathered.request.format != "messages":
         return built
     reply: Mapping[str, Any] = {**built.reply, **conversation(sent_of(gathered.request, built))}

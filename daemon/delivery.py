@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from typing import Any
 
 from .context.assembly import Built
@@ -10,10 +10,12 @@ from .context.requests import ContextRequest
 from .context.residency import Windows
 from .context.scopes import Scope
 from .events import EventHub
+from .given_contexts import GivenContexts
 from .metrics import ContextFigures, Metrics
 from .projects import Project
 from .request_log import RequestLog
 from .sessions import Sessions
+from .system import System
 from .talks import Talk
 
 LAST_MAX = 1_000
@@ -23,9 +25,18 @@ LAST_MAX = 1_000
 class Delivery:
     """Notes each answer to GetContext. On the event loop only; takes some tens of microseconds."""
 
-    def __init__(self, sessions: Sessions, requests: RequestLog, metrics: Metrics, events: EventHub) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        requests: RequestLog,
+        metrics: Metrics,
+        events: EventHub,
+        system: System,
+    ) -> None:
         self.windows = Windows()
         """What the agents of sessions hold of what they were sent."""
+        self.contexts = GivenContexts(system)
+        """The contexts that were given last, to be looked at."""
         self._sessions = sessions
         self._requests = requests
         self._metrics = metrics
@@ -50,21 +61,23 @@ class Delivery:
     ) -> dict[str, Any]:
         """Note that an agent is given a context; returns the reply with what that adds to it.
 
-        `started` is when it was asked for, in seconds on the event loop's clock.
+        `started` is when it was asked for, a time of `perf_counter`: the event loop's clock has milliseconds.
         """
-        if request.prompt:
+        if request.prompt and not request.preview:
             project.feedback.shown(one["path"] for one in reply["slices"] if "path" in one)
-        if scope.session_id:
+        if scope.session_id and not request.preview:
             self._note_window(scope, request, built, reply)
             if talk.session is not None:
                 self._sessions.note_use(talk.session)
-        elapsed_ms = round((asyncio.get_running_loop().time() - started) * 1000, 3)
-        if scope.session_id and request.prompt.strip():
+        elapsed_ms = round((time.perf_counter() - started) * 1000, 3)
+        if scope.session_id and request.prompt.strip() and not request.preview:
             agent_name = talk.agent_name(request, scope)
             request_id = self._requests.record(scope, request, built, reply, agent_name, elapsed_ms)
             if request_id is not None:
                 reply["request_id"] = request_id
         agent_name = talk.agent_name(request, scope)
+        reply["context_id"] = built.context_id
+        self.contexts.note(scope, request, agent_name, talk, built, reply, elapsed_ms)
         figures = ContextFigures(
             agent_name,
             reply["tokens"],
@@ -96,6 +109,7 @@ class Delivery:
         for one in built.reply["slices"]:
             types[one["type"]] = types.get(one["type"], 0) + 1
         data = {
+            "context_id": built.context_id,
             "project": scope.root,
             "scope_id": scope.id,
             "session_id": scope.session_id,
@@ -105,7 +119,7 @@ class Delivery:
             "tokens_before": built.tokens_before,
             "slices": types,
             "cached": cached,
-            "elapsed_ms": round((asyncio.get_running_loop().time() - started) * 1000, 3),
+            "elapsed_ms": round((time.perf_counter() - started) * 1000, 3),
         }
         self._events.publish("context.built", data)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast, get_args
 
 from .engine import Engine
-from .method_parts import Method
+from .method_parts import Answer, Method
+from .metric_history import History, Period
+from .metric_sample import Quantiles, Sample
 from .metrics import HistogramStatistics, MetricsStatistics
 from .parameters import Parameters
-from .process_memory import resident_bytes
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
@@ -24,26 +25,25 @@ class MetricsMethods:
         self._started = time.monotonic()
         self.methods: Mapping[str, Method] = {"GetMetrics": self._get}
 
-    def _get(self, parameters: Parameters) -> dict[str, Any]:
-        engine = self._engine
+    def _get(self, parameters: Parameters) -> Answer:
+        if not parameters.has("history"):
+            return self._now()
+        return self._since(cast("Period", parameters.choice("history", "", get_args(Period))))
+
+    async def _since(self, period: Period) -> dict[str, Any]:
+        # In a thread: the maps of 360 samples take 10 ms.
+        history = await asyncio.to_thread(history_map, self._engine.history.history(period))
+        return {**self._now(), "history": history}
+
+    def _now(self) -> dict[str, Any]:
+        engine, gauges = self._engine, self._engine.gauges()
         return {
             "uptime_s": round(time.monotonic() - self._started, 3),
             **metrics_map(engine.metrics.statistics()),
-            "scopes": {"count": len(engine.scopes), "bytes": engine.scopes.memory_bytes},
-            "subscribers": len(engine.events),
-            "index": {
-                "files_pending": sum(project.tree.pending for project in engine.projects),
-                "chunks_pending": sum(
-                    progress.pending
-                    for project in engine.projects
-                    if (progress := engine.semantics.progress(project.root)) is not None
-                ),
-            },
-            "memory_bytes": {
-                "daemon": resident_bytes(os.getpid()),
-                "indexer": _of(engine.indexing.link.pid),
-                "embedder": _of(engine.semantics.child.pid),
-            },
+            "scopes": {"count": gauges.scopes, "bytes": engine.scopes.memory_bytes},
+            "subscribers": gauges.subscribers,
+            "index": {"files_pending": gauges.files_pending, "chunks_pending": gauges.chunks_pending},
+            "memory_bytes": dict(gauges.memory_bytes),
         }
 
 
@@ -73,6 +73,42 @@ def metrics_map(statistics: MetricsStatistics) -> dict[str, Any]:
     }
 
 
+def history_map(history: History) -> dict[str, Any]:
+    """Return the samples of a period as a plain map, the oldest first."""
+    samples = [_sample_map(one) for one in history.samples]
+    return {"period": history.period, "step_s": history.step_s, "samples": samples}
+
+
+def _sample_map(sample: Sample) -> dict[str, Any]:
+    gauges = sample.gauges
+    return {
+        "at": sample.at,
+        "seconds": sample.seconds,
+        "requests": sample.requests,
+        "errors": sample.errors,
+        "contexts": sample.contexts,
+        "cached": sample.cached,
+        "tokens": sample.tokens,
+        "tokens_before": sample.tokens_before,
+        "tokens_by_agent": dict(sample.tokens_by_agent),
+        "context_ms": _quantiles_map(sample.context),
+        "all_ms": _quantiles_map(sample.all),
+        "methods": {
+            name: {"count": count, "p50_ms": _rounded(each.p50), "p95_ms": _rounded(each.p95)}
+            for name, (count, each) in sample.methods.items()
+        },
+        "files_pending": gauges.files_pending,
+        "chunks_pending": gauges.chunks_pending,
+        "memory_bytes": dict(gauges.memory_bytes),
+        "scopes": gauges.scopes,
+        "subscribers": gauges.subscribers,
+    }
+
+
+def _quantiles_map(found: Quantiles) -> dict[str, float | None]:
+    return {"p50": _rounded(found.p50), "p95": _rounded(found.p95), "p99": _rounded(found.p99)}
+
+
 def _histogram_map(histogram: HistogramStatistics, unit: str) -> dict[str, Any]:
     quantiles = {f"{name}{unit}": _rounded(histogram.quantile(share)) for name, share in QUANTILES.items()}
     return {
@@ -86,7 +122,3 @@ def _histogram_map(histogram: HistogramStatistics, unit: str) -> dict[str, Any]:
 
 def _rounded(number: float | None) -> float | None:
     return None if number is None else round(number, 4)
-
-
-def _of(pid: int | None) -> int | None:
-    return None if pid is None else resident_bytes(pid)

@@ -114,6 +114,15 @@ class Permissions:
         except FovealError:
             return None
 
+    async def as_one_of(self, root: str, parameters: Parameters, names: Iterable[str]) -> Policy:
+        """Return what holds for who asks about something that agents of these names were given, as if they
+        asked for it now. Raises `PermissionDenied` where one of them may not ask, `ConfigError`."""
+        name, kind = agent_in(parameters)
+        policy = policy_of(await self._config(root), (name, *names), kind)
+        if not policy.allow:
+            raise PermissionDenied(policy.refusal())
+        return policy
+
     async def _config(self, root: str) -> ProjectConfig:
         """Return the settings of a project; of one that is gone the user's."""
         project = self._projects.get(root)

@@ -75,5 +75,26 @@ def test_what_several_policies_take_away_adds_up() -> None:
     assert combined([one, NO_POLICY]).max_tokens == 100
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "sees_all"),
+    [
+        (NO_POLICY, SECRET, True),
+        (SECRET, SECRET, True),
+        (SECRET, NO_POLICY, False),
+        (SECRET, Policy(deny_paths=("*.pem",)), False),
+        (Policy(deny_paths=("*.pem",)), SECRET, True),
+        (Policy(deny_items=("tool",)), NO_POLICY, False),
+        (Policy(max_tokens=5), NO_POLICY, True),
+        (Policy(allow=False), NO_POLICY, False),
+        (NO_POLICY, Policy(shown_secrets=(".env",)), False),
+        (Policy(shown_secrets=(".env",)), NO_POLICY, True),
+        (NO_POLICY, Policy(mask_values=False), False),
+        (Policy(mask_values=False), NO_POLICY, True),
+    ],
+)
+def test_who_is_denied_no_more_sees_all(one: Policy, other: Policy, sees_all: bool) -> None:
+    assert one.sees_all_of(other) is sees_all
+
+
 def test_a_range_of_letters_holds_as_it_is_written_too() -> None:
     assert Policy(deny_paths=("[Y-a]x/**",)).denies("Zx/f")

@@ -75,6 +75,8 @@ class Built:
     tokens_by_type: Mapping[str, int] = field(default_factory=dict)
     compressible: tuple[Wanted, ...] = ()
     """Documents in it that a model may make shorter, which was not asked about them yet."""
+    context_id: str = ""
+    """By which it is known once it is given; empty until somebody names it."""
 
 
 def build(gathered: Gathered) -> Built:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..compression.compress import MARK
@@ -43,17 +43,20 @@ NAME_CHARACTERS = 40
 
 def render_markdown(chosen: Sequence[tuple[Slice, Form]]) -> str:
     """Put the chosen forms into their sections; a section without any is left out."""
-    parts = [TITLE]
-    for title, types in SECTIONS:
-        members = [pair for pair in chosen if pair[0].type in types]
-        if members:
-            members.sort(key=lambda pair: pair[0].order)
-            parts.append(f"## {title}\n\n")
-            parts.extend(form.text for _, form in members)
-            if not parts[-1].endswith("\n\n"):
-                parts.append("\n")
-    text = "".join(parts)
+    text = "".join(text for _, text in _parts(chosen))
     return text.rstrip("\n") + "\n"
+
+
+def spans(chosen: Sequence[tuple[Slice, Form]], context: str) -> dict[str, tuple[int, int]]:
+    """Return where each slice's text stands in the Markdown of all, by its id: the characters from the first
+    number up to the second."""
+    found, at = {}, 0
+    for identifier, text in _parts(chosen):
+        end = at + len(text)
+        if identifier:
+            found[identifier] = (at, min(end, len(context)))
+        at = end
+    return found
 
 
 def frame_cost(counter: TokenCounter, format_: str, project: str) -> Cost:
@@ -181,6 +184,19 @@ def slice_summary(one: Slice, form: Form, tokens: int) -> dict[str, Any]:
     if one.score is not None:
         summary["score"] = one.score
     return summary
+
+
+def _parts(chosen: Sequence[tuple[Slice, Form]]) -> Iterator[tuple[str, str]]:
+    """Yield the texts that the Markdown is made of, each with the id of its slice, "" for what is of none."""
+    yield "", TITLE
+    for title, types in SECTIONS:
+        members = [pair for pair in chosen if pair[0].type in types]
+        if members:
+            members.sort(key=lambda pair: pair[0].order)
+            yield "", f"## {title}\n\n"
+            yield from ((one.id, form.text) for one, form in members)
+            if not members[-1][1].text.endswith("\n\n"):
+                yield "", "\n"
 
 
 def _json_slice(one: Slice, form: Form) -> dict[str, Any]:

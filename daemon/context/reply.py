@@ -104,9 +104,7 @@ def reply_of(
         "gaps": _capped([*gaps, *_no_room(no_room)]),
         "degraded": list(degraded),
         "layers": layers,
-        "slices": [
-            render.slice_summary(one, form, selection.costs[one.id].tokens) for one, form in selection.chosen
-        ],
+        "slices": _slices(selection, request, context),
         "items": [_item_map(one, dropped=not fits) for one, fits in items],
     }
     if selection.dropped:
@@ -114,6 +112,18 @@ def reply_of(
     if conversation is not None and request.format in {"prompts", "messages"}:
         reply["system_prompt"], reply["user_prompt"] = conversation.system_prompt, conversation.user_prompt
     return reply
+
+
+def _slices(selection: Selection, request: ContextRequest, context: str) -> list[dict[str, Any]]:
+    """Return the slices as the reply lists them, each with where its text stands but in a JSON document."""
+    spans = {} if request.format == "json" else render.spans(selection.chosen, context)
+    found = []
+    for one, form in selection.chosen:
+        summary = render.slice_summary(one, form, selection.costs[one.id].tokens)
+        if one.id in spans:
+            summary["span"] = list(spans[one.id])
+        found.append(summary)
+    return found
 
 
 def _item_map(one: PlannedItem, *, dropped: bool) -> dict[str, Any]:

@@ -40,6 +40,8 @@ class ContextRequest:
     """The name of the model that reads the context: its tokens are counted, its size may be configured."""
     delta: bool = False
     """Whether what the conversation holds already is to be named instead of being sent again."""
+    preview: bool = False
+    """Whether a person only looks at it: nothing counts as sent. No part of its key either."""
     agent_name: str = ""
     agent_type: str = ""
     """Who asks, as far as the request says it. No part of its key: what follows of it counts."""

@@ -237,11 +237,25 @@ class ScopeStore:
         opened = open_database(path, _SCHEMA, SCHEMA_VERSION, system)
         self._db: Database = opened.database
         self.replaced = opened.replaced
+        self.unreadable = 0
 
     def load(self) -> list[Scope]:
-        """Return all scopes, the least recently written first."""
-        rows = self._db.execute("SELECT record FROM scopes ORDER BY written").fetchall()
-        return [_scope_of(json.loads(record)) for (record,) in rows]
+        """Return all scopes, the least recently written first; those that can't be read stay where they are,
+        and are counted in `unreadable`."""
+        # As bytes: SQLite checks no text, and one that isn't UTF-8 would raise for all of them.
+        rows = self._db.execute(
+            "SELECT CAST(id AS BLOB), CAST(record AS BLOB) FROM scopes ORDER BY written"
+        ).fetchall()
+        scopes = []
+        for scope_id, record in rows:
+            try:
+                scope = _scope_of(json.loads(record))
+                if scope.id.encode() != scope_id:
+                    raise ValueError("it names another scope")
+                scopes.append(scope)
+            except (ValueError, TypeError, AttributeError, RecursionError):
+                self.unreadable += 1
+        return scopes
 
     def write(self, changes: dict[str, Scope | None]) -> None:
         """Write changed scopes and delete those that are None, in one transaction."""
@@ -268,10 +282,19 @@ CREATE INDEX scopes_by_written ON scopes (written);
 
 
 def _scope_of(record: dict[str, object]) -> Scope:
+    """Read what `write` made of a scope. Raises `TypeError` or `ValueError` for what is none."""
     known = {name: record[name] for name in Scope.__dataclass_fields__ if name in record}
     for name, value in known.items():
+        if type(value) is not _WIRE_TYPES.get(type(getattr(_EMPTY, name)), type(getattr(_EMPTY, name))):
+            raise ValueError(f"{name} is no {type(getattr(_EMPTY, name)).__name__}")
         if name == "hot" and isinstance(value, list):
-            known[name] = tuple(HotNode(**node) for node in value)
+            known[name] = tuple(HotNode(str(node["path"]), str(node["reason"])) for node in value)
         elif isinstance(value, list):
+            if not all(isinstance(one, str) for one in value):
+                raise ValueError(f"{name} holds more than texts")
             known[name] = tuple(value)
-    return Scope(**known)  # type: ignore[arg-type]  # the record is what `write` made of a Scope
+    return Scope(**known)  # type: ignore[arg-type]  # each was compared with the field's own type
+
+
+_EMPTY = Scope("", "", "")
+_WIRE_TYPES: dict[type, type] = {tuple: list}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..project.tree import Folder, Layout
@@ -17,6 +18,9 @@ FEWER = (NAMES_MAX, 10, 3)
 
 LEAST_FOLDER_LINE = len("a/ (1 file)\n")
 """The characters that a folder takes at the least, below the folder that names it."""
+
+_FOLDER_LINE = re.compile(r"(.+)/(?: \([\d,]+ files?\))?")
+"""A folder: what is in it follows, or is counted."""
 
 _SIDE = frozenset(
     {"test", "tests", "testing", "__tests__", "spec", "specs", "e2e", "fixtures", "benchmarks"}
@@ -37,6 +41,21 @@ def draw_skeleton(
     drawn, not of the tree, so that 100,000 files take no longer than 1,000.
     """
     return _Map(layout, hidden, near, characters).draw()
+
+
+def drawn_files(drawn: str) -> Iterator[str]:
+    """Yield the paths of the files that a map names, with their names as `printable` has them."""
+    above: list[str] = []
+    for line in drawn.splitlines():
+        text = line.lstrip(" ")
+        depth = (len(line) - len(text)) // 2
+        folder = _FOLDER_LINE.fullmatch(text)
+        if folder is not None:
+            above[depth:] = [folder[1]]
+            continue
+        for name in text.split("  "):
+            if name and not name.startswith("… "):
+                yield "/".join([*above[:depth], name])
 
 
 def printable(name: str) -> str:

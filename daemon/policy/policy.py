@@ -51,6 +51,19 @@ class Policy:
             " Ask the project's owner to change that."
         )
 
+    def sees_all_of(self, other: Policy) -> bool:
+        """Whether all that may be shown under another policy may be shown under this one.
+
+        It is said of rules and not of what they match: two that say the same in other words aren't equal.
+        """
+        return (
+            self.allow
+            and set(self.deny_paths) <= set(other.deny_paths)
+            and set(self.deny_items) <= set(other.deny_items)
+            and set(self.shown_secrets) >= set(other.shown_secrets)
+            and self.mask_values <= other.mask_values
+        )
+
     def denies(self, path: str) -> bool:
         """Whether a rule takes a file or folder, by its relative POSIX path, from the agent, its name too."""
         if not self.deny_paths:
