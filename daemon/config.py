@@ -357,6 +357,25 @@ class PrivacyConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DashboardConfig:
+    """`[dashboard]`: the web page about all of this. Only the user's own file decides that."""
+
+    port: int = _key(
+        0,
+        "The port on 127.0.0.1 that it is served on. 0 means any that is free, and the same one from then "
+        "on. Where it is taken, another one is used, which is said.",
+        between=(0, 65_535),
+    )
+    editor: str = _key(
+        "vscode",
+        "The editor in which files open: `vscode`, `vscode-insiders`, `vscodium`, `cursor`, `windsurf`, "
+        "`zed`, `idea`, `pycharm`, `sublime`, `neovim` (where something is registered for `nvim://`), or an "
+        "address of an editor's own scheme with `{path}` and `{line}` in it, such as "
+        "`myeditor://open?file={path}&line={line}`.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class UserConfig:
     """The whole configuration as the user's own file gives it; `UserConfig()` is every default."""
 
@@ -370,6 +389,7 @@ class UserConfig:
     experience: ExperienceConfig = field(default_factory=ExperienceConfig)
     selection: SelectionConfig = field(default_factory=SelectionConfig)
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    dashboard: DashboardConfig = field(default_factory=DashboardConfig)
     agents: AgentTables = NO_TABLES
     """`[agents.NAME]`: what agents may not see, see `parse_agent_tables`."""
 
@@ -415,6 +435,7 @@ TABLES: Mapping[str, type] = {
     "weights": WeightsConfig,
     "experience": ExperienceConfig,
     "privacy": PrivacyConfig,
+    "dashboard": DashboardConfig,
 }
 """The tables of the user's file, in their order in the documentation."""
 FREE_TABLES = ("items", "selection", "agents")

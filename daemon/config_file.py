@@ -15,6 +15,7 @@ from .config import (
     CompressionConfig,
     ContextConfig,
     DaemonConfig,
+    DashboardConfig,
     EmbeddingConfig,
     ExperienceConfig,
     PrivacyConfig,
@@ -25,6 +26,7 @@ from .config import (
     UserConfig,
     WeightsConfig,
 )
+from .config_editor import editor_problem
 from .config_named import is_named_table, merged, models_in, task_weights_in
 from .config_source import Source, read_source
 from .config_values import Setting, checked, quoted, type_of, wrong
@@ -76,13 +78,15 @@ def load_user_config(path: str, system: System) -> Loaded[UserConfig]:
         experience=ExperienceConfig(**changes.get("experience", {})),
         selection=_selection(source, SelectionConfig(), trusted=True),
         privacy=_privacy(source, changes.get("privacy", {})),
+        dashboard=_dashboard(source, changes.get("dashboard", {})),
         agents=AgentTables(user=_agents(source)),
     )
     return Loaded(config, warnings.sentences(), source.stamp)
 
 
-def load_project_config(root: str, user: UserConfig, system: System) -> Loaded[ProjectConfig]:
-    """Read foveal.toml in a project's root and narrow the user's values by it; without one they stay.
+def load_project_config(root: str, user: UserConfig, system: System, path: str = "") -> Loaded[ProjectConfig]:
+    """Read foveal.toml in a project's root, or the copy of it at `path`, and narrow the user's values by it;
+    without one they stay.
 
     The file is untrusted: a key that it may not set and a value that would widen the user's give a warning
     and change nothing. Raises `ConfigError` as `load_user_config` does.
@@ -90,7 +94,7 @@ def load_project_config(root: str, user: UserConfig, system: System) -> Loaded[P
     config = ProjectConfig(
         user.scan, user.context, user.weights, user.experience, user.selection, user.privacy, user.agents
     )
-    source = read_source(os.path.join(root, PROJECT_FILE), system, within=root)
+    source = read_source(path or os.path.join(root, PROJECT_FILE), system, within=root)
     if source is None:
         return Loaded(config)
     warnings = Warnings(source)
@@ -187,6 +191,13 @@ def _privacy(source: Source, changes: dict[str, Any]) -> PrivacyConfig:
         except ValueError as error:
             place = source.place("privacy.show_files")
             raise ConfigError(f"{place}: privacy.show_files can't be used: {error}") from error
+    return config
+
+
+def _dashboard(source: Source, changes: dict[str, Any]) -> DashboardConfig:
+    config = DashboardConfig(**changes)
+    if problem := editor_problem(config.editor):
+        raise ConfigError(f"{source.place('dashboard.editor')}: dashboard.editor {problem}.")
     return config
 
 

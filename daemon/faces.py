@@ -1,4 +1,4 @@
-"""Owns the start of the faces process: the first connection to the HTTP socket brings it up."""
+"""Owns the start of the faces process: the first connection to a socket that it serves brings it up."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ OUTPUT_BYTES = 64 * 1024
 
 
 class FacesStarter:
-    """Waits for somebody to connect to the HTTP socket, then lends it to a process that serves it.
+    """Waits for somebody to connect to a listening socket, then lends it to a process that serves it.
 
     The daemon never imports the HTTP server: its import alone takes longer than most answers. The process
-    accepts on the very same socket, so that whoever connected first is answered too, and while there is no
-    process, connections wait in the socket's queue. It ends with the daemon, and by itself after a time
-    without requests. `argv` gets the descriptor of the HTTP socket, that of a pipe which ends with the
-    daemon, and the path of the daemon's socket. What the process writes to its standard error is logged.
+    accepts on the very same sockets, so that whoever connected first is answered too, and while there is no
+    process, connections wait in a socket's queue. It ends with the daemon, and by itself after a time without
+    requests. `argv` gets the descriptor of a Unix socket and the path of the daemon's socket; the listening
+    sockets come through the former (SCM_RIGHTS), each with a byte that means nothing, and it ends with the
+    daemon. What the process writes to its standard error is logged.
     """
 
     def __init__(
@@ -41,10 +42,20 @@ class FacesStarter:
         *,
         restart_pause_s: float = RESTART_PAUSE_S,
     ) -> None:
-        self._listener = listener
+        self._listeners = [listener]
         self._daemon_socket = daemon_socket
         self._argv = argv
         self._restart_pause_s = restart_pause_s
+        self._arrived: asyncio.Event | None = None
+        self._control: socket.socket | None = None
+
+    def lend(self, listener: socket.socket) -> None:
+        """Have one more listening socket served: by the process that runs, or when somebody connects."""
+        self._listeners.append(listener)
+        if self._arrived is not None:
+            asyncio.get_running_loop().add_reader(listener.fileno(), self._arrived.set)
+        if self._control is not None:
+            _send(self._control, listener)
 
     async def run(self) -> None:
         """Start the process when it is needed, again and again, until cancelled: then it is ended too."""
@@ -65,42 +76,57 @@ class FacesStarter:
 
     async def _wait_connection(self) -> None:
         loop = asyncio.get_running_loop()
-        arrived = asyncio.Event()
-        loop.add_reader(self._listener.fileno(), arrived.set)
+        self._arrived = asyncio.Event()
+        for listener in self._listeners:
+            loop.add_reader(listener.fileno(), self._arrived.set)
         try:
-            await arrived.wait()
+            await self._arrived.wait()
         finally:
-            loop.remove_reader(self._listener.fileno())
+            self._arrived = None
+            for listener in self._listeners:
+                loop.remove_reader(listener.fileno())
 
     async def _serve_once(self) -> str:
-        """Run the process to its end; return how it failed, or nothing."""
-        alive, ours = os.pipe()
-        try:
+        """Lend the sockets to a process until its end; return how it failed, or nothing."""
+        ours, theirs = socket.socketpair()
+        with ours:
+            ours.setblocking(False)
+            for listener in self._listeners:
+                _send(ours, listener)
+            self._control = ours
             try:
-                process = await self._start(alive)
-            except OSError as error:
-                return f"can't be started ({error})"
+                return await self._run_process(theirs)
             finally:
-                os.close(alive)
-            log.info("the HTTP face starts (pid %d)", process.pid)
-            code = await _wait_end(process)
-        finally:
-            os.close(ours)
+                self._control = None
+
+    async def _run_process(self, control: socket.socket) -> str:
+        try:
+            with control:
+                process = await self._start(control.fileno())
+        except OSError as error:
+            return f"can't be started ({error})"
+        log.info("the HTTP face starts (pid %d)", process.pid)
+        code = await _wait_end(process)
         return f"ended with code {code}" if code else ""
 
-    async def _start(self, alive: int) -> asyncio.subprocess.Process:
+    async def _start(self, control: int) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             *self._argv,
-            str(self._listener.fileno()),
-            str(alive),
+            str(control),
             self._daemon_socket,
-            pass_fds=(self._listener.fileno(), alive),
+            pass_fds=(control,),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             cwd="/",
             env={**os.environ, "PYTHONSAFEPATH": "1"},
         )
+
+
+def _send(control: socket.socket, listener: socket.socket) -> None:
+    """Lend a listening socket to the process at the other end."""
+    with contextlib.suppress(ConnectionError):  # it is ending; the next one gets all of them
+        socket.send_fds(control, [b"l"], [listener.fileno()])
 
 
 async def _wait_end(process: asyncio.subprocess.Process) -> int:

@@ -14,6 +14,8 @@ from ..ipc.connection import Connection
 from ..ipc.errors import RpcError
 from ..ipc.protocol import PROTOCOL_VERSION
 from .context_methods import ContextMethods
+from .dashboard import Dashboard
+from .dashboard_methods import DashboardMethods
 from .engine import Engine
 from .errors import (
     Busy,
@@ -32,6 +34,7 @@ from .errors import (
 from .events import TOPICS
 from .experience_methods import ExperienceMethods
 from .feedback_methods import FeedbackMethods
+from .given_context_methods import GivenContextMethods
 from .guard import Guard
 from .hook_methods import HookMethods
 from .item_methods import ItemMethods
@@ -87,9 +90,9 @@ def to_error(error: Exception) -> RpcError | None:
 
 
 class Handlers:
-    """The methods over one engine. `stop` asks the daemon to shut down."""
+    """The methods over one engine and its dashboard. `stop` asks the daemon to shut down."""
 
-    def __init__(self, engine: Engine, stop: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, dashboard: Dashboard, stop: Callable[[], None]) -> None:
         self._engine = engine
         self._stop = stop
         self._started = time.monotonic()
@@ -103,6 +106,7 @@ class Handlers:
         groups: tuple[Group, ...] = (
             ProjectMethods(engine),
             ContextMethods(engine),
+            GivenContextMethods(engine),
             ScopeMethods(engine),
             QueryMethods(engine),
             ExperienceMethods(engine),
@@ -113,6 +117,7 @@ class Handlers:
             self.hooks,
             TrustMethods(engine),
             FeedbackMethods(engine),
+            DashboardMethods(dashboard),
         )
         self._guard = Guard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
         self._others = {name: method for group in groups for name, method in group.methods.items()}

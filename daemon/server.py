@@ -11,8 +11,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from .. import __version__
 from ..ipc import paths
@@ -20,13 +20,16 @@ from ..ipc.listener import bind, raise_file_limit, remove_socket
 from ..ipc.paths import DaemonInfo
 from ..ipc.protocol import PROTOCOL_VERSION
 from ..ipc.server import Server
+from .aside import clear_file, clear_folder, clear_socket
 from .config import Environment, UserConfig
 from .config_file import load_user_config
+from .config_last import load_or_last
+from .dashboard import Dashboard
 from .engine import Engine
 from .events import iso
 from .faces import FacesStarter
 from .handlers import Handlers, to_error
-from .state import StateLock, check_version
+from .state import StateLock, bring_up, check_version
 from .system import System
 
 log = logging.getLogger(__name__)
@@ -39,6 +42,10 @@ GC_THRESHOLD = 50_000
 """Young objects before a collection; the default of 700 collects in the middle of many builds."""
 
 IDLE_CHECK_S = 15.0
+
+LAST_CONFIG = "config.last.toml"
+FOLDERS = ("projects", "sessions", "embeddings", "tools")
+"""Of the state folder."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 """What asks a daemon to shut down."""
@@ -53,12 +60,16 @@ class Startup:
     config: UserConfig
     warnings: tuple[str, ...]
     log_to_file: bool
+    socket_is_ours: bool = False
+    """Whether nobody chose the socket's path, so that what lies there may be set aside."""
 
 
 def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file: bool) -> Startup:
     """Check folders and configuration. Raises `PathError`, `ConfigError`, `StateError`, fit for a person."""
     system = System()
     state = paths.private_folder(paths.state_folder(environ))
+    with contextlib.suppress(PermissionError):  # a folder of others, in which nothing was made just now
+        system.fsync_folder(os.path.dirname(state))
     config_folder = paths.config_folder(environ)
     environment = Environment(
         home=os.path.realpath(os.path.expanduser("~")),
@@ -67,24 +78,40 @@ def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file:
         uid=os.geteuid(),
         variables=dict(environ),
     )
-    loaded = load_user_config(paths.config_file(config_folder), system)
-    check_version(state, system)
+    check_version(state, system)  # before anything is written there
+    loaded, problem = load_or_last(
+        lambda path: load_user_config(path, system),
+        paths.config_file(config_folder),
+        os.path.join(state, LAST_CONFIG),
+        system,
+    )
+    socket = paths.daemon_socket(socket_path, environ)
     return Startup(
-        paths.daemon_socket(socket_path, environ), environment, loaded.config, loaded.warnings, log_to_file
+        socket,
+        environment,
+        loaded.config,
+        (*filter(None, [problem]), *loaded.warnings),
+        log_to_file,
+        socket_is_ours=socket == paths.default_socket(environ),
     )
 
 
 def serve(startup: Startup) -> None:
     """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one runs already."""
     os.umask(0o077)  # all that this process and its children make is the user's alone, from birth
-    _set_up_logging(startup)
     state = startup.environment.state_dir
+    system = System()
+    mended = [clear_file(paths.log_file(state), system)]
+    _set_up_logging(startup)
     with contextlib.ExitStack() as stack:
         # Held back until the loop can take them: one in the middle would leave what it made behind.
         stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, _hold_signals())
         stack.callback(StateLock.take(paths.lock_file(state)).release)
-        listener = _bind(startup.socket, stack)
         http_path = paths.http_socket(startup.socket)
+        mended += bring_up(state, system)
+        mended += _clear_places(startup, http_path, system)
+        startup = replace(startup, warnings=(*filter(None, mended), *startup.warnings))
+        listener = _bind(startup.socket, stack)
         http_listener = _bind(http_path, stack)
         http_listener.listen(128)
         stack.callback(paths.remove_daemon_info, state)
@@ -104,8 +131,11 @@ class Daemon:
         self._stopping = asyncio.Event()
         self._engine = Engine(startup.environment, startup.config, System())
         self._engine.warnings = startup.warnings
-        self._handlers = Handlers(self._engine, self.stop)
         self._faces = FacesStarter(http_listener, startup.socket)
+        self._dashboard = Dashboard(
+            startup.environment.state_dir, startup.config.dashboard, self._faces.lend, System()
+        )
+        self._handlers = Handlers(self._engine, self._dashboard, self.stop)
 
     def stop(self) -> None:
         """Ask the daemon to shut down; a second time changes nothing."""
@@ -128,9 +158,13 @@ class Daemon:
         async with asyncio.TaskGroup() as tasks:
             engine = tasks.create_task(self._engine.run(started), name="engine")
             await _first(started, engine)
+            if problem := await self._dashboard.access.load():
+                self._engine.warnings = (*self._engine.warnings, problem)
+                log.warning("%s", problem)
             async with Server(self._handlers.handle, to_error, _log_error) as server:
                 await server.start(self._listener)
                 faces = tasks.create_task(self._faces.run(), name="faces")
+                dashboard = tasks.create_task(self._dashboard.reopen(), name="dashboard")
                 idle = tasks.create_task(self._stop_when_idle(server), name="idle")
                 hooks = tasks.create_task(self._handlers.hooks.run(), name="hooks")
                 gc.collect()
@@ -140,9 +174,11 @@ class Daemon:
                 log.info("shutting down")
                 idle.cancel()
                 faces.cancel()
+                dashboard.cancel()
                 hooks.cancel()
                 await server.shutdown(deadline_s)
                 await self._engine.close(deadline_s)
+        self._dashboard.close()
         log.info("stopped")
 
     async def _stop_when_idle(self, server: Server) -> None:
@@ -165,6 +201,16 @@ class Daemon:
                 log.info("nobody was connected for %g minutes", minutes)
                 self.stop()
                 return
+
+
+def _clear_places(startup: Startup, http_path: str, system: System) -> Iterator[str]:
+    """Set aside what lies where the daemon's own files and folders must be, and is of another kind."""
+    state = startup.environment.state_dir
+    info = paths.daemon_file(state)
+    yield from (clear_file(path, system) for path in (info, f"{info}.tmp"))
+    yield from (clear_folder(os.path.join(state, name), system) for name in FOLDERS)
+    if startup.socket_is_ours:
+        yield from (clear_socket(path, system) for path in (startup.socket, http_path))
 
 
 def _hold_signals() -> set[int]:

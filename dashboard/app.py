@@ -1,138 +1,92 @@
 """Owns the faces process: the one place that starts the HTTP server; knows the daemon as a socket path only.
 
-`python -m foveal.dashboard.app [--idle-s N] LISTENER PIPE SOCKET`: the descriptor of the HTTP socket that the
-daemon listens on, that of a pipe which ends with the daemon, and the path of the daemon's own socket.
+`python -m foveal.dashboard.app [--idle-s N] CONTROL SOCKET`: the descriptor of a Unix socket through which
+the daemon lends listening sockets and which ends with it, and the path of the daemon's own socket. The HTTP
+socket is lent at once; the dashboard's TCP socket with it, or later when somebody opens the dashboard.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from aiohttp import web
 
-from ..hooks.editors.lsp_face import LspFace
+from ..hooks.editors.lsp_face import lsp_face
 from ..hooks.http import HttpFace
-from ..hooks.mcp_server.face import McpFace
+from ..hooks.mcp_server.face import mcp_face
 from ..ipc.listener import raise_file_limit, read_peer_uid
+from .door import Door
+from .loan import lent_listeners
 
 log = logging.getLogger(__name__)
 
 IDLE_S = 15 * 60.0
 """After this time without a request the process ends, and gives back its 40 MB; starting takes 0.3 s."""
 
-KEEPALIVE_S = 75.0
-"""How long a connection may wait for its next request: an open one keeps the process alive."""
-
-SHUTDOWN_S = 1.0
-"""What a running request gets to end in, and the same again to be cancelled in."""
-
-ACCEPTS_A_TURN = 64
-"""Connections that are accepted before those that are open get their turn."""
-
-FULL_PAUSE_S = 1.0
-"""Until accepting is tried again where the process may open no more files."""
-
 
 class Faces:
-    """Serves an application on a lent listening socket: `run` until `stop`, or until nobody asks any more.
+    """Serves applications on lent listening sockets: `run` until `stop`, or until nobody asks any more."""
 
-    It accepts by itself, unlike aiohttp's SockSite: a stranger's connection is closed unread, and one of the
-    user's is either served or left in the socket's queue, for the next process. asyncio's server drops the
-    one that it accepted in the turn in which it is closed.
-    """
+    def __init__(self, *, idle_s: float = IDLE_S, is_busy: Callable[[], bool] = lambda: False) -> None:
+        self._idle_s = idle_s
+        self._is_busy = is_busy
+        self._last = 0.0
+        self._preparing = 0
+        self._doors: list[Door] = []
+        self._tasks: asyncio.TaskGroup | None = None
+        self._stopping = asyncio.Event()
 
-    def __init__(
+    def add(
         self,
         application: web.Application,
         listener: socket.socket,
         *,
-        idle_s: float = IDLE_S,
-        is_busy: Callable[[], bool] = lambda: False,
         peer_uid: Callable[[socket.socket], int] = read_peer_uid,
     ) -> None:
+        """Serve an application too, from now or from `run` on; the listening socket stays the caller's."""
         application.middlewares.insert(0, self._note_request)
-        self._runner = web.AppRunner(
-            application,
-            access_log=None,
-            keepalive_timeout=KEEPALIVE_S,
-            shutdown_timeout=SHUTDOWN_S,
-            handler_cancellation=True,  # who hung up waits for no answer, and ends a stream at once
-        )
-        self._listener = listener
-        self._peer_uid = peer_uid
-        self._idle_s = idle_s
-        self._is_busy = is_busy
-        self._opening = 0
-        self._last = 0.0
-        self._tasks = asyncio.TaskGroup()
-        self._stopping = asyncio.Event()
+        door = Door(application, listener, on_connection=self._note_activity, peer_uid=peer_uid)
+        self._doors.append(door)
+        if self._tasks is not None and not self._stopping.is_set():
+            self._note_activity()
+            self._tasks.create_task(door.run())
+
+    @contextlib.contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Don't count as idle while something is made ready that somebody waits for."""
+        self._preparing += 1
+        try:
+            yield
+        finally:
+            self._preparing -= 1
+            self._note_activity()
 
     async def run(self) -> None:
-        """Serve, then let what runs end. The listening socket stays open and listens on."""
-        self._listener.setblocking(False)
-        await self._runner.setup()
+        """Serve, then let what runs end."""
         try:
-            async with self._tasks:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
                 self._note_activity()
-                self._accept_more()
-                idle = self._tasks.create_task(self._stop_when_idle())
+                for door in self._doors:
+                    tasks.create_task(door.run())
+                idle = tasks.create_task(self._stop_when_idle())
                 await self._stopping.wait()
                 idle.cancel()
         finally:
             self.stop()
-            await self._runner.cleanup()
 
     def stop(self) -> None:
         """Accept nothing more, from this moment, and make `run` end; a second time changes nothing."""
-        asyncio.get_running_loop().remove_reader(self._listener.fileno())
         self._stopping.set()
-
-    def _accept_more(self) -> None:
-        if not self._stopping.is_set():
-            asyncio.get_running_loop().add_reader(self._listener.fileno(), self._accept)
-
-    def _accept(self) -> None:
-        """Take connections from the queue; called by the loop when some are there."""
-        for _ in range(ACCEPTS_A_TURN):
-            try:
-                connection, _ = self._listener.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError as error:  # too many open files: they wait in the queue
-                log.error("no connection can be accepted: %s", error)
-                loop = asyncio.get_running_loop()
-                loop.remove_reader(self._listener.fileno())
-                loop.call_later(FULL_PAUSE_S, self._accept_more)
-                return
-            if self._is_own(connection):
-                self._note_activity()
-                self._opening += 1
-                self._tasks.create_task(self._open(connection))
-            else:
-                connection.close()
-
-    def _is_own(self, connection: socket.socket) -> bool:
-        try:
-            return self._peer_uid(connection) == os.geteuid()
-        except OSError:
-            return False  # gone already
-
-    async def _open(self, connection: socket.socket) -> None:
-        """Hand a connection to the HTTP server, which closes it."""
-        assert self._runner.server is not None
-        connection.setblocking(False)
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(self._runner.server, connection)
-        except OSError:
-            connection.close()  # gone already
-        finally:
-            self._opening -= 1
+        for door in self._doors:
+            door.stop()
 
     @web.middleware
     async def _note_request(
@@ -154,46 +108,73 @@ class Faces:
         self.stop()
 
     def _idle_left_s(self) -> float:
-        assert self._runner.server is not None
-        if self._opening or self._runner.server.connections or self._is_busy():
+        if self._preparing or self._is_busy() or any(door.is_busy for door in self._doors):
             return self._idle_s
         return self._last + self._idle_s - asyncio.get_running_loop().time()
 
 
-async def serve(listener: socket.socket, pipe: int, daemon_socket: str, idle_s: float = IDLE_S) -> None:
-    """Serve the faces until the pipe ends, a SIGTERM or SIGINT comes, or nobody asks for `idle_s` seconds."""
+async def serve(control: socket.socket, daemon_socket: str, idle_s: float = IDLE_S) -> None:
+    """Serve the faces until the daemon ends, SIGTERM or SIGINT comes, or nobody asks for `idle_s` seconds."""
     application = HttpFace(daemon_socket).application()
-    mcp, lsp = McpFace(daemon_socket), LspFace(daemon_socket)
+    mcp, lsp = mcp_face(daemon_socket), lsp_face(daemon_socket)
     mcp.add_to(application)
     lsp.add_to(application)
-    faces = Faces(application, listener, idle_s=idle_s, is_busy=lambda: mcp.connections + lsp.connections > 0)
+    faces = Faces(idle_s=idle_s, is_busy=lambda: mcp.connections + lsp.connections > 0)
     loop = asyncio.get_running_loop()
-
-    def stop_with_daemon() -> None:
-        loop.remove_reader(pipe)  # an ended pipe stays readable
-        faces.stop()
-
-    loop.add_reader(pipe, stop_with_daemon)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, faces.stop)
-    await faces.run()
+    async with asyncio.TaskGroup() as tasks:
+        taking = tasks.create_task(_take(control, faces, application, daemon_socket))
+        await faces.run()
+        taking.cancel()
+
+
+async def _take(
+    control: socket.socket, faces: Faces, application: web.Application, daemon_socket: str
+) -> None:
+    """Serve each listening socket that is lent, and stop with the daemon."""
+    with contextlib.ExitStack() as taken:
+        async with contextlib.aclosing(lent_listeners(control)) as listeners:
+            async for listener in listeners:
+                taken.enter_context(listener)
+                if listener.family == socket.AF_UNIX:
+                    faces.add(application, listener)
+                    continue
+                with faces.preparing():
+                    site = await _site(daemon_socket, listener.getsockname()[1])
+                if site is not None:
+                    faces.add(site, listener)
+        faces.stop()  # and then the sockets are closed: the next daemon is to have the same port
+
+
+async def _site(daemon_socket: str, port: int) -> web.Application | None:
+    """Return the dashboard; None, with a message, where it can't be made: the other faces go on without."""
+
+    def make() -> web.Application:
+        from .site import make_site  # in a thread and only now: its import takes longer than most answers
+
+        return make_site(daemon_socket, port)
+
+    try:
+        return await asyncio.to_thread(make)
+    except Exception:
+        log.exception("the dashboard can't be served")
+        return None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the process; what it has to say goes to its standard error, which the daemon logs."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s  %(message)s")
-    for descriptor in (options.listener, options.pipe):
-        os.set_inheritable(descriptor, False)
+    os.set_inheritable(options.control, False)
     raise_file_limit()
-    with socket.socket(fileno=options.listener) as listener:
-        asyncio.run(serve(listener, options.pipe, options.socket, options.idle_s))
+    with socket.socket(fileno=options.control) as control:
+        asyncio.run(serve(control, options.socket, options.idle_s))
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="foveal.dashboard.app", description="The daemon's HTTP face.")
-    parser.add_argument("listener", type=int, help="descriptor of the HTTP socket")
-    parser.add_argument("pipe", type=int, help="descriptor of a pipe that ends with the daemon")
+    parser.add_argument("control", type=int, help="descriptor of a Unix socket that sockets are lent through")
     parser.add_argument("socket", help="path of the daemon's socket")
     parser.add_argument(
         "--idle-s", type=float, default=IDLE_S, help="seconds without a request until it ends"

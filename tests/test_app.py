@@ -1,4 +1,4 @@
-"""The faces process: it serves a lent socket, loses no connection, and ends with pipe, signal or idleness."""
+"""The faces process: it serves lent sockets, loses no connection, and ends with the daemon, by signal or idle."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, ServerDisconnectedError, UnixConnector, web
-from foveal.dashboard.app import Faces
+from foveal.dashboard.app import IDLE_S, Faces
 from foveal.hooks.http import HttpFace
 from foveal.ipc.connection import Connection
-from foveal.ipc.listener import bind
+from foveal.ipc.listener import bind, read_peer_uid
 from foveal.ipc.server import Server
 
 HOST = "http://d"
@@ -71,6 +71,19 @@ async def running(faces: Faces) -> AsyncIterator[asyncio.Task[None]]:
     assert asyncio.all_tasks() <= before
 
 
+def facing(
+    application: web.Application,
+    listener: socket.socket,
+    *,
+    idle_s: float = IDLE_S,
+    peer_uid: Callable[[socket.socket], int] = read_peer_uid,
+) -> Faces:
+    """Return faces with one application on one socket."""
+    faces = Faces(idle_s=idle_s)
+    faces.add(application, listener, peer_uid=peer_uid)
+    return faces
+
+
 def browse(path: str) -> ClientSession:
     return ClientSession(HOST, connector=UnixConnector(http_path(path), force_close=True, limit=0))
 
@@ -96,7 +109,7 @@ async def test_it_serves_what_came_before_it(path: str, listener: socket.socket)
     async with daemon(path), browse(path) as http:
         early = [asyncio.ensure_future(http.post("/rpc/Echo", json={"n": n})) for n in range(20)]
         await asyncio.sleep(0)
-        async with running(Faces(HttpFace(path).application(), listener)):
+        async with running(facing(HttpFace(path).application(), listener)):
             assert [await (await reply).json() for reply in early] == [{"n": n} for n in range(20)]
 
 
@@ -107,7 +120,7 @@ async def test_no_connection_is_lost_between_many_rounds(path: str, listener: so
     async def serve() -> None:
         nonlocal rounds
         while not enough:
-            await Faces(application(), listener, idle_s=0.000_1).run()
+            await facing(application(), listener, idle_s=0.000_1).run()
             rounds += 1
 
     async def ask(http: ClientSession) -> None:
@@ -127,7 +140,7 @@ async def test_no_connection_is_lost_between_many_rounds(path: str, listener: so
 
 
 async def test_an_open_connection_keeps_it_alive(path: str, listener: socket.socket) -> None:
-    faces = Faces(application(), listener, idle_s=0.001)
+    faces = facing(application(), listener, idle_s=0.001)
     reader, writer = await asyncio.open_unix_connection(http_path(path))
     async with running(faces) as task:
         for _ in range(3):
@@ -150,7 +163,7 @@ async def test_another_user_is_closed_unread(path: str, listener: socket.socket)
             raise OSError("not connected")
         return uid
 
-    faces = Faces(application(), listener, peer_uid=peer_uid)
+    faces = facing(application(), listener, peer_uid=peer_uid)
     async with running(faces), browse(path) as http:
         for _ in range(2):
             reader, writer = await asyncio.open_unix_connection(http_path(path))
@@ -163,7 +176,7 @@ async def test_another_user_is_closed_unread(path: str, listener: socket.socket)
 
 
 async def test_bytes_that_are_no_http_end_their_connection_only(path: str, listener: socket.socket) -> None:
-    async with running(Faces(application(), listener)), browse(path) as http:
+    async with running(facing(application(), listener)), browse(path) as http:
         for garbage in (
             b"\x94\x00\x01\xa4Ping\x90" * 10,
             b"GET\r\n\r\n",
@@ -190,7 +203,7 @@ async def test_who_hangs_up_is_not_waited_for(path: str, listener: socket.socket
             cancelled.set()
         raise AssertionError
 
-    async with running(Faces(application(wait), listener)), asyncio.timeout(20):
+    async with running(facing(application(wait), listener)), asyncio.timeout(20):
         async with browse(path) as http:
             asking = asyncio.ensure_future(http.get("/"))
             await started.wait()
@@ -202,7 +215,7 @@ async def test_who_hangs_up_is_not_waited_for(path: str, listener: socket.socket
 async def test_a_stream_frees_its_connection_when_its_reader_hangs_up(
     path: str, listener: socket.socket
 ) -> None:
-    async with daemon(path) as server, running(Faces(HttpFace(path).application(), listener)):
+    async with daemon(path) as server, running(facing(HttpFace(path).application(), listener)):
         async with browse(path) as http, http.get("/events?topics=a") as stream:
             assert stream.status == 200
             assert server.statistics().connections == 1
@@ -220,7 +233,7 @@ async def test_a_running_request_may_end_and_a_late_one_is_left_in_the_queue(
         return web.Response(text="done")
 
     async with browse(path) as http:
-        faces = Faces(application(wait), listener)
+        faces = facing(application(wait), listener)
         serving = asyncio.create_task(faces.run())
         first = asyncio.ensure_future(http.get("/"))
         await started.wait()
@@ -231,21 +244,19 @@ async def test_a_running_request_may_end_and_a_late_one_is_left_in_the_queue(
         assert await (await first).text() == "done"
         await serving
         assert not late.done()
-        async with running(Faces(application(), listener)):
+        async with running(facing(application(), listener)):
             assert await (await late).text() == "hello"
 
 
 class Child:
-    """The real process with its pipe, started as the daemon starts it."""
+    """The real process with the socket that it is lent others through, started as the daemon starts it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, pipe: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, control: socket.socket) -> None:
         self.process = process
-        self.pipe = pipe
+        self.control = control
 
-    def close_pipe(self) -> None:
-        if self.pipe >= 0:
-            os.close(self.pipe)
-        self.pipe = -1
+    def lend(self, listener: socket.socket) -> None:
+        socket.send_fds(self.control, [b"l"], [listener.fileno()])
 
     async def end(self) -> tuple[int, str]:
         async with asyncio.timeout(60):
@@ -256,22 +267,23 @@ class Child:
 
 @asynccontextmanager
 async def child(path: str, listener: socket.socket, *options: str) -> AsyncIterator[Child]:
-    alive, ours = os.pipe()
-    arguments = (*options, str(listener.fileno()), str(alive), path)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-X", "dev", "-W", "error", "-m", "foveal.dashboard.app", *arguments),
-        pass_fds=(listener.fileno(), alive),
-        stderr=asyncio.subprocess.PIPE,
-    )
-    os.close(alive)
-    found = Child(process, ours)
-    try:
-        yield found
-    finally:
-        found.close_pipe()
-        if process.returncode is None:
-            process.kill()
-            await process.communicate()
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-X", "dev", "-W", "error", "-m", "foveal.dashboard.app"),
+                *(*options, str(theirs.fileno()), path),
+                pass_fds=(theirs.fileno(),),
+                stderr=asyncio.subprocess.PIPE,
+            )
+        found = Child(process, ours)
+        found.lend(listener)
+        try:
+            yield found
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.communicate()
 
 
 async def check_end(
@@ -301,7 +313,7 @@ async def check_end(
 
 async def test_it_ends_with_the_daemon(path: str, listener: socket.socket) -> None:
     async def end(faces: Child, server: Server) -> None:
-        faces.close_pipe()
+        faces.control.close()
         await server.shutdown(0)
 
     assert await check_end(path, listener, end) == 503  # the daemon's last answer still arrives
@@ -322,9 +334,32 @@ async def test_it_ends_when_nobody_asks(path: str, listener: socket.socket) -> N
         assert await faces.end() == (0, "")
 
 
-async def test_descriptors_that_are_none(path: str) -> None:
+async def test_the_dashboards_port_is_free_when_the_daemon_has_ended(
+    path: str, listener: socket.socket
+) -> None:
+    tcp = socket.create_server(("127.0.0.1", 0))
+    address = tcp.getsockname()
+    async with daemon(path) as server, child(path, listener) as faces, browse(path) as http:
+        faces.lend(tcp)
+        tcp.close()
+        held = await asyncio.open_connection(*address)
+        held[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert (await held[0].readline()).startswith(b"HTTP/1.1 403")
+        waiting = asyncio.ensure_future(http.post("/rpc/Wait"))  # the process gives it time to end in
+        await eventually(lambda: server.statistics().in_flight == 1)
+        faces.control.close()
+        assert await held[0].read()
+        with socket.create_server(address):
+            assert faces.process.returncode is None
+        held[1].close()
+        assert (await faces.end())[0] == 0  # what asyncio's debug mode says of a slow machine is no matter
+        with contextlib.suppress(ServerDisconnectedError):
+            await waiting
+
+
+async def test_a_descriptor_that_is_none(path: str) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "foveal.dashboard.app", "900", "901", path), stderr=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", "foveal.dashboard.app", "900", path), stderr=asyncio.subprocess.PIPE
     )
     _, output = await process.communicate()
     assert process.returncode == 1

@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
-from aiohttp import ClientSession, UnixConnector
+from aiohttp import ClientSession, TCPConnector, UnixConnector
 from foveal.daemon.faces import FacesStarter
 from foveal.ipc.connection import Connection
 from foveal.ipc.errors import RpcError
@@ -30,7 +30,9 @@ FACES = (sys.executable, "-m", "foveal.dashboard.app")
 
 
 class Log(logging.Handler):
-    """What was logged, and a way to wait for it; used from the loop only."""
+    """What was logged, and a way to wait for it; used from the loop only. `starter` is who logs."""
+
+    starter: FacesStarter
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +94,8 @@ async def starting(path: str, argv: tuple[str, ...] = FACES, **options: Any) -> 
     logger.setLevel(logging.INFO)
     with bind(http_socket(path)) as listener:
         listener.listen(128)
-        task = asyncio.create_task(FacesStarter(listener, path, argv, **options).run())
+        log.starter = FacesStarter(listener, path, argv, **options)
+        task = asyncio.create_task(log.starter.run())
         try:
             yield log
         finally:
@@ -140,6 +143,42 @@ async def test_it_starts_again_after_it_was_idle(path: str) -> None:
             await log.until("has ended", rounds)
         assert log.count("starts (pid") == 2
         assert len(log.lines) == 4
+
+
+async def refusal(listener: socket.socket) -> str:
+    """Ask on a TCP socket as nobody; return what the dashboard says to that."""
+    host, port = listener.getsockname()
+    async with (
+        asyncio.timeout(60),
+        ClientSession(connector=TCPConnector(force_close=True)) as http,
+        http.get(f"http://{host}:{port}/") as reply,
+    ):
+        assert reply.status == 401
+        return str((await reply.json())["message"])
+
+
+@on_both_loops
+async def test_a_tcp_socket_is_lent_to_the_process_that_runs_and_to_the_next(path: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as tcp:
+        async with daemon(path), starting(path, (*FACES, "--idle-s", "0.05")) as log:
+            knock(path)
+            await log.until("starts (pid")
+            log.starter.lend(tcp)
+            for rounds in (1, 2):
+                assert "foveal dashboard" in await refusal(tcp)
+                assert (await ask(path))["pid"] == os.getpid()
+                await log.until("has ended", rounds)
+
+
+@on_both_loops
+async def test_a_connection_to_a_tcp_socket_starts_it_too(path: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as tcp:
+        async with daemon(path), starting(path) as log:
+            await asyncio.sleep(0)  # it waits for connections already
+            log.starter.lend(tcp)
+            assert "foveal dashboard" in await refusal(tcp)
+            assert (await ask(path))["pid"] == os.getpid()
+            assert log.count("starts (pid") == 1
 
 
 @on_both_loops

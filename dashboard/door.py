@@ -1,0 +1,132 @@
+"""Owns one listening socket with the application behind it: it accepts, serves, and loses no caller."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+
+from aiohttp import web
+
+from ..ipc.listener import read_peer_uid
+
+log = logging.getLogger(__name__)
+
+KEEPALIVE_S = 75.0
+"""How long a connection may wait for its next request: an open one keeps the process alive."""
+
+SHUTDOWN_S = 1.0
+"""What a running request gets to end in, and the same again to be cancelled in."""
+
+ACCEPTS_A_TURN = 64
+"""Connections that are accepted before those that are open get their turn."""
+
+FULL_PAUSE_S = 1.0
+"""Until accepting is tried again where the process may open no more files."""
+
+
+class Door:
+    """Serves an application on a lent listening socket: `run` until `stop`.
+
+    It accepts by itself, unlike aiohttp's SockSite: on a Unix socket a stranger's connection is closed
+    unread, and one of the user's is either served or left in the socket's queue, for the next process.
+    asyncio's server drops the one that it accepted in the turn in which it is closed. A TCP socket doesn't
+    tell whose a connection is. `on_connection` is called at the beginning and for each that is accepted.
+    """
+
+    def __init__(
+        self,
+        application: web.Application,
+        listener: socket.socket,
+        *,
+        on_connection: Callable[[], None] = lambda: None,
+        peer_uid: Callable[[socket.socket], int] = read_peer_uid,
+    ) -> None:
+        self._runner = web.AppRunner(
+            application,
+            access_log=None,
+            keepalive_timeout=KEEPALIVE_S,
+            shutdown_timeout=SHUTDOWN_S,
+            handler_cancellation=True,  # who hung up waits for no answer, and ends a stream at once
+        )
+        self._listener = listener
+        self._on_connection = on_connection
+        self._peer_uid = peer_uid
+        self._opening = 0
+        self._began = False
+        self._tasks = asyncio.TaskGroup()
+        self._stopping = asyncio.Event()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a connection is open, whose request may be on its way, or waits for the beginning."""
+        return bool(
+            not self._began or self._opening or (self._runner.server and self._runner.server.connections)
+        )
+
+    async def run(self) -> None:
+        """Serve, then let what runs end. The listening socket stays open and listens on."""
+        if self._stopping.is_set():
+            return  # before it began: the socket may be closed already
+        self._listener.setblocking(False)
+        await self._runner.setup()
+        try:
+            async with self._tasks:
+                self._accept_more()
+                self._began = True
+                self._on_connection()  # somebody's may wait: it comes in the next turn of the loop
+                await self._stopping.wait()
+        finally:
+            self.stop()
+            await self._runner.cleanup()
+
+    def stop(self) -> None:
+        """Accept nothing more, from this moment, and make `run` end; a second time changes nothing."""
+        if not self._stopping.is_set():
+            asyncio.get_running_loop().remove_reader(self._listener.fileno())
+        self._stopping.set()
+
+    def _accept_more(self) -> None:
+        if not self._stopping.is_set():
+            asyncio.get_running_loop().add_reader(self._listener.fileno(), self._accept)
+
+    def _accept(self) -> None:
+        """Take connections from the queue; called by the loop when some are there."""
+        for _ in range(ACCEPTS_A_TURN):
+            try:
+                connection, _ = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:  # too many open files: they wait in the queue
+                log.error("no connection can be accepted: %s", error)
+                loop = asyncio.get_running_loop()
+                loop.remove_reader(self._listener.fileno())
+                loop.call_later(FULL_PAUSE_S, self._accept_more)
+                return
+            if self._is_own(connection):
+                self._on_connection()
+                self._opening += 1
+                self._tasks.create_task(self._open(connection))
+            else:
+                connection.close()
+
+    def _is_own(self, connection: socket.socket) -> bool:
+        if connection.family != socket.AF_UNIX:
+            return True
+        try:
+            return self._peer_uid(connection) == os.geteuid()
+        except OSError:
+            return False  # gone already
+
+    async def _open(self, connection: socket.socket) -> None:
+        """Hand a connection to the HTTP server, which closes it."""
+        assert self._runner.server is not None
+        connection.setblocking(False)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(self._runner.server, connection)
+        except OSError:
+            connection.close()  # gone already
+        finally:
+            self._opening -= 1

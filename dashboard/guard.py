@@ -1,0 +1,235 @@
+"""Owns who gets an answer on the dashboard's port: where a request comes from, who sent it, what pages load.
+
+Every program of this machine and every page in the user's browser can send requests to a port on loopback. So
+nothing is answered for being local. The `Host` must be ours, since a page of another site may have its name
+point here (DNS rebinding) and then counts as the same origin. `Origin` and `Sec-Fetch-Site` must not say that
+another site sent the request: SameSite holds off other sites, and other ports of this machine are the same
+site. Then comes the cookie of a login, or the bearer token; the daemon knows both, and nothing is kept here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from aiohttp import hdrs, web
+
+from ..ipc.errors import INTERNAL, INVALID_PARAMS, PERMISSION_DENIED, UNSUPPORTED, DaemonUnavailable, RpcError
+from ..ipc.link import DaemonLink
+from .refusal import STYLE, Refused, refusal
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+LOGIN: Final = "/login"
+
+CSRF_HEADER: Final = "X-Foveal-Csrf"
+
+PREFETCH: Final = ("Sec-Purpose", "Purpose")
+"""Headers by which browsers say that nobody has opened an address yet."""
+
+COOKIE_AGE_S: Final = 7 * 24 * 3600
+"""As long as the daemon keeps a session that isn't used."""
+
+RECHECK_S: Final = 5.0
+"""How long an answer that goes on, such as a stream of events, outlives the end of its session."""
+
+READS: Final = frozenset({"GET", "HEAD"})
+CHANGES: Final = frozenset({"POST", "PATCH", "DELETE"})
+
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""What every answer has, unless its handler says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who asks. `csrf` is what a page's changes must carry in `X-Foveal-Csrf`, empty for a bearer; `editor`
+    is the setting `dashboard.editor`."""
+
+    csrf: str
+    editor: str
+    via: Literal["cookie", "bearer"]
+
+
+VIEWER: Final = web.RequestKey("viewer", Viewer)
+"""Where handlers find who asks: `request[VIEWER]`. It is there for all but static styles."""
+
+_COOKIE: Final = web.RequestKey("cookie", str)
+"""The cookie that the browser is to keep, where the daemon gave one."""
+
+
+class Guard:
+    """Guards the application that is served on 127.0.0.1:`port`. `recheck_s` is for tests."""
+
+    def __init__(self, link: DaemonLink, port: int, *, recheck_s: float = RECHECK_S) -> None:
+        self._link = link
+        self._cookie = f"foveal_{port}"  # browsers send a cookie to all ports, so each has its own name
+        self._hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+        self._origins = frozenset(f"http://{host}" for host in self._hosts)
+        self._recheck_s = recheck_s
+        self._open: dict[int, web.Request] = {}
+        self._watching: asyncio.Task[None] | None = None
+
+    def add_to(self, application: web.Application) -> None:
+        """Guard an application: ahead of its other middlewares, in headers, while answers go on."""
+        application.middlewares.insert(0, self.middleware)
+        application.on_response_prepare.append(self.harden)
+        application.on_startup.append(self._begin)
+        application.on_shutdown.append(self._end)
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer a request if it may be: the one place that decides it, and that answers `/login`."""
+        try:
+            self._check_source(request)
+            if request.path == LOGIN:
+                return await self._log_in(request)
+            if request.path == STYLE and request.method in READS:
+                return await handler(request)
+            viewer = await self._check_sender(request)
+            _check_change(request, viewer)
+        except Refused as refused:
+            return refusal(request, refused)
+        except (RpcError, DaemonUnavailable) as error:
+            log.warning("%s can't be admitted: %s", request.path, error)
+            return refusal(request, Refused(502, INTERNAL, f"The daemon can't say who you are: {error}."))
+        request[VIEWER] = viewer
+        self._open[id(request)] = request
+        try:
+            return await handler(request)
+        finally:
+            del self._open[id(request)]
+
+    async def harden(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
+        """Add to an answer what keeps others from using it; called before its headers are sent."""
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        if cookie := request.get(_COOKIE):
+            kept = f"{self._cookie}={cookie}; Max-Age={COOKIE_AGE_S}; Path=/; HttpOnly; SameSite=Strict"
+            response.headers.add(hdrs.SET_COOKIE, kept)  # `set_cookie` has no effect any more
+
+    def _check_source(self, request: web.Request) -> None:
+        """Raise `Refused` for what another site may have sent."""
+        hosts = request.headers.getall(hdrs.HOST, [])
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            raise Refused(
+                403, PERMISSION_DENIED, "This address isn't the dashboard's. Open it with: foveal dashboard"
+            )
+        if any(origin not in self._origins for origin in request.headers.getall(hdrs.ORIGIN, [])):
+            raise Refused(403, PERMISSION_DENIED, "Requests of other sites' pages are not answered.")
+        if any(site not in {"same-origin", "none"} for site in request.headers.getall("Sec-Fetch-Site", [])):
+            raise Refused(
+                403,
+                PERMISSION_DENIED,
+                "A page of another site led here, which is not followed. Type the address, use a bookmark, "
+                "or run: foveal dashboard",
+            )
+
+    async def _check_sender(self, request: web.Request) -> Viewer:
+        """Return who asks. Raises `Refused` for one who has neither a session nor the token."""
+        viewer = await self._viewer(request)
+        if viewer is None:
+            raise Refused(
+                401,
+                PERMISSION_DENIED,
+                "You are not signed in here. In a terminal, run: foveal dashboard",
+                WWW_Authenticate="Bearer",
+            )
+        return viewer
+
+    async def _viewer(self, request: web.Request) -> Viewer | None:
+        given = request.headers.getall(hdrs.AUTHORIZATION, [])
+        if given:
+            scheme, _, token = given[0].partition(" ")
+            if len(given) > 1 or scheme.lower() != "bearer":
+                return None
+            reply = await self._check(token=token.strip())
+            return Viewer("", reply["editor"], "bearer") if reply["allowed"] else None
+        cookie = request.cookies.get(self._cookie, "")
+        reply = await self._check(cookie=cookie) if cookie else {"allowed": False}
+        if not reply["allowed"]:
+            return None
+        if "cookie" in reply:  # it was renewed, and the browser is to keep it as long
+            request[_COOKIE] = reply["cookie"]
+        return Viewer(reply["csrf"], reply["editor"], "cookie")
+
+    async def _check(self, **given: str) -> dict[str, Any]:
+        # The daemon is asked each time, 0.2 ms, so that signing out holds from that moment.
+        reply: dict[str, Any] = await self._link.call("CheckDashboard", given)
+        return reply
+
+    async def _log_in(self, request: web.Request) -> web.StreamResponse:
+        """Take a one-time code for a session, and lead on to a page."""
+        if request.method != "GET":  # who looks at a link by HEAD doesn't open it
+            raise Refused(405, UNSUPPORTED, "A login is opened in a browser.", Allow="GET")
+        if any("prefetch" in request.headers.get(name, "").lower() for name in PREFETCH):
+            raise Refused(503, UNSUPPORTED, "A login is not fetched in advance.")
+        reply = await self._check(code=request.query.get("code", ""))
+        if reply["allowed"]:
+            request[_COOKIE] = reply["cookie"]
+        elif await self._viewer(request) is None:
+            raise Refused(
+                401,
+                PERMISSION_DENIED,
+                "This login was used, or is older than a minute. In a terminal, run: foveal dashboard",
+            )
+        return web.Response(status=303, headers={"Location": _local(request.query.get("next", ""))})
+
+    async def _begin(self, application: web.Application) -> None:
+        self._watching = asyncio.create_task(self._watch())
+
+    async def _end(self, application: web.Application) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
+
+    async def _watch(self) -> None:
+        """Cut off answers that still go on when who asked for them isn't signed in any more."""
+        while True:
+            await asyncio.sleep(self._recheck_s)
+            for request in list(self._open.values()):
+                try:
+                    if await self._viewer(request) is None and request.transport is not None:
+                        request.transport.close()
+                except (RpcError, DaemonUnavailable) as error:  # without a daemon a stream ends itself
+                    log.info("%s can't be asked about: %s", request.path, error)
+
+
+def _check_change(request: web.Request, viewer: Viewer) -> None:
+    """Raise `Refused` for a change that a page of ours can't have sent."""
+    if request.method in READS:
+        return
+    if request.method not in CHANGES:
+        raise Refused(
+            405, UNSUPPORTED, f"{request.method} isn't answered here.", Allow="GET, HEAD, POST, PATCH, DELETE"
+        )
+    if request.content_type != "application/json":  # no form of another site can send that
+        raise Refused(415, INVALID_PARAMS, "Changes are sent as application/json.")
+    given = request.headers.get(CSRF_HEADER, "")
+    if viewer.via == "cookie" and not hmac.compare_digest(
+        given.encode("utf-8", "replace"), viewer.csrf.encode()
+    ):
+        raise Refused(
+            403, PERMISSION_DENIED, f"{CSRF_HEADER} is missing or is of another login. Load the page again."
+        )
+
+
+def _local(target: str) -> str:
+    """Return an address to lead on to, if it is one of ours: anything else could lead to another site."""
+    ours = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
+    return target if ours and target.isascii() else "/"

@@ -1,0 +1,82 @@
+"""What is kept of the dashboard survives, holds no secret that opens anything, and is never fatal when damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from foveal.daemon.dashboard_file import DashboardFile, DashboardState, KeptSession
+from foveal.daemon.errors import StateError
+from foveal.daemon.system import System
+
+SESSION = KeptSession("ab" * 32, 1_900_000_000.5)
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    file = DashboardFile(str(tmp_path), System())
+    assert file.read()[1] == ""
+    state = DashboardState(4321, "cd" * 32, (SESSION,))
+    file.write(state)
+    assert file.read() == (state, "")
+    assert os.stat(tmp_path / "dashboard.json").st_mode & 0o777 == 0o600
+    assert os.listdir(tmp_path) == ["dashboard.json"]
+
+
+def test_each_new_file_has_a_secret_of_its_own(tmp_path: Path) -> None:
+    file = DashboardFile(str(tmp_path), System())
+    assert file.read()[0].secret != file.read()[0].secret
+
+
+WHOLE = {"version": 1, "port": 1, "secret": "ab" * 32, "sessions": []}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "[" * 5_000,
+        json.dumps(WHOLE | {"version": 2}),
+        json.dumps(WHOLE | {"port": 65536}),
+        json.dumps(WHOLE | {"port": True}),
+        json.dumps(WHOLE | {"port": "80"}),
+        json.dumps(WHOLE | {"secret": ""}),
+        json.dumps(WHOLE | {"secret": None}),
+        json.dumps(WHOLE | {"sessions": [{"digest": "x", "expires": 1}]}),
+        json.dumps(WHOLE | {"sessions": [{"digest": "ab" * 32, "expires": "soon"}]}),
+        json.dumps(WHOLE | {"sessions": ["ab"]}),
+        json.dumps(WHOLE | {"sessions": [{"digest": ["ab"], "expires": 1}]}),
+        json.dumps({"version": 1}),
+        '{"version": 1, "port": 1, "secret": "' + "ab" * 40_000,
+        "\udcff",
+    ],
+)
+def test_a_damaged_file_is_set_aside_and_said(tmp_path: Path, content: str) -> None:
+    (tmp_path / "dashboard.json").write_bytes(content.encode("utf-8", "surrogateescape"))
+    file = DashboardFile(str(tmp_path), System())
+    state, problem = file.read()
+    assert (state.port, state.sessions) == (0, ())
+    assert "can't be used" in problem
+    assert problem.endswith("foveal dashboard")
+    [aside] = os.listdir(tmp_path)
+    assert aside.startswith("dashboard.json.damaged-")
+    assert aside in problem
+    assert file.read()[1] == ""
+
+
+def test_what_is_no_file_of_ours_is_set_aside_too(tmp_path: Path) -> None:
+    file = DashboardFile(str(tmp_path), System())
+    for make in (Path.mkdir, lambda path: path.symlink_to("elsewhere"), os.mkfifo):
+        make(tmp_path / "dashboard.json")
+        assert "can't be used" in file.read()[1]
+        assert file.read()[1] == ""
+
+
+def test_a_full_disk_is_said(tmp_path: Path) -> None:
+    (tmp_path / "dashboard.json").mkdir()
+    with pytest.raises(StateError, match="can't be written"):
+        DashboardFile(str(tmp_path), System()).write(DashboardState())
