@@ -10,6 +10,8 @@ from .system import System
 Topic = Literal[
     "context.changed",
     "context.resumed",
+    "session.changed",
+    "items.changed",
     "scope.created",
     "scope.changed",
     "scope.released",

@@ -19,6 +19,7 @@ from .item.selection import Selection, parse_selection, resolve
 from .item_plans import profiles_for
 from .ledger.request_record import key_map
 from .parameters import MISSING, Parameters
+from .projects import Project
 from .tool.agent_tools import FileState, ServerState
 
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]
@@ -52,15 +53,16 @@ class ItemMethods:
 
     async def _list_items(self, parameters: Parameters) -> dict[str, Any]:
         project = await self._engine.projects.at(parameters.text("cwd"))
-        types = _types(parameters)
+        types, content = _types(parameters), parameters.flag("content", True)
         items = await self._engine.items_of(project)
         listed, left_out = [], 0
         room = TEXTS_MAX_BYTES
         for item in items.items:
             if item.type in types:
-                room -= len(item.text.encode("utf-8", "replace"))
-                left_out += room < 0
-                listed.append(item_map(item, items, with_text=room >= 0))
+                if content:
+                    room -= len(item.text.encode("utf-8", "replace"))
+                    left_out += room < 0
+                listed.append(item_map(item, items, with_text=content and room >= 0))
         warnings = [*project.rules.warnings, *items.warnings]
         if problem := project.problems.get("items"):
             warnings.append(problem)
@@ -74,6 +76,7 @@ class ItemMethods:
         project = await self._engine.projects.at(parameters.text("cwd"))
         item, items = await self._engine.items.put(project, fields)
         self._engine.item_search.warm_again(project.root, items.items)
+        self._tell_changed(project)
         return {"item": item_map(item, items, with_text=False)}
 
     async def _delete_item(self, parameters: Parameters) -> dict[str, Any]:
@@ -81,6 +84,7 @@ class ItemMethods:
         project = await self._engine.projects.at(parameters.text("cwd"))
         own = await self._engine.items.delete(project, key)
         known = project.items
+        self._tell_changed(project)
         return {"deleted": True, **({"item": item_map(own, known, with_text=False)} if own else {})}
 
     async def _set_tool_mode(self, parameters: Parameters) -> dict[str, Any]:
@@ -95,6 +99,7 @@ class ItemMethods:
             for item in project.items.items
             if item.type == "tool" and item.server_name == server and name in {"", item.name}
         ]
+        self._tell_changed(project)
         return {"changed": changed, "tools": tools}
 
     async def _search_items(self, parameters: Parameters) -> dict[str, Any]:
@@ -175,12 +180,18 @@ class ItemMethods:
         section = parameters.optional_text("section")
         project = await self._engine.projects.at(parameters.text("cwd"))
         approved = await self._engine.items.approve(project, path, section, digest)
+        self._tell_changed(project)
         return {"approved": approved}
 
     async def _revoke_tool_servers(self, parameters: Parameters) -> dict[str, Any]:
         path = parameters.text("path", empty=False)
         project = await self._engine.projects.at(parameters.text("cwd"))
-        return {"revoked": await self._engine.items.revoke(project, path)}
+        revoked = await self._engine.items.revoke(project, path)
+        self._tell_changed(project)
+        return {"revoked": revoked}
+
+    def _tell_changed(self, project: Project) -> None:
+        self._engine.events.publish("items.changed", {"project": project.root})
 
 
 def item_key_of(parameters: Parameters) -> ItemKey:
@@ -193,7 +204,10 @@ def item_key_of(parameters: Parameters) -> ItemKey:
 
 
 def item_map(item: Item, known: AgentItems, *, with_text: bool) -> dict[str, Any]:
-    """Return an item as the wire has it; what is empty is left out. `put` marks one that was put."""
+    """Return an item as the wire has it; what is empty is left out. `put` marks one that was put.
+
+    A tool has its server's mode too, and its own where one was set: that goes before.
+    """
     key = key_of(item)
     found: dict[str, Any] = {**key_map(key), "include": item.include}
     if item.description:
@@ -202,6 +216,11 @@ def item_map(item: Item, known: AgentItems, *, with_text: bool) -> dict[str, Any
         found["globs"] = list(item.globs)
     found |= {"priority_level": item.priority_level, "source": item.source, "line": item.line}
     found["put"] = key in known.stored
+    if item.type == "tool":
+        found["server_include"] = known.server_modes.get(item.server_name, "always")
+        own = known.tool_modes.get((item.server_name, item.name))
+        if own is not None or key in known.stored:
+            found["own_include"] = own or item.include
     if item.text and with_text:
         found["text"] = item.text
     return found

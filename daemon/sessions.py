@@ -170,7 +170,9 @@ class Sessions:
             agent_name=agent_name,
             selection=selection,
         )
-        return self._saw(await self._work.in_writer(create))
+        session = self._saw(await self._work.in_writer(create))
+        self._tell_changed(session)
+        return session
 
     async def get(self, session_id: str) -> Session:
         """Return a session. Raises `NotFound`."""
@@ -224,7 +226,9 @@ class Sessions:
 
     async def end(self, session_id: str) -> Session:
         """End a session; it stays, and can be resumed."""
-        return self._saw(await self._work.in_writer(partial(self._store.end, session_id)))
+        session = self._saw(await self._work.in_writer(partial(self._store.end, session_id)))
+        self._tell_changed(session)
+        return session
 
     # Items of a session
 
@@ -269,7 +273,12 @@ class Sessions:
         self._saw(session)
         if before[0].context != session.context:
             self._events.publish("context.changed", _event(session) | _difference(before[0], session))
+        if _told(before[0]) != _told(session):
+            self._tell_changed(session)
         return session, outcome
+
+    def _tell_changed(self, session: Session) -> None:
+        self._events.publish("session.changed", {"session_id": session.id, "project": session.project_root})
 
     async def _observe(self, session_id: str) -> None:
         at = self._store.now()
@@ -298,6 +307,19 @@ class Sessions:
 
 def _always(items: AgentItems) -> list[ItemKey]:
     return [key for key, item in items.by_key.items() if item.include == "always"]
+
+
+def _told(session: Session) -> tuple[object, ...]:
+    """Return what of a session is worth an event: not when it was heard of; its context sets have their own."""
+    return (
+        session.name,
+        session.current_intent,
+        session.env_hint,
+        session.items,
+        session.removed,
+        session.selection,
+        bool(session.ended),
+    )
 
 
 def _event(session: Session) -> dict[str, Any]:

@@ -303,19 +303,40 @@ def test_two_clients_lose_no_update(shared_daemon: DaemonProcess, session: str) 
     assert found["revision"] == 10
 
 
-def test_a_thousand_sessions_are_listed_and_one_is_resumed(daemon: DaemonProcess, project: Path) -> None:
+def test_hundreds_of_sessions_are_listed_and_one_is_resumed(daemon: DaemonProcess, project: Path) -> None:
     session = daemon.call("CreateSession", cwd=str(project), name="the first")["session_id"]
     daemon.stop()
     folder = daemon.state / "sessions"
     meta = (folder / session / "meta.json").read_text()
-    for number in range(1, 1_000):
+    for number in range(1, 300):
         other = folder / f"copy{number}"
         other.mkdir(mode=0o700)
         (other / "meta.json").write_text(meta.replace(session, other.name))
     listed = daemon.call("ListSessions", cwd=str(project))
-    assert (len(listed["sessions"]), listed["warnings"]) == (1_000, [])
+    assert (len(listed["sessions"]), listed["warnings"]) == (300, [])
     assert {one["name"] for one in listed["sessions"]} == {"the first"}
     assert daemon.call("ListSessions") == listed
-    daemon.call("UpdateSession", session_id="copy500", current_intent="Go on.")
-    assert daemon.call("ResumeSession", session_id="copy500")["text"].endswith("Intent: Go on.")
-    assert daemon.call("ListSessions")["sessions"][0]["session_id"] == "copy500"
+    daemon.call("UpdateSession", session_id="copy150", current_intent="Go on.")
+    assert daemon.call("ResumeSession", session_id="copy150")["text"].endswith("Intent: Go on.")
+    assert daemon.call("ListSessions")["sessions"][0]["session_id"] == "copy150"
+
+
+def test_changes_of_sessions_and_items_are_told(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.call(
+        "PutItem", cwd=str(shop), item={"type": "rule", "name": "r", "text": "Be brief.", "include": "manual"}
+    )
+    with daemon.subscribed("session.changed", "items.changed") as client:
+        made = {"session_id": "s", "project": str(shop)}
+        daemon.call("CreateSession", cwd=str(shop), session_id="s")
+        assert next_event(client, "session.changed")["data"] == made
+        daemon.call("AddSessionItem", session_id="s", type="rule", name="r")
+        assert next_event(client, "session.changed")["data"] == made
+        daemon.call("SetRelevantContext", session_id="s", set_name="ports", items=["80"])  # has its own event
+        daemon.call("PutItem", cwd=str(shop), item={"type": "rule", "name": "r", "include": "always"})
+        assert next(client.events(DEADLINE_S)) | {"at": 0} == {
+            "topic": "items.changed",
+            "at": 0,
+            "data": {"project": str(shop)},
+        }
+        daemon.call("EndSession", session_id="s")
+        assert next_event(client, "session.changed")["data"] == made
