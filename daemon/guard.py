@@ -16,8 +16,10 @@ from .method_parts import Answer, Method
 from .open_projects import OpenProjects
 from .parameters import Parameters
 from .permissions import Permissions
+from .policy.policy import Policy
+from .privacy.secret_values import may_hold_secrets
 from .sessions import NOBODY, Met, Sessions
-from .visible_reply import SENT_FIELDS, Sight, visible_reply, without_texts
+from .visible_reply import SENT_FIELDS, Sight, texts_in, visible_reply, without_texts
 
 Way = Literal["itself", "cwd", "scope", "session", "session or cwd", "listed", "open"]
 """`itself`: the method asks for the policy and sees no more than it grants. `cwd`, `scope`, `session`: what
@@ -36,6 +38,9 @@ WAYS: Mapping[str, Way] = {
     "NotifyFile": "open",
     "SetEmbedding": "open",
     "GetMetrics": "open",
+    "OpenDashboard": "open",
+    "CheckDashboard": "open",
+    "RevokeDashboard": "open",
     "GetTrust": "open",
     "Trust": "open",
     "RevokeTrust": "open",
@@ -43,8 +48,13 @@ WAYS: Mapping[str, Way] = {
     "RevokeToolServers": "open",
     "GetContext": "itself",
     "PrepareContext": "itself",
+    "ListContexts": "itself",
+    "GetBuiltContext": "itself",
+    "ExplainPath": "itself",
     "HookEvent": "itself",
     "Query": "itself",
+    "FindSymbols": "itself",
+    "FindFiles": "itself",
     "GetNode": "itself",
     "ExpandFocus": "scope",
     "ContractFocus": "scope",
@@ -130,28 +140,13 @@ class Guard:
     async def _listed(self, method: Method, parameters: Parameters, met: Met = NOBODY) -> dict[str, Any]:
         """Answer a request for a list over projects, or for one thing that says which project it is of."""
         reply = await _awaited(method(parameters))
-        sights: dict[str, Sight | None] = {}
-        shown: dict[str, Any] | None = await self._entry(reply, sights, parameters, met)
+        lists = [value for value in reply.values() if isinstance(value, list)]
+        roots = {_root_of(one) for one in (reply, *(one for value in lists for one in value))} - {None}
+        policies = {root: await self._permissions.of_root(root, parameters, met) for root in roots if root}
+        shown = await asyncio.to_thread(_visible_list, reply, policies)  # of thousands of entries
         if shown is None:
             raise NotFound("there is nothing of that kind that this agent may see")
-        for name, value in shown.items():
-            if isinstance(value, list):
-                kept = [await self._entry(one, sights, parameters, met) for one in value]
-                shown[name] = [one for one in kept if one is not None]
         return shown
-
-    async def _entry(
-        self, entry: Any, sights: dict[str, Sight | None], parameters: Parameters, met: Met
-    ) -> Any:
-        """Return what is left of an entry that names its project, None for nothing; others stay."""
-        root = entry.get("project") if isinstance(entry, dict) else None
-        if not isinstance(root, str):
-            return entry
-        if root not in sights:
-            policy = await self._permissions.of_root(root, parameters, met)
-            sights[root] = None if policy is None else Sight(policy, root)
-        sight = sights[root]
-        return None if sight is None else _shown(sight, entry)
 
     async def _about(self, way: Way, parameters: Parameters) -> tuple[str, Scope | None, Met]:
         """Return the root of the project that a request is about, with its scope and session if any."""
@@ -173,6 +168,36 @@ def _way_of(parameters: Parameters) -> Way:
 
 async def _awaited(answer: Answer) -> dict[str, Any]:
     return await answer if isinstance(answer, Awaitable) else answer
+
+
+def _visible_list(reply: dict[str, Any], policies: Mapping[str, Policy | None]) -> dict[str, Any] | None:
+    """Return what is left of a list, each entry under the policy of its project; None for nothing."""
+    masks = may_hold_secrets(texts_in(reply))
+    sights = {
+        root: None if policy is None else Sight(policy, root, masks=masks)
+        for root, policy in policies.items()
+    }
+
+    def left(entry: Any) -> Any:
+        root = _root_of(entry)
+        if root is None:
+            return entry
+        sight = sights[root]
+        return None if sight is None else _shown(sight, entry)
+
+    shown: dict[str, Any] | None = left(reply)
+    if shown is None:
+        return None
+    for name, value in shown.items():
+        if isinstance(value, list):
+            shown[name] = [one for entry in value if (one := left(entry)) is not None]
+    return shown
+
+
+def _root_of(entry: Any) -> str | None:
+    """Return the project that an entry names, None where it names none."""
+    root = entry.get("project") if isinstance(entry, dict) else None
+    return root if isinstance(root, str) else None
 
 
 def _shown(sight: Sight, reply: dict[str, Any]) -> dict[str, Any]:

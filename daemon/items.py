@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from .config import PROJECT_FILE, Environment
@@ -212,7 +212,7 @@ class Items:
         tools = self._lists.items(in_use)
         items = merge_items(rules.items, [item for one in configured for item in one.items], stored, tools)
         warnings = (*(warning for one in configured for warning in one.warnings), *items.warnings)
-        items = AgentItems(items.items, warnings, items.stored, items.by_key)
+        items = replace(items, warnings=warnings)
         return _Merged(
             items, Sources(rules, stamps, servers, _files_of(in_use, servers), now), " ".join(problems)
         )

@@ -69,7 +69,8 @@ def visible_items(policy: Policy, items: AgentItems, root: str) -> AgentItems:
     denied = denied_keys(policy, items, root)
     by_key = {key: _masked(policy, item) for key, item in items.by_key.items() if key not in denied}
     warnings = policy.sentences(items.warnings, root)
-    return AgentItems(tuple(by_key.values()), warnings, items.stored - denied, by_key)
+    stored = items.stored - denied
+    return replace(items, items=tuple(by_key.values()), warnings=warnings, stored=stored, by_key=by_key)
 
 
 def visible_session(policy: Policy, session: Session, denied: frozenset[ItemKey]) -> Session:

@@ -5,7 +5,7 @@ It knows things by their fields, whichever method tells of them, so that a new m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,11 @@ class Sight:
     denied_items: frozenset[tuple[str, str, str]] = frozenset()
     masks: bool = True
 
+    @property
+    def changes_anything(self) -> bool:
+        """Whether there is something that is hidden, or looked for to be masked."""
+        return self.masks or bool(self.denied_items or self.policy.deny_paths or self.policy.deny_items)
+
     def of_text(self, text: str) -> str:
         """Return a text, empty where it names what is hidden."""
         if self.hides_text(text):
@@ -52,12 +57,26 @@ class Sight:
 def visible_reply(sight: Sight, reply: Mapping[str, Any]) -> dict[str, Any]:
     """Return a reply as an agent may see it. Fields keep their names and types: a text that names what is
     hidden is empty, and entries of lists that do are gone, from `total` too."""
+    if not sight.changes_anything:
+        return dict(reply)
     found = _map(sight, reply)
     lists = [(name, value) for name, value in reply.items() if isinstance(value, list) and name in found]
     lost = sum(len(value) - len(found[name]) for name, value in lists)
     if lost and isinstance(total := reply.get("total"), int):
         found["total"] = max(total - lost, 0)
     return found
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of a value that would be masked: not the names of fields."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from texts_in(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from texts_in(one)
 
 
 def without_texts(reply: Mapping[str, Any]) -> dict[str, Any]:

@@ -106,6 +106,8 @@ def test_items_come_from_all_sources(shared_daemon: DaemonProcess, project: Path
     by_name = {one["name"]: one for one in reply["items"]}
     assert by_name["AGENTS.md"]["text"] == "Be kind."
     assert by_name["configured"]["source"] == str(project / "foveal.toml")
+    without = shared_daemon.call("ListItems", cwd=str(project), content=False)["items"]
+    assert without == [{name: one[name] for name in one if name != "text"} for one in reply["items"]]
     status = shared_daemon.call("Status", cwd=str(project))["projects"][0]
     assert status["degraded"] == [], "the table of items is no unknown key"
 

@@ -6,7 +6,7 @@ import string
 from random import Random
 
 import pytest
-from foveal.daemon.privacy.secret_values import MASK, mask_piece, mask_secrets
+from foveal.daemon.privacy.secret_values import MASK, mask_piece, mask_secrets, may_hold_secrets
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -157,3 +157,25 @@ def test_the_middle_of_a_key_is_masked_in_a_piece_of_a_text(piece: str, masked: 
     assert mask_piece(masked).text == masked
     assert piece.count("\n") == masked.count("\n")
     assert mask_piece(piece).count == masked.count("[masked]")
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_among_many_texts_is_noticed(name: str) -> None:
+    value, text = SECRETS[name]
+    assert may_hold_secrets(["a session", "2030-01-01T00:00:00Z", text.format(value), '"password"'])
+
+
+def test_a_text_cannot_hide_what_is_in_another() -> None:
+    value, text = SECRETS["environment"]
+    assert may_hold_secrets(["İ", text.format(value)]), "which gets longer in small letters"
+    begin = "-----BEGIN PRIVATE KEY-----"
+    assert may_hold_secrets([f"{begin}\n{BODY}\n{BODY}", begin])
+
+
+@given(st.lists(st.one_of(st.text(), st.sampled_from([one[1] for one in SECRETS.values()]))))
+def test_texts_that_hold_no_secret_together_hold_none_alone(texts: list[str]) -> None:
+    assert may_hold_secrets(texts) or all(mask_secrets(text).count == 0 for text in texts)
+
+
+def test_a_list_of_plain_texts_holds_no_secrets() -> None:
+    assert not may_hold_secrets(["a session", "/home/ada/shop", "", "token =", "2030-01-01T00:00:00Z"] * 50)

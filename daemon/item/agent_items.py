@@ -25,12 +25,15 @@ _COMPARED = 200
 @dataclass(frozen=True, slots=True)
 class AgentItems:
     """All items of a project, by priority level, then rules, references and tools in their order of
-    precedence. `stored` are the keys of those that PutItem put or changed."""
+    precedence. `stored` are the keys of those that PutItem put or changed, `server_modes` and `tool_modes`
+    the settings of servers and of single tools, by server and name, that their modes come from."""
 
     items: tuple[Item, ...] = ()
     warnings: tuple[str, ...] = ()
     stored: frozenset[ItemKey] = frozenset()
     by_key: Mapping[ItemKey, Item] = field(default_factory=dict)
+    server_modes: Mapping[str, IncludeMode] = field(default_factory=dict)
+    tool_modes: Mapping[tuple[str, str], IncludeMode] = field(default_factory=dict)
 
     def get(self, key: ItemKey) -> Item | None:
         """Return an item, None where there is none (any more)."""
@@ -74,6 +77,8 @@ def merge_items(
         tuple(warnings),
         frozenset(stored.drafts),
         {key_of(item): item for item in items},
+        stored.server_modes,
+        stored.tool_modes,
     )
 
 

@@ -1,0 +1,88 @@
+"""Owns the addresses for programs: sessions as JSON, read and changed; knows no page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from ..hooks.http import to_json
+from ..ipc.errors import INVALID_PARAMS, RpcError
+from ..ipc.link import DaemonLink
+from .actions import json_body
+
+FIELDS: Final[Mapping[str, str]] = {
+    "name": "name",
+    "currentIntent": "current_intent",
+    "envHint": "env_hint",
+    "selection": "selection",
+    "context": "context",
+    "setContext": "set_context",
+    "unionContext": "union_context",
+}
+"""What a PATCH may change, and the parameter of UpdateSession that it is; both names are understood."""
+
+SETS: Final = frozenset({"set_context", "union_context"})
+
+SET_FIELDS: Final[Mapping[str, str]] = {"setName": "set_name", "items": "items"}
+
+
+class SessionsApi:
+    """The addresses `/api/sessions` and `/api/sessions/{id}`, for a bearer or a signed-in page."""
+
+    def __init__(self, link: DaemonLink) -> None:
+        self._link = link
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the addresses."""
+        application.router.add_get("/api/sessions", self._list)
+        application.router.add_get("/api/sessions/{session_id}", self._get)
+        application.router.add_patch("/api/sessions/{session_id}", self._change)
+
+    async def _list(self, request: web.Request) -> web.Response:
+        cwd = request.query.get("cwd")
+        return _reply(await self._link.call("ListSessions", {} if cwd is None else {"cwd": cwd}))
+
+    async def _get(self, request: web.Request) -> web.Response:
+        session_id = request.match_info["session_id"]
+        return _reply(await self._link.call("GetSession", {"session_id": session_id}))
+
+    async def _change(self, request: web.Request) -> web.Response:
+        changes = update_of(await json_body(request))
+        session_id = request.match_info["session_id"]
+        return _reply(await self._link.call("UpdateSession", {"session_id": session_id, **changes}))
+
+
+def update_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of UpdateSession for the body of a PATCH.
+
+    Raises `RpcError` for a field that there is none of: a change that is misspelt must not seem done.
+    """
+    changes = _renamed(body, FIELDS, "")
+    if not changes:
+        raise RpcError(INVALID_PARAMS, f"nothing to change: give one of {', '.join(FIELDS)}")
+    for name in SETS & changes.keys():
+        if not isinstance(changes[name], dict):
+            wanted = f"{name} must be an object with setName and items"
+            raise RpcError(INVALID_PARAMS, wanted, {"field": name})
+        changes[name] = _renamed(changes[name], SET_FIELDS, f"{name}.")
+    return changes
+
+
+def _renamed(given: Mapping[str, Any], names: Mapping[str, str], prefix: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        known = names.get(name, name)
+        if known not in names.values():
+            message = f"there is no field {prefix + name!r:.80}; there are {', '.join(names)}"
+            raise RpcError(INVALID_PARAMS, message, {"field": prefix + name})
+        if known in found:
+            raise RpcError(INVALID_PARAMS, f"{name!r:.80} is given twice", {"field": prefix + name})
+        found[known] = value
+    return found
+
+
+def _reply(value: Any) -> web.Response:
+    # The final line break is for people: a shell's prompt follows on a line of its own.
+    return web.Response(body=to_json(value) + b"\n", content_type="application/json")

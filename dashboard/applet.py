@@ -1,0 +1,150 @@
+"""Owns the page that was last open in a session: which pages are kept, as what, and how to get back to one.
+
+A session keeps it as its set `applet`: `[slug, "key=value", …]`. Slugs are those of a fixed table, so that no
+entry, whoever wrote it, can lead anywhere but to a page of this site.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from aiohttp import web
+
+from ..ipc.errors import INVALID_PARAMS, RpcError
+from .actions import json_body
+from .view import View, href
+
+SET_NAME: Final = "applet"
+
+SESSION: Final = "session"
+"""The parameter of an address that says which session a page is looked at for. It is no part of the applet:
+a session's applet is its own."""
+
+VALUE_MAX: Final = 500
+"""Characters of a parameter's value: longer ones are texts, and no way to find a page again."""
+
+_ID = re.compile(r"[A-Za-z0-9._:@+-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page that can be come back to: its address, with `{id}` where it has one, its title, and those of
+    its parameters that say what it shows."""
+
+    path: str
+    title: str
+    parameters: tuple[str, ...] = ()
+
+
+PLACES: Final[Mapping[str, Place]] = {
+    "overview": Place("/", "Overview"),
+    "search": Place("/search", "Search", ("q", "route", "path", "language", "limit")),
+    "graph": Place("/graph", "Dependencies", ("path",)),
+    "contexts": Place("/contexts", "Contexts", ("agent",)),
+    "context": Place("/contexts/{id}", "Context"),
+    "scope": Place("/scopes/{id}", "Scope"),
+    "items": Place("/items", "Items", ("q", "type", "server", "mode", "page")),
+    "experiences": Place(
+        "/experiences",
+        "Experiences",
+        ("query", "outcome", "agent_id", "session_id", "trust", "since", "until"),
+    ),
+    "performance": Place("/performance", "Metrics", ("period",)),
+}
+"""The pages by slug. Each may have `project` too; other parameters, such as an open dialog, are not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastOpen:
+    """A page that was last open. `link` is empty where the slug is none of this site."""
+
+    title: str
+    details: tuple[str, ...]
+    link: str = ""
+
+
+def last_open(entries: Sequence[str], session_id: str) -> LastOpen | None:
+    """Return what a set `applet` leads to, None for an empty one. Never raises: anybody may have set it."""
+    if not entries:
+        return None
+    slug, given = entries[0], _pairs(entries[1:])
+    place = PLACES.get(slug)
+    ident = given.pop("id", "")
+    if place is None or ("{id}" in place.path and not _ID.fullmatch(ident)):
+        return LastOpen(slug, tuple(entries[1:]))
+    kept = _kept(place, given)
+    path = place.path.replace("{id}", quote(ident, safe=""))
+    details = tuple(value for name, value in kept.items() if name not in {"project", "page", "limit"})
+    return LastOpen(place.title, details, href(path, **kept, **{SESSION: session_id}))
+
+
+def applet_of(address: str) -> list[str]:
+    """Return the set for a page by its path and query. Raises `RpcError` for what isn't one of `PLACES`."""
+    try:
+        parts = urlsplit(address)
+        given = dict(parse_qsl(parts.query, max_num_fields=50))
+    except ValueError as error:
+        raise RpcError(INVALID_PARAMS, f"address can't be read: {error}", {"field": "address"}) from error
+    if parts.scheme or parts.netloc or not address.startswith("/"):
+        raise RpcError(
+            INVALID_PARAMS, "address must be the path of a page of this site", {"field": "address"}
+        )
+    for slug, place in PLACES.items():
+        ident = _ident(place.path, parts.path)
+        if ident is not None:
+            kept = [f"{name}={value}" for name, value in _kept(place, given).items()]
+            return [slug, *([f"id={ident}"] if ident else []), *kept]
+    raise RpcError(
+        INVALID_PARAMS, f"no page at {parts.path!r:.200} can be come back to", {"field": "address"}
+    )
+
+
+class LastOpenKeeper:
+    """The address `POST /sessions/{id}/last-open` with `{address}`, asked by a page that is looked at."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the address."""
+        application.router.add_post("/sessions/{session_id}/last-open", self._keep)
+
+    async def _keep(self, request: web.Request) -> web.Response:
+        address = (await json_body(request)).get("address")
+        if not isinstance(address, str):
+            raise RpcError(INVALID_PARAMS, "address must be a text", {"field": "address"})
+        applet = applet_of(address)
+        await self._view.call(
+            "SetRelevantContext",
+            session_id=request.match_info["session_id"],
+            set_name=SET_NAME,
+            items=applet,
+            mode="replace",
+        )
+        kept: dict[str, Any] = {"applet": applet}
+        return web.json_response(kept)
+
+
+def _pairs(entries: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, _, value in (entry.partition("=") for entry in entries)}
+
+
+def _kept(place: Place, given: Mapping[str, str]) -> dict[str, str]:
+    """Return those of a page's parameters that are kept, in the page's order."""
+    found = {name: given.get(name, "").strip() for name in (*place.parameters, "project")}
+    return {
+        name: value for name, value in found.items() if 0 < len(value) <= VALUE_MAX and value.isprintable()
+    }
+
+
+def _ident(pattern: str, path: str) -> str | None:
+    """Return the id that a path has where a pattern has `{id}`: "" where it has none, None without match."""
+    before, marker, after = pattern.partition("{id}")
+    if not marker:
+        return "" if path == pattern else None
+    ident = path.removeprefix(before).removesuffix(after)
+    return ident if path.startswith(before) and _ID.fullmatch(ident) else None

@@ -1,0 +1,146 @@
+"""Owns the page of all that an agent can be given in a project: rules, references, tools, and their modes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from .applet import SESSION
+from .item_rows import COLUMNS, MODES, key_fields, key_of, matches, mode_of, order_of
+from .tool_servers import server_rows, unapproved
+from .view import PROJECT, Project, View, href, page_number
+
+ROWS: Final = 40
+"""Items on a page: each with its text, a page stays below 300 KB."""
+
+TEXT_MAX: Final = 1_500
+"""Characters of an item's text that are shown; the rest is in its file, which a link opens."""
+
+SUGGESTIONS: Final = 5
+"""Suggestions that are shown at once."""
+
+FILTERS: Final = ("q", "type", "server", "mode")
+
+
+class ItemsPage:
+    """The page at `/items`, and `/items/one`, an item whole, for a script that may have to put it back."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the page."""
+        application.router.add_get("/items", self._serve)
+        application.router.add_get("/items/one", self._serve_one)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        project = await self._view.project(request)
+        if not project.root:
+            return self._view.page(request, "items.html", at="items", title="Items", project=project)
+        listed, servers, usage = await asyncio.gather(
+            self._view.call("ListItems", cwd=project.root),
+            self._view.call("ListToolServers", cwd=project.root, refresh=False),
+            self._view.call("GetItemUsage", cwd=project.root),
+        )
+        kept = {name: request.query.get(name, "") for name in FILTERS}
+        shown = chosen(listed["items"], kept)
+        last = max((len(shown) + ROWS - 1) // ROWS, 1)
+        page = min(page_number(request), last)
+        return self._view.page(
+            request,
+            "items.html",
+            at="items",
+            title="Items",
+            project=project,
+            kept=kept,
+            filtered=any(kept.values()),
+            rows=_rows(shown[(page - 1) * ROWS : page * ROWS], usage["items"]),
+            found=len(shown),
+            total=len(listed["items"]),
+            counts=Counter(item["include"] for item in listed["items"]),
+            warnings=listed["warnings"],
+            servers=server_rows(servers["files"], listed["items"]),
+            waiting=unapproved(servers["files"], project.root),
+            suggestions=_suggestions(usage["suggestions"], listed["items"]),
+            page=page,
+            last=last,
+            kinds=COLUMNS,
+            modes=MODES,
+            mode_of=mode_of,
+            at_page=lambda number: _address(request, project, {**kept, "page": number}),
+            to=lambda **changed: _address(request, project, {**kept, **changed}),
+        )
+
+    async def _serve_one(self, request: web.Request) -> web.Response:
+        query = request.query
+        if not query.get(PROJECT):
+            raise RpcError(INVALID_PARAMS, "project is missing: a project's root", {"field": PROJECT})
+        wanted = (query.get("type", ""), query.get("name", ""), query.get("server_name", ""))
+        listed = await self._view.call("ListItems", cwd=query[PROJECT], types=[wanted[0]])
+        for item in listed["items"]:
+            if key_of(item) == wanted:
+                return web.json_response(item)
+        raise RpcError(NOT_FOUND, f"there is no {wanted[0]} {wanted[1]!r:.200} any more; load the page again")
+
+
+def chosen(items: Iterable[Mapping[str, Any]], kept: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """Return the items that a filter lets through: rules, references, tools, each in its order."""
+    words = kept["q"].casefold().split()
+    found = [
+        item
+        for item in items
+        if kept["type"] in {"", item["type"]}
+        and kept["server"] in {"", item.get("server_name", "")}
+        and kept["mode"] in {"", item["include"]}
+        and matches(
+            words, item["name"], item.get("server_name", ""), item.get("description", ""), item["source"]
+        )
+    ]
+    return sorted(found, key=order_of)
+
+
+def _rows(items: Sequence[Mapping[str, Any]], usage: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return items with their use, and what a script needs to change them and to take that back."""
+    used = {key_of(one): one for one in usage}
+    rows = []
+    for item in items:
+        text = item.get("text", "")
+        row = {"server_name": "", "description": "", "globs": [], "own_include": "", "server_include": ""}
+        row |= dict(item)
+        changed = {name: value for name, value in row.items() if name not in {"text", "line"}}
+        if not row["put"]:
+            del changed["source"], changed["description"]
+        rows.append(
+            {
+                **row,
+                "text": text[:TEXT_MAX],
+                "cut": len(text) > TEXT_MAX,
+                "use": used.get(key_of(item)),
+                "changed": changed,
+            }
+        )
+    return rows
+
+
+def _suggestions(
+    suggestions: Sequence[Mapping[str, Any]], items: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return what use suggests, with the mode that does it: to demote is agent, to remove is manual."""
+    known = {key_of(item): item for item in items}
+    found = []
+    for one in suggestions:
+        if item := known.get(key_of(one)):
+            mode = "agent" if one["action"] == "demote" else "manual"
+            row = _rows([item], ())[0]
+            found.append({**key_fields(one), "text": one["text"], "mode": mode, "changed": row["changed"]})
+    return found[:SUGGESTIONS]
+
+
+def _address(request: web.Request, project: Project, kept: Mapping[str, Any]) -> str:
+    """Return the address of this page with another filter or number; a session that is looked at stays."""
+    return href("/items", project=project.root, session=request.query.get(SESSION), **kept)

@@ -1,0 +1,194 @@
+"""Owns the page of one request: which items a message got and which not, and what was sent, to the byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from aiohttp import web
+
+from ..ipc.errors import NOT_FOUND, RpcError
+from .item_rows import columns_of, key_of, mode_of, rows_of
+from .session_page import given_contexts, known_items, project_of, title_of
+from .view import PROJECT, View, href
+
+REASONS: Final[Mapping[str, str]] = {
+    "floor": "Its score is too low: it is hardly about this message.",
+    "top_n": "Others scored higher, and no more are taken.",
+    "removed": "It was taken out of this session by hand.",
+    "denied": "The request asked to leave it out.",
+    "budget": "There was no room for it in the context.",
+}
+"""Why an item that was considered was not taken, in words."""
+
+LEFT_OUT: Final[Mapping[str, str]] = {
+    "budget": "no room",
+    "duplicate": "shown already by another",
+}
+"""Why a slice was not shown, in words."""
+
+PARTS: Final[Sequence[tuple[str, str]]] = (
+    ("context", "Context"),
+    ("system_prompt", "System prompt"),
+    ("user_prompt", "User prompt"),
+    ("messages", "Messages"),
+    ("tools", "Tools"),
+)
+"""The parts of what was sent: the field of GetRequest, and the title of its tab."""
+
+SHOWN_BYTES: Final = 150_000
+"""Of a part so much stands on the page, escaped, which keeps it below 300 KB; the rest is a link away."""
+
+SLICES: Final = 100
+"""Slices that the page lists: a context has some dozens."""
+
+WRITTEN_S: Final = 15.0
+"""A record is written behind the answer, within milliseconds. What isn't there after that was not written."""
+
+REFRESH_S: Final = 1
+"""After so long a page whose record isn't written yet asks again."""
+
+
+class RequestPage:
+    """The page at `/sessions/{id}/requests/{request_id}`, and below it each part of what was sent as text."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the page and the parts."""
+        address = "/sessions/{session_id}/requests/{request_id}"
+        application.router.add_get(address, self._serve)
+        application.router.add_get(address + "/{part}.txt", self._serve_part)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        view, ids = self._view, _ids(request)
+        given = (await given_contexts(view, ids["session_id"])).get(ids["request_id"])
+        try:
+            found = await view.call("GetRequest", **ids)
+        except RpcError as error:
+            if error.code == NOT_FOUND and given is not None and _age_s(given["at"]) < WRITTEN_S:
+                return self._not_yet(request, given)
+            raise
+        root = found["project"]
+        if request.query.get(PROJECT, root) != root:  # another one was picked
+            raise web.HTTPFound(href("/sessions", project=request.query[PROJECT]))
+        session = await self._session(ids["session_id"])
+        known, problem = await known_items(view, root)
+        rows = rows_of(found["items"], known)
+        dropped = {one["id"] for one in found.get("dropped", ())}
+        referred = {key_of(one) for one in found["referred"] or ()}
+        for row in rows:
+            row["referred"] = key_of(row) in referred
+            row["dropped"] = _slice_id(row) in dropped
+        considered = sorted(
+            (
+                {**row, "why": REASONS.get(row["reason"], row["reason"])}
+                for row in rows_of(found["considered"], known)
+            ),
+            key=lambda row: -row["similarity_score"],
+        )
+        return view.page(
+            request,
+            "request.html",
+            at="sessions",
+            title="Request",
+            project=await project_of(view, root),
+            session=session,
+            here=request.path,
+            found=found,
+            given=given,
+            root=root,
+            problem=problem,
+            columns=columns_of(rows),
+            mode_of=mode_of,
+            considered=considered,
+            slices=sorted(found["slices"], key=lambda one: -one["weight"])[:SLICES],
+            slices_more=max(len(found["slices"]) - SLICES, 0),
+            dropped=[
+                {**one, "why": LEFT_OUT.get(one["reason"], one["reason"])} for one in found.get("dropped", ())
+            ],
+            sent=_sent(request, found),
+        )
+
+    async def _serve_part(self, request: web.Request) -> web.Response:
+        """Answer with a part exactly as it was sent, as plain text."""
+        part = request.match_info["part"]
+        found = await self._view.call("GetRequest", **_ids(request))
+        if part not in dict(PARTS) or part not in found:
+            raise RpcError(NOT_FOUND, found["problem"] or f"there is no part {part!r:.60} of what was sent")
+        return web.Response(text=text_of(found[part]), content_type="text/plain", charset="utf-8")
+
+    async def _session(self, session_id: str) -> dict[str, str]:
+        """Return the id and title of a session; one that was never made has requests all the same."""
+        try:
+            title = title_of(await self._view.call("GetSession", session_id=session_id))
+        except RpcError as error:
+            if error.code != NOT_FOUND:
+                raise
+            return {"session_id": session_id, "title": session_id, "link": ""}
+        return {"session_id": session_id, "title": title, "link": f"/sessions/{session_id}"}
+
+    def _not_yet(self, request: web.Request, given: Mapping[str, Any]) -> web.Response:
+        """Return a page that says that the record is being written, and asks again by itself."""
+        session_id = request.match_info["session_id"]
+        response = self._view.page(
+            request,
+            "request_not_yet.html",
+            at="sessions",
+            title="Request",
+            given=given,
+            session_id=session_id,
+        )
+        response.headers["Refresh"] = str(REFRESH_S)
+        return response
+
+
+def text_of(part: Any) -> str:
+    """Return a part of what was sent as text: messages and tools are JSON."""
+    return part if isinstance(part, str) else json.dumps(part, indent=2, ensure_ascii=False)
+
+
+def _ids(request: web.Request) -> dict[str, str]:
+    return {name: request.match_info[name] for name in ("session_id", "request_id")}
+
+
+def _sent(request: web.Request, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tabs of what was sent, and the text of the one that is looked at."""
+    there = [(name, title) for name, title in PARTS if found.get(name)]
+    chosen = request.query.get("sent", "context")
+    if chosen not in dict(there):
+        chosen = there[0][0] if there else ""
+    text = text_of(found[chosen]) if chosen else ""
+    shown = _fitting(text)
+    return {
+        "tabs": [(name, title, href(request.path, sent=name)) for name, title in there],
+        "part": chosen,
+        "text": shown,
+        "bytes": len(text.encode("utf-8", "replace")),
+        "is_whole": len(shown) == len(text),
+    }
+
+
+def _fitting(text: str) -> str:
+    """Return as much of a text as takes `SHOWN_BYTES` on a page."""
+    while (taken := _escaped_bytes(text)) > SHOWN_BYTES:
+        text = text[: int(len(text) * SHOWN_BYTES / taken * 0.98)]
+    return text
+
+
+def _escaped_bytes(text: str) -> int:
+    """Return what a text takes in HTML, where each of five characters becomes five bytes."""
+    return len(text.encode("utf-8", "replace")) + 4 * sum(map(text.count, "<>&\"'"))
+
+
+def _slice_id(row: Mapping[str, Any]) -> str:
+    """Return the id that an item's slice has in a context."""
+    server = row["server_name"]
+    return f"{row['type']}:{server}/{row['name']}" if server else f"{row['type']}:{row['name']}"
+
+
+def _age_s(at: str) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()

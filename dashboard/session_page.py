@@ -1,0 +1,185 @@
+"""Owns the page of one session: what is always in it, what it is about, and its requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from ..ipc.errors import RpcError
+from .applet import last_open
+from .context_sets import sets_of
+from .formats import editor_href
+from .guard import VIEWER
+from .item_rows import ItemKey, columns_of, key_of, matches, mode_of, rows_of
+from .sessions_page import last_heard
+from .view import PROJECT, Project, View, href
+
+REQUESTS: Final = 25
+"""Requests on a page of a session's list."""
+
+COLUMN_ROWS: Final = 60
+"""Items of a column: a session may have 5,000, and what is beyond is found by the filter."""
+
+FILTER_FROM: Final = 25
+"""With more items than that, there is a filter for them."""
+
+CONTEXTS: Final = 100
+"""Contexts that the daemon tells at once."""
+
+CONTEXT_PAGES: Final = 3
+"""It keeps 300: they tell the messages of a session's latest requests."""
+
+COMPLETIONS: Final = 12
+"""Names that are offered for what was typed."""
+
+
+class SessionPage:
+    """The page at `/sessions/{id}`, and what completes the names of items on it."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the page."""
+        application.router.add_get("/sessions/{session_id}", self._serve)
+        application.router.add_get("/sessions/{session_id}/items", self._complete)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        view, session_id = self._view, request.match_info["session_id"]
+        before = request.query.get("before") or None
+        session, listed, given = await asyncio.gather(
+            view.call("GetSession", session_id=session_id),
+            view.call("ListRequests", session_id=session_id, limit=REQUESTS + 1, before=before),
+            given_contexts(view, session_id),
+        )
+        root = session["project"]
+        project = await project_of(view, root)
+        if request.query.get(PROJECT, root) != root:  # another one was picked
+            raise web.HTTPFound(href("/sessions", project=request.query[PROJECT]))
+        known, problem = await known_items(view, root)
+        requests = listed["requests"]
+        editor = request[VIEWER].editor
+        return view.page(
+            request,
+            "session.html",
+            at="sessions",
+            title=title_of(session),
+            project=project,
+            session=session,
+            root=root,
+            here=f"/sessions/{session_id}",
+            heard=last_heard(session),
+            sets=sets_of(session["context"], root, lambda base, path: editor_href(editor, base, path)),
+            applet=last_open(session["context"].get("applet", ()), session_id),
+            problem=problem,
+            mode_of=mode_of,
+            requests=requests[:REQUESTS],
+            more=requests[REQUESTS - 1]["request_id"] if len(requests) > REQUESTS else "",
+            before=before,
+            messages={request_id: one["prompt"] for request_id, one in given.items()},
+            **_items(session, known, request.query.get("items", "")),
+        )
+
+    async def _complete(self, request: web.Request) -> web.Response:
+        """Answer with names of items that a session hasn't yet, the likeliest first."""
+        session_id, kind = request.match_info["session_id"], request.query.get("type", "rule")
+        session = await self._view.call("GetSession", session_id=session_id)
+        listed = await self._view.call("ListItems", cwd=session["project"], types=[kind], content=False)
+        there = {key_of(item) for item in session["items"]}
+        free = [item for item in listed["items"] if key_of(item) not in there]
+        return web.json_response({"items": completions(free, request.query.get("q", ""))})
+
+
+async def known_items(view: View, root: str) -> tuple[dict[ItemKey, Mapping[str, Any]], str]:
+    """Return a project's items by key, and why they aren't known: its folder may be gone, its session not."""
+    try:
+        listed = await view.call("ListItems", cwd=root, content=False)
+    except RpcError as error:
+        return {}, error.message
+    return {key_of(item): item for item in listed["items"]}, ""
+
+
+async def given_contexts(view: View, session_id: str) -> dict[str, Mapping[str, Any]]:
+    """Return the contexts of a session that the daemon still has, by the ids of their requests.
+
+    What is recorded of a request has a hash of its message only; these have its beginning.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    before = None
+    for _ in range(CONTEXT_PAGES):
+        reply = await view.call("ListContexts", session_id=session_id, limit=CONTEXTS, before=before)
+        found |= {one["request_id"]: one for one in reply["contexts"] if "request_id" in one}
+        if len(reply["contexts"]) < CONTEXTS:
+            break
+        before = reply["contexts"][-1]["context_id"]
+    return found
+
+
+async def project_of(view: View, root: str) -> Project:
+    """Return the project of a session for the head of a page; one that isn't open has no status."""
+    known = (await view.call("ListProjects"))["projects"]
+    return Project(root, next((one for one in known if one["root"] == root), None), known)
+
+
+def title_of(session: Mapping[str, Any]) -> str:
+    """Return what a session is called: its name, else its id."""
+    return str(session["name"] or session["session_id"])
+
+
+def completions(items: Sequence[Mapping[str, Any]], text: str) -> list[dict[str, str]]:
+    """Return the items that a text may mean: those whose names begin with it, then hold it, then the others.
+
+    `label` is what a person writes for one: its name, for a tool with its server before it.
+    """
+    words = text.casefold().split()
+    found = []
+    for item in items:
+        label = label_of(item)
+        if matches(words, label, item.get("description", "")):
+            name = item["name"].casefold()
+            rank = 0 if name.startswith(text.casefold()) else 1 if matches(words, label) else 2
+            found.append((rank, label.casefold(), label, item))
+    found.sort(key=lambda one: one[:3])
+    return [
+        {
+            "label": label,
+            "type": item["type"],
+            "name": item["name"],
+            "server_name": item.get("server_name", ""),
+            "description": item.get("description", ""),
+        }
+        for _, _, label, item in found[:COMPLETIONS]
+    ]
+
+
+def label_of(item: Mapping[str, Any]) -> str:
+    """Return an item's name, for a tool with its server."""
+    server = item.get("server_name")
+    return f"{server}: {item['name']}" if server else str(item["name"])
+
+
+def _items(session: Mapping[str, Any], known: Mapping[ItemKey, Any], text: str) -> dict[str, Any]:
+    """Return the columns of a session's items, what is kept out, and what may come in by itself."""
+    rows = rows_of(session["items"], known)
+    words = text.casefold().split()
+    shown = [row for row in rows if matches(words, row["name"], row["server_name"], row["description"])]
+    columns = [
+        {"kind": kind, "title": title, "rows": found[:COLUMN_ROWS], "more": len(found) - COLUMN_ROWS}
+        for kind, title, found in columns_of(shown)
+    ]
+    there = {key_of(item) for item in (*session["items"], *session["removed"])}
+    waiting = {
+        mode: sum(item["include"] == mode and key not in there for key, item in known.items())
+        for mode in ("agent", "glob")
+    }
+    return {
+        "columns": columns,
+        "items_total": len(rows),
+        "items_text": text,
+        "with_filter": len(rows) > FILTER_FROM,
+        "removed": rows_of(session["removed"], known),
+        "waiting": waiting,
+    }

@@ -1,0 +1,89 @@
+// What was last open in a session: a page that is looked at with `?session=ID` in its address is kept there.
+// A view belongs to the session of the address that it was seen at, however late it is sent.
+import { say } from "./messages.js";
+
+const SETTLE_MS = 900; // somebody who types a search wants its last form kept
+
+const session = () => new URLSearchParams(location.search).get("session");
+
+let waiting = null; // the view that is to be sent: its session and its address
+let timer = 0;
+let kept = ""; // what was sent last, so that it isn't sent again
+
+export function keepLastOpen() {
+  if (!session()) return;
+  tellSession();
+  note();
+  for (const name of ["pushState", "replaceState"]) {
+    const original = history[name];
+    history[name] = function changed(...parts) {
+      original.apply(this, parts);
+      note();
+    };
+  }
+  addEventListener("popstate", note);
+  addEventListener("pagehide", send); // who leaves at once has seen it all the same
+  // Links and forms of the page stay in the session; the navigation leads out of it.
+  document.addEventListener("click", (event) => stay(event.target.closest("main a[href]")), true);
+  document.addEventListener("formdata", (event) => {
+    const isSearch = event.target.method === "get" && event.target.closest("main");
+    if (isSearch && session() && !event.formData.has("session")) event.formData.set("session", session());
+  });
+}
+
+function note() {
+  const id = session();
+  if (!id) return;
+  const parameters = new URLSearchParams(location.search);
+  parameters.delete("session");
+  const address = `${location.pathname}?${parameters}`;
+  if (waiting && waiting.id !== id) send();
+  clearTimeout(timer);
+  waiting = { id, address };
+  timer = setTimeout(send, SETTLE_MS);
+}
+
+async function send() {
+  clearTimeout(timer);
+  const view = waiting;
+  waiting = null;
+  if (!view || `${view.id} ${view.address}` === kept) return;
+  kept = `${view.id} ${view.address}`;
+  const reply = await fetch(`/sessions/${encodeURIComponent(view.id)}/last-open`, {
+    method: "POST",
+    keepalive: true, // also when the page goes meanwhile
+    headers: { "Content-Type": "application/json", "X-Foveal-Csrf": document.body.dataset.csrf },
+    body: JSON.stringify({ address: view.address }),
+  }).catch(() => null); // that the daemon is gone, the page says already
+  if (reply && !reply.ok) {
+    const problem = await reply.json().catch(() => null);
+    say(`Not kept as last open: ${problem?.message ?? reply.status}`);
+  }
+}
+
+function stay(link) {
+  const id = session();
+  if (!id || !link || link.origin !== location.origin || link.getAttribute("href").startsWith("#")) return;
+  if (link.closest("[data-leaves-session]") || link.pathname.startsWith("/sessions")) return;
+  const address = new URL(link.href);
+  // A page that can be filtered by session says in its own links whether it still is.
+  if (address.pathname === location.pathname || address.searchParams.has("session")) return;
+  address.searchParams.set("session", id);
+  link.href = address.href;
+}
+
+function tellSession() {
+  const line = document.createElement("p");
+  line.className = "in-session small";
+  line.dataset.leavesSession = "";
+  const link = document.createElement("a");
+  link.href = `/sessions/${encodeURIComponent(session())}`;
+  link.textContent = session();
+  const leave = document.createElement("a");
+  const outside = new URL(location.href);
+  outside.searchParams.delete("session");
+  leave.href = outside.href;
+  leave.textContent = "Leave it";
+  line.append("Looking around in session ", link, ", which keeps this page as its last open one. ", leave);
+  document.getElementById("content").prepend(line);
+}

@@ -1,0 +1,105 @@
+// A session's page: sets and items are changed in place, each change with its undo.
+import { call } from "./actions.js";
+import { refresh } from "./live.js";
+import { say } from "./messages.js";
+
+const SETTLE_MS = 120; // between two keys of somebody who types
+
+const page = document.querySelector("[data-session]");
+const session_id = page.dataset.session;
+
+// What was changed, in words, and how to take it back.
+async function change(method, params, undo) {
+  try {
+    const result = await call(method, params);
+    const back = undo(result);
+    say(result.text, back && { label: "Undo", run: () => change(back.method, back.params, () => null) });
+    refresh();
+    return true;
+  } catch (error) {
+    say(error.message, { bad: true });
+    return false;
+  }
+}
+
+function setTo(set_name, items) {
+  return { method: "SetRelevantContext", params: { session_id, set_name, items, mode: "replace" } };
+}
+
+page.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-removes], [data-clears]");
+  if (button) {
+    const set = button.closest("[data-set]");
+    const entries = JSON.parse(set.dataset.entries);
+    const removed = button.dataset.removes === undefined ? -1 : Number(button.dataset.removes);
+    const left = removed < 0 ? [] : entries.filter((_, place) => place !== removed);
+    const { method, params } = setTo(set.dataset.set, left);
+    button.blur();
+    change(method, params, () => setTo(set.dataset.set, entries));
+  }
+  const hides = event.target.closest("[data-hides]");
+  if (hides) document.getElementById(hides.dataset.hides).hidden = true;
+});
+
+page.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (form.dataset.addsEntries !== undefined) {
+    event.preventDefault();
+    const { set_name, entry } = Object.fromEntries(new FormData(form));
+    const params = { session_id, set_name, items: [entry], mode: "merge" };
+    // Taken back to what it was before this entry: others may have added theirs meanwhile.
+    const undo = ({ items, added }) => added.length ? setTo(set_name, items.filter((one) => !added.includes(one))) : null;
+    if (await change("SetRelevantContext", params, undo)) form.elements.entry.value = "";
+  } else if (form.dataset.addsItem) {
+    event.preventDefault();
+    const params = { session_id, ...named(form) };
+    const undo = ({ changed }) => changed ? { method: "RemoveSessionItem", params } : null;
+    if (await change("AddSessionItem", params, undo)) form.reset();
+  }
+});
+
+// Names are completed from what the session hasn't yet.
+const offered = new Map();
+let typing = 0;
+
+page.addEventListener("input", (event) => completeSoon(event.target.closest("form[data-adds-item]")));
+page.addEventListener("focusin", (event) => event.target.name === "name" && completeSoon(event.target.closest("form[data-adds-item]")));
+
+function completeSoon(form) {
+  if (!form) return;
+  clearTimeout(typing);
+  typing = setTimeout(() => complete(form), SETTLE_MS);
+}
+
+async function complete(form) {
+  const input = form.elements.name;
+  const query = new URLSearchParams({ type: form.dataset.addsItem, q: input.value.trim() });
+  const reply = await fetch(`/sessions/${encodeURIComponent(session_id)}/items?${query}`).catch(() => null);
+  if (!reply?.ok) return; // a name can be written without help
+  const { items } = await reply.json();
+  for (const item of items) offered.set(`${item.type} ${item.label}`, item);
+  input.list.replaceChildren(...items.map((item) => new Option(item.description, item.label)));
+}
+
+function named(form) {
+  const text = form.elements.name.value.trim();
+  const type = form.dataset.addsItem;
+  const item = offered.get(`${type} ${text}`);
+  if (item) return { type, name: item.name, ...(item.server_name && { server_name: item.server_name }) };
+  if (type !== "tool") return { type, name: text };
+  const [server_name, ...name] = text.split(":"); // as it is shown: server: name
+  return { type, name: name.join(":").trim(), server_name: server_name.trim() };
+}
+
+// What an agent is told on resume is shown, and opens nothing by itself.
+page.addEventListener("foveal:done", (event) => {
+  if (event.target.dataset.resumes === undefined) return;
+  const { text, missing_files: missing } = event.detail;
+  document.getElementById("resume-text").textContent = text || "Nothing: the session has no intent, no environment and no context.";
+  const notice = document.getElementById("resume-missing");
+  notice.hidden = !missing.length;
+  notice.textContent = missing.length ? `Not there any more: ${missing.join(", ")}` : "";
+  const section = document.getElementById("resumed");
+  section.hidden = false;
+  section.scrollIntoView({ block: "nearest" });
+});

@@ -1,0 +1,225 @@
+"""Sessions, requests and items in a real browser: changes with their undo, two tabs, the page last open."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser_cases import Site, accessibility_faults, browser, overflow_px, page, signed_in, site
+from tests.conftest import SMALL_PROJECT, write_files
+from tests.server_cases import RAW_SERVER
+
+__all__ = ["browser", "page", "site"]
+
+SESSION = "payment-bug"
+
+
+@pytest.fixture(scope="module")
+def root(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("p")
+    server = {"command": sys.executable, "args": [str(folder / "raw.py"), "pages"]}
+    servers = json.dumps({"mcpServers": {"raw": server}})
+    write_files(folder, {**SMALL_PROJECT, "raw.py": RAW_SERVER, ".mcp.json": servers})
+    site.daemon.open_ready(folder)
+    for name, include in (("api errors", "always"), ("commits", "manual"), ("naming", "agent")):
+        item = {
+            "type": "rule",
+            "name": name,
+            "include": include,
+            "text": f"Text of {name}.",
+            "priority_level": 400,
+        }
+        site.daemon.call("PutItem", cwd=str(folder), item=item)
+    (file,) = site.daemon.call("ListToolServers", cwd=str(folder), refresh=False)["files"]
+    named = {name: file[name] for name in ("path", "digest", "section")}
+    site.daemon.call("ApproveToolServers", cwd=str(folder), **named)
+    site.daemon.call("ListToolServers", cwd=str(folder))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def session(site: Site, root: Path) -> Any:
+    """Give each test the same session, with two sets."""
+    known = site.daemon.call("ListSessions")["sessions"]
+    if not any(one["session_id"] == SESSION for one in known):
+        site.daemon.call("CreateSession", cwd=str(root), session_id=SESSION, name="Payment bug")
+    context = {"files": [f"{root}/src/shop/auth.py"], "ports": ["8080"]}
+    return site.daemon.call("UpdateSession", session_id=SESSION, context=context)
+
+
+def kept(site: Site) -> Any:
+    return site.daemon.call("GetSession", session_id=SESSION)["context"]
+
+
+def names(site: Site) -> list[str]:
+    return [one["name"] for one in site.daemon.call("GetSession", session_id=SESSION)["items"]]
+
+
+def test_a_set_is_edited_and_the_event_arrives_in_a_second_tab(site: Site, page: Page) -> None:
+    second = page.context.new_page()
+    second.goto(f"{site.address}/sessions/{SESSION}")
+    live = page.context.new_page()
+    live.goto(f"{site.address}/live")
+    expect(live.locator("#state")).to_have_text("connected")
+    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.get_by_label("Set", exact=True).fill("endpoints")
+    page.get_by_label("Entry").fill("https://example.org/charges")
+    page.get_by_label("Entry").press("Enter")
+    added = page.get_by_role("link", name="https://example.org/charges")
+    expect(added).to_be_visible()
+    expect(second.get_by_role("link", name="https://example.org/charges")).to_be_visible()
+    expect(live.locator("#events")).to_contain_text("context.changed")
+    page.get_by_role("button", name="Undo").click()
+    expect(added).to_have_count(0)
+    expect(second.get_by_role("link", name="https://example.org/charges")).to_have_count(0)
+    assert "endpoints" not in kept(site)
+
+
+def test_an_entry_is_removed_and_comes_back_with_undo(site: Site, page: Page) -> None:
+    before = kept(site)
+    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.get_by_role("button", name="Remove 8080").click()
+    expect(page.get_by_role("link", name="8080")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="8080")).to_be_visible()
+    assert kept(site) == before
+
+
+def test_what_the_daemon_refuses_is_said_and_nothing_is_lost(browser: Browser, site: Site) -> None:
+    """In a window of its own: Chromium notes each refused request in the console."""
+    with browser.new_context() as context:
+        window = context.new_page()
+        window.goto(site.login_url())
+        window.goto(f"{site.address}/sessions/{SESSION}")
+        window.get_by_label("Entry").fill("relative/path.py")
+        window.get_by_label("Entry").press("Enter")
+        expect(window.locator(".message.bad").last).to_contain_text("absolute paths")
+        expect(window.get_by_label("Entry")).to_have_value("relative/path.py")
+        window.get_by_placeholder("Add a tool").fill("raw: nothing")
+        window.get_by_placeholder("Add a tool").press("Enter")
+        expect(window.locator(".message.bad").last).to_contain_text("nothing of raw")
+
+
+def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:
+    page.goto(f"{site.address}/sessions/{SESSION}")
+    box = page.get_by_placeholder("Add a rule")
+    box.fill("comm")
+    expect(page.locator("#names-rule option")).to_have_count(1)
+    assert page.locator("#names-rule option").get_attribute("value") == "commits"
+    box.fill("commits")
+    box.press("Enter")
+    row = page.locator("#list-rule li", has_text="commits")
+    expect(row).to_be_visible()
+    assert "commits" in names(site)
+    row.get_by_role("button").click()
+    expect(row).to_have_count(0)
+    page.locator(".message", has_text="Removed").get_by_role("button", name="Undo").click()
+    expect(row).to_be_visible()
+    site.daemon.call("RemoveSessionItem", session_id=SESSION, type="rule", name="commits")
+
+
+def test_the_page_last_open_is_kept_for_its_session_and_offered_on_resume(
+    site: Site, page: Page, root: Path
+) -> None:
+    other = site.daemon.call("CreateSession", cwd=str(root))["session_id"]
+    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.get_by_role("navigation", name="In this session").get_by_role("link", name="Search").click()
+    question = page.locator("main input[name=q]")
+    question.fill("who calls login?")
+    question.press("Enter")
+    page.wait_for_url("**q=who*")
+    page.goto(f"{site.address}/sessions/{other}")  # left before the view was sent
+    link = page.get_by_role("link", name="Search: who calls login?")
+    expect(link).to_have_count(0)
+    page.goto(f"{site.address}/sessions/{SESSION}")
+    expect(link).to_be_visible()
+    assert kept(site)["applet"][:2] == ["search", "q=who calls login?"]
+    assert "applet" not in site.daemon.call("GetSession", session_id=other)["context"]
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#resume-text")).to_contain_text("Last applet: search")
+    assert page.url == f"{site.address}/sessions/{SESSION}", "nothing opens by itself"
+    link.click()
+    expect(page.locator("main input[name=q]")).to_have_value("who calls login?")
+
+
+def test_a_request_shows_its_columns_and_what_was_sent(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/sessions/{SESSION}")
+    site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="how does a login end?")
+    page.get_by_role("link", name="how does a login end?").first.click()  # it came by itself
+    expect(page.get_by_role("heading", level=1)).to_have_text("how does a login end?")
+    expect(page.locator("#sent-text")).to_contain_text("# PROJECT CONTEXT")
+    page.get_by_role("link", name="Tools", exact=True).click()
+    expect(page.locator("#sent-text")).to_contain_text("page1")
+
+
+def test_how_an_item_comes_in_is_chosen_and_taken_back(site: Site, page: Page, root: Path) -> None:
+    def modes() -> dict[str, str]:
+        items = site.daemon.call("ListItems", cwd=str(root))["items"]
+        return {one["name"]: one["include"] for one in items}
+
+    before = modes()
+    page.goto(f"{site.address}/items?project={root}")
+    page.get_by_role("button", name="Change how CLAUDE.md comes in").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("When a file that is worked on matches").click()
+    dialog.get_by_role("textbox", name="Patterns").fill("*.py")
+    dialog.get_by_role("button", name="Save").click()
+    row = page.locator("li.item", has=page.get_by_text("CLAUDE.md", exact=True).first)
+    expect(row).to_contain_text("*.py")
+    assert modes()["CLAUDE.md"] == "glob"
+    page.get_by_role("button", name="Undo").click()
+    expect(row).not_to_contain_text("*.py")
+    assert modes() == before
+    page.get_by_label("Mode of raw").select_option("agent")
+    expect(page.locator("li.item", has_text="page0")).to_contain_text("Agent")
+    page.get_by_role("button", name="Change how page0 comes in").click()
+    dialog.get_by_text("Always", exact=True).click()
+    expect(dialog.locator("#change-result")).to_have_text("So it is: Always.")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.locator("li.item", has_text="page0")).to_contain_text("its own")
+    page.locator(".message", has_text="page0 is Always").get_by_role("button", name="Undo").click()
+    page.locator(".message", has_text="raw is Agent").get_by_role("button", name="Undo").click()
+    expect(page.locator("li.item", has_text="page1")).to_contain_text("Always")
+
+
+def test_what_was_put_is_taken_back_and_put_again(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/items?project={root}")
+    page.get_by_role("button", name="Change how naming comes in").click()
+    page.get_by_role("dialog").get_by_role("button", name="Take back what was put").click()
+    row = page.locator("li.item", has_text="naming")
+    expect(row).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(row).to_be_visible()
+    (item,) = [
+        one for one in site.daemon.call("ListItems", cwd=str(root))["items"] if one["name"] == "naming"
+    ]
+    assert (item["text"], item["include"], item["priority_level"]) == ("Text of naming.", "agent", 400)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible_and_fit_a_narrow_window(
+    browser: Browser, site: Site, root: Path, scheme: str
+) -> None:
+    request = site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="x")["request_id"]
+    addresses = ("/sessions", f"/sessions/{SESSION}", f"/sessions/{SESSION}/requests/{request}", "/items")
+    size = {"width": 360, "height": 780}
+    with signed_in(browser, site, viewport=size, color_scheme=scheme) as window:
+        for address in addresses:
+            window.goto(f"{site.address}{address}")
+            assert overflow_px(window) == 0, address
+            assert accessibility_faults(window) == [], address
+
+
+def test_pages_read_without_a_script(browser: Browser, site: Site, root: Path) -> None:
+    with signed_in(browser, site, java_script_enabled=False) as window:
+        window.goto(f"{site.address}/sessions")
+        window.get_by_role("link", name="Payment bug").click()
+        expect(window.get_by_role("link", name="8080")).to_be_visible()
+        expect(window.get_by_role("button", name="Remove 8080")).to_have_count(0)
+        window.goto(f"{site.address}/items?project={root}")
+        expect(window.locator("li.item", has_text="page0")).to_contain_text("Always")
