@@ -9,7 +9,7 @@ from foveal.cli.highlight import LEXERS, WORDS_MAX, highlight, question_words
 from foveal.daemon.project.languages import LANGUAGES
 from hypothesis import given
 from hypothesis import strategies as st
-from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped] # it has no stubs
+from pygments.lexers import get_lexer_by_name
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -1,0 +1,71 @@
+"""Owns what a page may change: the daemon's methods that it may call, by name; knows no method's meaning."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from aiohttp import web
+
+from ..hooks.http import to_json
+from ..ipc.errors import INVALID_PARAMS, UNKNOWN_METHOD, RpcError
+from ..ipc.link import DaemonLink
+
+METHODS: Final = frozenset(
+    {
+        "AddSessionItem",
+        "CloseProject",
+        "ContractFocus",
+        "DeleteExperience",
+        "DeleteItem",
+        "EndSession",
+        "ExpandFocus",
+        "GetContext",
+        "OpenProject",
+        "PruneExperiences",
+        "PutItem",
+        "ReindexProject",
+        "ReleaseScope",
+        "RemoveSessionItem",
+        "RestoreExperience",
+        "ResumeSession",
+        "SetEmbedding",
+        "SetRelevantContext",
+        "SetToolMode",
+        "UpdateExperience",
+        "UpdateSession",
+    }
+)
+"""Reading is done by pages. What lets a project run or show more (Trust, ApproveToolServers) and Shutdown are
+left to the command line on purpose: a click is too little for them."""
+
+
+class Actions:
+    """The address `POST /actions/{Method}`, with the method's parameters as a JSON object."""
+
+    def __init__(self, link: DaemonLink) -> None:
+        self._link = link
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the address."""
+        application.router.add_post("/actions/{method}", self._serve)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        method = request.match_info["method"]
+        if method not in METHODS:
+            raise RpcError(UNKNOWN_METHOD, f"pages can't call {method!r:.80}; use the socket or foveal")
+        return web.Response(
+            body=to_json(await self._link.call(method, await json_body(request))),
+            content_type="application/json",
+        )
+
+
+async def json_body(request: web.Request) -> dict[str, Any]:
+    """Return the JSON object in a request's body. Raises `RpcError` for anything else."""
+    try:
+        value = json.loads(await request.read() or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise RpcError(INVALID_PARAMS, f"the body is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise RpcError(INVALID_PARAMS, "the body must be a JSON object")
+    return value

@@ -1,0 +1,74 @@
+"""Owns the events that an open page hears, as server-sent events; it asks again for what they are about."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from aiohttp import web
+
+from ..hooks.http import encode_event
+from ..ipc.aclient import AsyncClient
+from ..ipc.errors import INVALID_PARAMS, RpcError
+from ..ipc.link import DaemonLink
+
+HEARTBEAT_S: Final = 10.0
+"""Between two comments, so that either side notices when the other is gone."""
+
+RETRY_MS: Final = 1_000
+"""After this time a browser asks again for a stream that broke."""
+
+STREAMS_MAX: Final = 64
+"""Open streams: each is a connection to the daemon. A browser opens at most six to one host."""
+
+
+class EventStream:
+    """The address `/events?topics=a,b`: each event with its topic and data, until either side goes."""
+
+    def __init__(self, link: DaemonLink, *, heartbeat_s: float = HEARTBEAT_S) -> None:
+        self._link = link
+        self._heartbeat_s = heartbeat_s
+        self._open: set[AsyncClient] = set()
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the address, and end all streams when the application ends."""
+        application.router.add_get("/events", self._serve, allow_head=False)
+        application.on_shutdown.append(self._end)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        topics = [topic for topic in request.query.get("topics", "").split(",") if topic]
+        if not topics:
+            raise RpcError(INVALID_PARAMS, "topics must name what to follow", {"field": "topics"})
+        if len(self._open) >= STREAMS_MAX:
+            raise web.HTTPServiceUnavailable(text=f"{STREAMS_MAX} pages are followed already; close some")
+        connection = await self._link.subscribe(topics)
+        self._open.add(connection)
+        try:
+            response = web.StreamResponse(
+                headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
+            )
+            await response.prepare(request)
+            await response.write(b"retry: %d\n\n" % RETRY_MS)
+            await self._pass_on(response, connection)
+            return response
+        finally:
+            self._open.discard(connection)
+            await connection.close()
+
+    async def _pass_on(self, response: web.StreamResponse, connection: AsyncClient) -> None:
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                beating = tasks.create_task(self._beat(response))
+                async for event in connection.events():
+                    await response.write(encode_event(event))
+                beating.cancel()
+        except* ConnectionError:
+            pass  # the reader went away: that is how a stream is meant to end
+
+    async def _beat(self, response: web.StreamResponse) -> None:
+        while True:
+            await response.write(b"event: beat\ndata: {}\n\n")  # a browser's script doesn't see comments
+            await asyncio.sleep(self._heartbeat_s)
+
+    async def _end(self, application: web.Application) -> None:
+        await asyncio.gather(*[connection.close() for connection in self._open])

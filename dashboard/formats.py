@@ -1,0 +1,146 @@
+"""Owns how numbers, sizes, times and places are written on a page; knows no page and no request."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from markupsafe import Markup, escape
+
+NOTHING: Final = "–"  # noqa: RUF001 - a dash, as people write it
+"""What stands for a value that there is none of."""
+
+EDITORS: Final[Mapping[str, str]] = {
+    "vscode": "vscode://file{path}:{line}",
+    "vscode-insiders": "vscode-insiders://file{path}:{line}",
+    "vscodium": "vscodium://file{path}:{line}",
+    "cursor": "cursor://file{path}:{line}",
+    "windsurf": "windsurf://file{path}:{line}",
+    "zed": "zed://file{path}:{line}",
+    "idea": "idea://open?file={path}&line={line}",
+    "pycharm": "pycharm://open?file={path}&line={line}",
+    "sublime": "subl://open?url=file://{path}&line={line}",
+    "neovim": "nvim://file{path}:{line}",
+}
+"""The addresses by which editors open a file at a line; `neovim` needs a handler that its user registered."""
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{1,30}://")
+_REFUSED = ("http:", "https:", "file:", "ftp:", "ws:", "wss:", "blob:", "data:", "javascript:", "about:")
+
+
+def number(value: float | None) -> str:
+    """Write a count with its thousands apart: `12,345`."""
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+def short(value: float | None) -> str:
+    """Write a count in three digits or so: `950`, `12.3k`, `4.56M`."""
+    if value is None:
+        return NOTHING
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:.3g}{unit}"
+    return f"{value:.0f}"
+
+
+def share(value: float | None) -> str:
+    """Write a share from 0 to 1 in percent."""
+    return NOTHING if value is None else f"{value * 100:.0f} %"
+
+
+def score(value: float | None) -> str:
+    """Write a score with two decimals."""
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def size(value: float | None) -> str:
+    """Write a number of bytes: `1.2 MB`, in powers of 1,000."""
+    if value is None:
+        return NOTHING
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= limit:
+            return f"{value / limit:.1f} {unit}"
+    return f"{value:.0f} B"
+
+
+def milliseconds(value: float | None) -> str:
+    """Write a time that something took: `0.21 ms`, `35 ms`, `1.4 s`."""
+    if value is None:
+        return NOTHING
+    if value >= 10_000:
+        return duration(value / 1000)
+    if value >= 1000:
+        return f"{value / 1000:.1f} s"
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.2g} ms"
+
+
+def duration(seconds: float | None) -> str:
+    """Write a longer time in its two largest units: `3 d 4 h`, `12 min 5 s`."""
+    if seconds is None:
+        return NOTHING
+    left, parts = int(seconds), []
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        if left >= length:
+            parts.append(f"{left // length} {unit}")
+            left %= length
+    return " ".join(parts[:2]) or "0 s"
+
+
+def moment(value: str | float | None) -> Markup:
+    """Write a moment (ISO 8601, or seconds since 1970) in UTC; a script turns it into the reader's zone."""
+    if value is None or value == "":
+        return Markup(NOTHING)  # noqa: S704 - a constant
+    try:
+        at = datetime.fromtimestamp(value, UTC) if isinstance(value, (int, float)) else _parsed(value)
+    except (ValueError, OverflowError, OSError):
+        return escape(value)
+    exact = at.isoformat(timespec="milliseconds")
+    text = at.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, text, text)
+
+
+def breakable(path: str) -> Markup:
+    """Write a path that may break behind its slashes, so that a long one stays readable."""
+    return Markup("/<wbr>").join(path.split("/"))
+
+
+def count(value: float, one: str, many: str = "") -> str:
+    """Write a number with its noun: `1 file`, `2 files`."""
+    return f"{value:,.0f} {one if value == 1 else many or one + 's'}"
+
+
+def editor_href(editor: str, root: str, path: str, line: int = 1) -> str:
+    """Return the address that opens a file in an editor, empty where there is none.
+
+    `editor` is a name of `EDITORS`, or a template with `{path}` and `{line}` whose scheme a browser wouldn't
+    follow itself: a page must not be able to lead anywhere, nor run anything.
+    """
+    template = EDITORS.get(editor, editor)
+    if not _SCHEME.match(template) or template.lower().startswith(_REFUSED):
+        return ""
+    absolute = path if os.path.isabs(path) else os.path.join(root, path)
+    return template.replace("{path}", quote(absolute)).replace("{line}", str(max(int(line or 1), 1)))
+
+
+def _parsed(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "number": number,
+    "short": short,
+    "share": share,
+    "score": score,
+    "size": size,
+    "ms": milliseconds,
+    "duration": duration,
+    "moment": moment,
+    "breakable": breakable,
+    "count_of": count,
+}
+"""What templates can write values with."""

@@ -1,0 +1,127 @@
+"""Owns the first page: every project with its state, how quick answers are, and the latest contexts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from .drawing import sparkline
+from .view import View
+
+CONTEXTS: Final = 12
+"""Latest contexts on the page; all of them have a page of their own."""
+
+WATCHES: Final[Mapping[str, str]] = {
+    "native": "watched",
+    "polling": "compared with the disk every few seconds, since watching isn't possible there",
+    "off": "not watched",
+}
+
+STATES: Final[Mapping[str, tuple[str, str]]] = {
+    "ready": ("ready", "good"),
+    "scanning": ("looking for files", "accent"),
+    "indexing": ("reading files", "accent"),
+    "degraded": ("not whole", "warn"),
+}
+"""A project's state in words, and the kind of its badge."""
+
+
+class Overview:
+    """The page at `/`."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the page."""
+        application.router.add_get("/", self._serve)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        view = self._view
+        status, metrics, contexts = await asyncio.gather(
+            view.call("Status"),
+            view.call("GetMetrics", history="hour"),
+            view.call("ListContexts", limit=CONTEXTS),
+        )
+        return view.page(
+            request,
+            "overview.html",
+            at="overview",
+            title="Overview",
+            daemon=status,
+            metrics=metrics,
+            contexts=contexts["contexts"],
+            figures=list(_figures(metrics)),
+            progress=progress,
+            states=STATES,
+            watches=WATCHES,
+        )
+
+
+def progress(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
+    """Return what a project still does: what, how much is done, of how much, and what is said of it."""
+    running = []
+    pending = project["files_pending"]
+    if pending:
+        done = max(project["files"] - pending, 0)
+        running.append(("Files read", done, project["files"], f"{pending:,} to go"))
+    unlinked = project["files_unlinked"]
+    if unlinked and not pending:
+        done = max(project["files"] - unlinked, 0)
+        running.append(("References linked", done, project["files"], f"{unlinked:,} files to go"))
+    if project["embedding"] in ("running", "paused") and project["pending"]:
+        whole = project["embedded"] + project["pending"]
+        said = f"{project['pending']:,} to go"
+        if project["embedding"] == "paused":
+            said += ", paused"
+        elif project["eta_ms"] is not None:
+            said += f", about {_minutes(project['eta_ms'] / 1000)}"
+        running.append(("Meaning known", project["embedded"], whole, said))
+    return running
+
+
+def _figures(metrics: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the figures at the top: a name, the value now, and its line over the last hour."""
+    samples = metrics["history"]["samples"]
+    contexts = metrics["contexts"]
+    latency = metrics["methods"].get("GetContext", {})
+
+    given = [sample["contexts"] for sample in samples]
+    hits = [sample["cached"] / sample["contexts"] if sample["contexts"] else None for sample in samples]
+
+    def latencies(quantile: str) -> list[float | None]:
+        return [sample["context_ms"][quantile] for sample in samples]
+
+    return [
+        {
+            "name": "Contexts given",
+            "value": contexts["count"],
+            "unit": "number",
+            "line": sparkline(given, "contexts over the last hour"),
+        },
+        {
+            "name": "Half of them within",
+            "value": latency.get("p50_ms"),
+            "unit": "ms",
+            "line": sparkline(latencies("p50"), "median time of a context over the last hour"),
+        },
+        {
+            "name": "99 of 100 within",
+            "value": latency.get("p99_ms"),
+            "unit": "ms",
+            "line": sparkline(latencies("p99"), "slowest contexts over the last hour"),
+        },
+        {
+            "name": "Answered from what was kept",
+            "value": contexts["cache_hit_rate"],
+            "unit": "share",
+            "line": sparkline(hits, "share of kept answers over the last hour"),
+        },
+    ]
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,107 @@
+"""Owns the page of search: a question, how it was understood, and what each index says of every place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from aiohttp import web
+from markupsafe import Markup
+
+from ..ipc.errors import INVALID_PARAMS, RpcError
+from .highlighting import highlighted
+from .view import View
+
+LIMIT: Final = 10
+LIMITS: Final = (10, 25, 50, 100)
+
+ROUTES: Final[Mapping[str, str]] = {
+    "": "as the question asks",
+    "hybrid": "names, words and meaning",
+    "structural": "an edge of the code: who calls, imports, inherits",
+    "positional": "in the place that the question names",
+    "semantic": "words and meaning",
+}
+"""The ways a question can be answered, in words; the first lets the question decide."""
+
+SOURCES: Final[Mapping[str, str]] = {
+    "tree": "Names",
+    "vector": "Meaning",
+    "lexical": "Words",
+}
+"""The lists whose ranks are shown side by side, and what each looks at."""
+
+
+class SearchPage:
+    """The page at `/search`."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the page."""
+        application.router.add_get("/search", self._serve)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        view = self._view
+        project = await view.project(request)
+        question = request.query.get("q", "").strip()
+        asked = {name: request.query.get(name, "").strip() for name in ("path", "language", "route", "limit")}
+        if asked["route"] not in ROUTES:
+            message = f"route is one of {', '.join(filter(None, ROUTES))}, not {asked['route']!r:.40}"
+            raise RpcError(INVALID_PARAMS, message, {"field": "route"})
+        found = None
+        if question and project.root:
+            found = await view.call(
+                "Query",
+                cwd=project.root,
+                query=question,
+                limit=_limit(asked["limit"]),
+                route=asked["route"] or None,
+                languages=[asked["language"]] if asked["language"] else None,
+                **_place(asked["path"]),
+            )
+        rows = await asyncio.to_thread(_rows, found["results"]) if found else []
+        return view.page(
+            request,
+            "search.html",
+            at="search",
+            title=f"{question} – Search" if question else "Search",  # noqa: RUF001 - a dash
+            project=project,
+            question=question,
+            asked=asked,
+            found=found,
+            rows=rows,
+            routes=ROUTES,
+            sources=SOURCES,
+            limits=LIMITS,
+            languages=sorted(
+                {row["language"] for row in rows if row["language"]} | {asked["language"]} - {""}
+            ),
+        )
+
+
+def _limit(text: str) -> int:
+    if not text:
+        return LIMIT
+    if text not in map(str, LIMITS):
+        raise RpcError(INVALID_PARAMS, f"limit is one of {LIMITS}, not {text!r:.40}", {"field": "limit"})
+    return int(text)
+
+
+def _place(path: str) -> dict[str, str]:
+    """Return which parameter of a Query says where to look: a glob, or the beginning of a path."""
+    if not path:
+        return {}
+    return {"glob": path} if any(sign in path for sign in "*?[{") else {"path_prefix": path}
+
+
+def _rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{**one, "code": _code(one)} for one in results]
+
+
+def _code(result: Mapping[str, Any]) -> list[tuple[int, Markup]]:
+    """Return the lines of a snippet with their numbers."""
+    lines = highlighted(result["snippet"], result["path"]).split("\n")
+    return [(result["snippet_line"] + at, line) for at, line in enumerate(lines)]

@@ -1,0 +1,121 @@
+"""Owns the dashboard as one application: which page answers which address, and what a failure looks like."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import web
+
+from ..hooks.http import DAEMON_UNAVAILABLE, STATUS_OF_CODE, to_json
+from ..ipc.errors import INTERNAL, DaemonUnavailable, RpcError
+from ..ipc.link import DaemonLink
+from .actions import Actions
+from .api import SessionsApi
+from .applet import LastOpenKeeper
+from .context_page import ContextPage
+from .contexts_page import ContextsPage
+from .difference import Difference
+from .event_stream import EventStream
+from .experiences_page import ExperiencesPage
+from .file_names import FileNames
+from .graph_page import GraphPage
+from .guard import Guard
+from .items_page import ItemsPage
+from .live_page import LivePage
+from .overview import Overview
+from .performance import Performance
+from .prometheus import PrometheusFigures
+from .request_page import RequestPage
+from .scope_page import ScopePage
+from .search_page import SearchPage
+from .session_page import SessionPage
+from .sessions_page import SessionsPage
+from .view import STATIC, View
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES: Final = 1 << 20
+"""What a page sends is an item or an experience at most; an item's text may take 256 KiB."""
+
+STATIC_KEPT: Final = "private, max-age=31536000, immutable"
+"""Addresses of static files hold the hash of their content."""
+
+
+def make_site(daemon_socket: str, port: int) -> web.Application:
+    """Return the application to serve on 127.0.0.1:`port`; its cleanup ends its connection to the daemon."""
+    link = DaemonLink(daemon_socket)
+    view = View(link)
+    application = web.Application(middlewares=[_Failures(view).middleware], client_max_size=MAX_BODY_BYTES)
+    Guard(link, port).add_to(application)
+    for part in (
+        EventStream(link),
+        Actions(link),
+        SessionsApi(link),
+        LastOpenKeeper(view),
+        Overview(view),
+        SessionsPage(view),
+        SessionPage(view),
+        RequestPage(view),
+        ItemsPage(view),
+        Performance(view),
+        PrometheusFigures(view),
+        LivePage(view),
+        SearchPage(view),
+        ExperiencesPage(view),
+        GraphPage(view),
+        ContextsPage(view),
+        ContextPage(view),
+        ScopePage(view),
+        Difference(view),
+        FileNames(view),
+    ):
+        part.add_to(application)
+    application.router.add_static("/static", STATIC)
+    application.on_response_prepare.append(_keep_static)
+
+    async def close(_: web.Application) -> None:
+        await link.close()
+
+    application.on_cleanup.append(close)
+    return application
+
+
+class _Failures:
+    """Turns what went wrong into a page, or into JSON for a script: the one place that does."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    @web.middleware
+    async def middleware(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except RpcError as error:
+            return self._answer(request, error, STATUS_OF_CODE.get(error.code, 500))
+        except DaemonUnavailable as error:
+            return self._answer(request, RpcError(DAEMON_UNAVAILABLE, str(error)), 502)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            reason = "there is no such page" if error.status == 404 else error.text or error.reason
+            return self._answer(request, RpcError(INTERNAL, reason), error.status)
+        except Exception as error:
+            log.exception("%s %s failed", request.method, request.path)
+            reason = f"the page failed ({type(error).__name__}); see: foveal logs"
+            return self._answer(request, RpcError(INTERNAL, reason), 500)
+
+    def _answer(self, request: web.Request, error: RpcError, status: int) -> web.StreamResponse:
+        if request.method != "GET" or request.path.startswith(("/api/", "/events", "/static/")):
+            return web.Response(body=to_json(error.to_map()), status=status, content_type="application/json")
+        return self._view.page(
+            request, "error.html", at="", title="Not to be had", status=status, error=error, code=status
+        )
+
+
+async def _keep_static(request: web.Request, response: web.StreamResponse) -> None:
+    if request.path.startswith("/static/") and response.status == 200 and "v" in request.query:
+        response.headers["Cache-Control"] = STATIC_KEPT

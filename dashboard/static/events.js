@@ -1,0 +1,72 @@
+// The list of events on the live page; the connection is that of live.js.
+const KEPT = 500;
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
+
+const list = document.getElementById("events");
+const state = document.getElementById("state");
+const pause = document.getElementById("pause");
+let held = 0;
+
+document.addEventListener("foveal:event", ({ detail }) => {
+  if (pause.getAttribute("aria-pressed") === "true") {
+    held += 1;
+    pause.textContent = `Go on (${held} missed)`;
+    return;
+  }
+  list.prepend(entry(detail));
+  while (list.children.length > KEPT) list.lastChild.remove();
+  document.getElementById("nothing").hidden = true;
+});
+document.addEventListener("foveal:connection", ({ detail }) => tell(detail.lost));
+tell(false);
+
+pause.addEventListener("click", () => {
+  const paused = pause.getAttribute("aria-pressed") !== "true";
+  pause.setAttribute("aria-pressed", String(paused));
+  pause.textContent = paused ? "Go on" : "Pause";
+  held = 0;
+});
+document.getElementById("clear").addEventListener("click", () => list.replaceChildren());
+document.querySelector(".topics").addEventListener("change", () => {
+  const shown = new Set([...document.querySelectorAll('input[name="topic"]:checked')].map((one) => one.value));
+  for (const one of list.children) one.hidden = one.dataset.topic !== "lost" && !shown.has(one.dataset.topic);
+});
+
+function tell(lost) {
+  state.textContent = lost ? "connection lost, trying again" : "connected";
+  state.className = lost ? "badge bad" : "badge good";
+}
+
+function entry({ topic, at, data }) {
+  const one = document.createElement("li");
+  one.dataset.topic = topic;
+  one.hidden = topic !== "lost" && !document.querySelector(`input[name="topic"][value="${CSS.escape(topic)}"]`)?.checked;
+  const time = document.createElement("time");
+  const moment = new Date(typeof at === "number" ? at * 1000 : at ?? Date.now());
+  time.dateTime = moment.toISOString();
+  time.title = moment.toString();
+  time.textContent = clock.format(moment);
+  const name = document.createElement("span");
+  name.className = `badge topic ${topic.split(".")[0]}`;
+  name.textContent = topic;
+  const details = document.createElement("details");
+  const summary = document.createElement("summary");
+  summary.dataset.stop = "";
+  summary.textContent = topic === "lost" ? `${data.count} events were too fast for this page` : told(data);
+  const text = document.createElement("pre");
+  text.className = "wrap";
+  text.textContent = JSON.stringify(data, null, 2);
+  details.append(summary, text);
+  one.append(time, name, details);
+  return one;
+}
+
+// The parts of an event that say most, in one line.
+function told(data) {
+  const parts = [];
+  for (const [name, value] of Object.entries(data)) {
+    if (value === null || value === "" || typeof value === "object" && !Array.isArray(value)) continue;
+    parts.push(`${name} ${Array.isArray(value) ? value.length : name === "project" ? String(value).split("/").pop() : value}`);
+  }
+  return parts.join(" · ") || "…";
+}

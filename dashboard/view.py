@@ -1,0 +1,158 @@
+"""Owns what every page shares: the daemon that it asks, the templates that it is drawn with, its address."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import jinja2
+from aiohttp import web
+
+from .. import __version__
+from ..ipc.errors import INVALID_PARAMS, RpcError
+from ..ipc.link import DaemonLink
+from .formats import FILTERS, editor_href
+from .guard import VIEWER
+
+FOLDER: Final = os.path.dirname(os.path.abspath(__file__))
+STATIC: Final = os.path.join(FOLDER, "static")
+
+THEME_COOKIE: Final = "foveal_theme"
+"""Which colours the reader chose, `light` or `dark`; without it those of the system. No secret."""
+
+PROJECT: Final = "project"
+"""The parameter of an address that says which project a page is about: its root."""
+
+NAVIGATION: Final = (
+    ("overview", "/", "Overview"),
+    ("search", "/search", "Search"),
+    ("contexts", "/contexts", "Contexts"),
+    ("sessions", "/sessions", "Sessions"),
+    ("items", "/items", "Items"),
+    ("experiences", "/experiences", "Experiences"),
+    ("metrics", "/performance", "Metrics"),
+    ("live", "/live", "Live"),
+)
+"""The pages that the navigation names: name, address, title."""
+
+
+class View:
+    """Draws pages for one faces process. `call` asks the daemon, `page` draws a template."""
+
+    def __init__(self, link: DaemonLink) -> None:
+        self._link = link
+        self._templates = _templates()
+
+    async def call(self, method: str, **params: Any) -> Any:
+        """Return the result of a method; parameters that are None are left out.
+
+        Raises `RpcError`, and `DaemonUnavailable` without a daemon; the application makes pages of both.
+        """
+        given = {name: value for name, value in params.items() if value is not None}
+        return await self._link.call(method, given)
+
+    async def project(self, request: web.Request) -> Project:
+        """Return the project that an address is about: the one it names, or the one used last."""
+        known = (await self.call("ListProjects"))["projects"]
+        return Project.chosen(known, request.query.get(PROJECT, ""))
+
+    def page(
+        self, request: web.Request, template: str, *, at: str, title: str, status: int = 200, **values: Any
+    ) -> web.Response:
+        """Return a template as a page. `at` names the entry of the navigation that it belongs to.
+
+        A template has `at`, `title`, `path`, `query`, `viewer`, `theme`, and the values given; `project`
+        (`Project`) is expected by the header where a page is about one.
+        """
+        viewer = request[VIEWER]
+        text = self._templates.get_template(template).render(
+            {
+                "project": None,
+                **values,
+                "at": at,
+                "title": title,
+                "path": request.path,
+                "query": dict(request.query),
+                "viewer": viewer,
+                "theme": _theme(request),
+                "editor_link": lambda root, path, line=1: editor_href(viewer.editor, root, path, line),
+            }
+        )
+        return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
+
+
+class Project:
+    """The project that a page is about, among all that the daemon knows."""
+
+    __slots__ = ("all", "root", "status")
+
+    def __init__(self, root: str, status: Mapping[str, Any] | None, known: list[Mapping[str, Any]]) -> None:
+        self.root = root
+        self.status = status
+        self.all = known
+
+    @classmethod
+    def chosen(cls, known: list[Mapping[str, Any]], root: str) -> Project:
+        """Return the project with this root, or the first if none is named.
+
+        Raises `RpcError` for a root that the daemon doesn't know. `root` is empty without any project.
+        """
+        for status in known:
+            if not root or status["root"] == root:
+                return cls(str(status["root"]), status, known)
+        if root:
+            message = f"no open project has the root {root!r:.300}; open it: foveal up {root:.300}"
+            raise RpcError(INVALID_PARAMS, message, {"field": PROJECT})
+        return cls("", None, known)
+
+    @property
+    def name(self) -> str:
+        """The last part of the root."""
+        return os.path.basename(self.root.rstrip("/")) or self.root
+
+
+def href(path: str, /, **query: Any) -> str:
+    """Return an address within the site; parameters that are None or empty are left out."""
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def page_number(request: web.Request, name: str = "page") -> int:
+    """Return which page of a list an address asks for, from 1."""
+    text = request.query.get(name, "1")
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1_000_000:
+        raise RpcError(INVALID_PARAMS, f"{name} must be a number from 1, not {text!r:.40}", {"field": name})
+    return int(text)
+
+
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(os.path.join(FOLDER, "templates")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    environment.globals.update(
+        navigation=NAVIGATION, href=href, version=__version__, static=_static_addresses().__getitem__
+    )
+    return environment
+
+
+def _static_addresses() -> dict[str, str]:
+    """Return the address of each static file by its name, with the content's hash: it may be kept."""
+    addresses = {}
+    for name in os.listdir(STATIC):
+        with open(os.path.join(STATIC, name), "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()[:12]
+        addresses[name] = f"/static/{name}?v={digest}"
+    return addresses
+
+
+def _theme(request: web.Request) -> str:
+    theme = request.cookies.get(THEME_COOKIE, "")
+    return theme if theme in ("light", "dark") else ""

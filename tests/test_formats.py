@@ -1,0 +1,68 @@
+"""Numbers, times and places are written as people read them, and nothing from outside becomes markup."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.dashboard import formats
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (formats.number(12345), "12,345"),
+        (formats.number(None), formats.NOTHING),
+        (formats.short(950), "950"),
+        (formats.short(12_345), "12.3k"),
+        (formats.short(4_560_000), "4.56M"),
+        (formats.share(0.934), "93 %"),
+        (formats.score(0.5), "0.50"),
+        (formats.size(999), "999 B"),
+        (formats.size(1_250_000), "1.2 MB"),
+        (formats.milliseconds(0.213), "0.21 ms"),
+        (formats.milliseconds(35.4), "35 ms"),
+        (formats.milliseconds(1_430), "1.4 s"),
+        (formats.milliseconds(75_000), "1 min 15 s"),
+        (formats.duration(0.4), "0 s"),
+        (formats.duration(3 * 86_400 + 4 * 3_600 + 59), "3 d 4 h"),
+        (formats.count(1, "file"), "1 file"),
+        (formats.count(2, "entry", "entries"), "2 entries"),
+    ],
+)
+def test_figures(written: str, expected: str) -> None:
+    assert written == expected
+
+
+@pytest.mark.parametrize(
+    "at", ["2026-03-01T12:00:00Z", "2026-03-01T14:00:00+02:00", "2026-03-01T12:00:00", 1772366400.0]
+)
+def test_a_moment_is_told_in_utc_with_a_machine_readable_form(at: str | float) -> None:
+    written = formats.moment(at)
+    assert 'datetime="2026-03-01T12:00:00.000+00:00"' in written
+    assert ">2026-03-01 12:00:00 UTC<" in written
+
+
+@pytest.mark.parametrize("at", ["<script>", "yesterday", 1e300])
+def test_a_moment_that_is_none_is_shown_escaped(at: str | float) -> None:
+    assert "<script>" not in formats.moment(at)
+
+
+def test_a_path_may_break_behind_its_slashes_and_is_escaped() -> None:
+    assert formats.breakable("src/<b>/a.py") == "src/<wbr>&lt;b&gt;/<wbr>a.py"
+
+
+@pytest.mark.parametrize(
+    ("editor", "expected"),
+    [
+        ("vscode", "vscode://file/p/a%20b.py:7"),
+        ("idea", "idea://open?file=/p/a%20b.py&line=7"),
+        ("myeditor://open{path}#{line}", "myeditor://open/p/a%20b.py#7"),
+        ("javascript:alert(1)", ""),
+        ("javascript://%0aalert(1)", ""),
+        ("https://example.org/{path}", ""),
+        ("data:text/html,x", ""),
+        ("file://{path}", ""),
+        ("", ""),
+    ],
+)
+def test_only_an_editor_is_opened(editor: str, expected: str) -> None:
+    assert formats.editor_href(editor, "/p", "a b.py", 7) == expected

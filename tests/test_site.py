@@ -1,0 +1,126 @@
+"""The site answers with pages, figures and events of a real daemon; what goes wrong is a page, or JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from foveal.dashboard.performance import thinned
+from foveal.dashboard.view import NAVIGATION
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.conftest import DEADLINE_S, SMALL_PROJECT, DaemonProcess, write_files
+from tests.site_cases import Pages, pages, read
+
+__all__ = ["pages"]
+
+
+@pytest.mark.parametrize("address", [address for _, address, _ in NAVIGATION])
+async def test_each_page_of_the_navigation_is_there_without_a_project(pages: Pages, address: str) -> None:
+    text = await read(pages, address)
+    assert text.count("<h1>") == 1
+    assert 'aria-current="page"' in text
+    assert "style=" not in text
+    assert "<script>" not in text
+
+
+async def test_the_overview_shows_projects_and_contexts(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = write_files(tmp_path / "sh<op", SMALL_PROJECT)
+    shared_daemon.open_ready(root)
+    shared_daemon.call("GetContext", cwd=str(root), prompt="how do <sessions> expire?", agent_name="codex")
+    text = await read(pages, "/")
+    assert "sh&lt;op" in text
+    assert "how do &lt;sessions&gt; expire?" in text
+    assert "codex" in text
+
+
+async def test_figures_are_what_prometheus_reads(pages: Pages, shared_daemon: DaemonProcess) -> None:
+    shared_daemon.call("Ping")
+    async with pages.get("/metrics") as reply:
+        assert reply.content_type == "text/plain"
+        families = {family.name: family for family in text_string_to_metric_families(await reply.text())}
+    latency = families["foveal_request_duration_seconds"]
+    counts = {one.labels["method"]: one.value for one in latency.samples if one.name.endswith("_count")}
+    assert counts["Ping"] >= 1
+    for method, count in counts.items():
+        buckets = [
+            one.value
+            for one in latency.samples
+            if one.name.endswith("_bucket") and one.labels["method"] == method
+        ]
+        assert buckets == sorted(buckets)
+        assert buckets[-1] == count
+    memory = {one.labels["process"]: one.value for one in families["foveal_resident_memory_bytes"].samples}
+    assert memory["daemon"] > 1_000_000
+
+
+async def test_events_are_passed_on(pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", SMALL_PROJECT)
+    shared_daemon.open_ready(root)
+    async with asyncio.timeout(DEADLINE_S), pages.get("/events?topics=context.built") as reply:
+        assert reply.content_type == "text/event-stream"
+        assert (await reply.content.readline()).startswith(b"retry: ")
+        asked = asyncio.to_thread(shared_daemon.call, "GetContext", cwd=str(root), prompt="sessions")
+        built = asyncio.create_task(asked)
+        while (await reply.content.readline()) != b"event: context.built\n":
+            pass
+        data = json.loads((await reply.content.readline()).removeprefix(b"data: "))
+        assert data["data"]["context_id"] == (await built)["context_id"]
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        ("/nothing", 404, "there is no such page"),
+        ("/performance?period=year", 400, "period is one of hour, day"),
+        ("/contexts/none", 404, "Not found"),
+        ("/sessions/none", 404, "Not found"),
+        ("/search?project=/not/open&q=x", 400, "no open project has the root"),
+    ],
+)
+async def test_what_is_not_there_is_a_page_that_says_so(
+    pages: Pages, address: str, status: int, said: str
+) -> None:
+    async with pages.get(address) as reply:
+        assert reply.status == status
+        text = await reply.text()
+    assert said in text
+    assert 'href="/"' in text
+
+
+async def test_static_files_may_be_kept_and_nothing_else_is_served(pages: Pages) -> None:
+    text = await read(pages, "/")
+    address = text.split('rel="stylesheet" href="')[1].split('"')[0]
+    async with pages.get(address) as reply:
+        assert "immutable" in reply.headers["Cache-Control"]
+    for path in ("/static/", "/static/../site.py", "/static/%2e%2e/site.py", "/static//etc/passwd"):
+        async with pages.get(path) as reply:
+            assert reply.status in (403, 404), path
+
+
+async def test_pages_change_by_listed_methods_only(pages: Pages) -> None:
+    async with pages.post("/actions/Shutdown", json={}) as reply:
+        assert reply.status == 404
+        assert (await reply.json())["code"] == "unknown_method"
+    async with pages.post("/actions/SetEmbedding", json=[]) as reply:
+        assert reply.status == 400
+    async with pages.post("/actions/ReleaseScope", json={"scope_id": "none"}) as reply:
+        assert (await reply.json())["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("values", "points", "expected"),
+    [
+        ([1.0, None, 3.0], 5, [1.0, None, 3.0]),
+        ([1.0, 9.0, None, 2.0], 2, [9.0, 2.0]),
+        ([None, None, None, 4.0], 2, [None, 4.0]),
+    ],
+)
+def test_long_lines_keep_their_peaks(
+    values: list[float | None], points: int, expected: list[float | None]
+) -> None:
+    assert thinned(values, points) == expected
