@@ -165,6 +165,7 @@ def _request(project: Project, task_type: str, parameters: Parameters) -> Contex
         agent_type=agent_in(parameters)[1],
         model=model,
         delta=parameters.flag("delta"),
+        preview=parameters.flag("preview"),
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import partial
 from typing import Any
 
+from .commit_marks import CommitMarks
 from .compressing import Compressing
 from .config import Environment, UserConfig
 from .context.requests import Freshness
@@ -16,6 +18,8 @@ from .errors import NotFound
 from .events import EventHub
 from .experience_meaning import ExperienceMeaning
 from .experiences import Experiences
+from .explaining import Explaining
+from .file_search import find_files
 from .freshness import TreeFreshness, deadline_of
 from .gathering import Gathering
 from .grafting import Grafting
@@ -23,11 +27,14 @@ from .indexing import Indexing
 from .item.agent_items import AgentItems
 from .item_searching import ItemSearching
 from .items import Items
+from .metric_history import MetricHistory
+from .metric_sample import Gauges
 from .metrics import Metrics
 from .nodes import describe_node
 from .open_projects import OpenProjects
 from .permissions import Permissions
 from .policy.policy import NO_POLICY, Policy
+from .process_memory import resident_bytes
 from .projects import IndexSize, Project
 from .rendered import RenderedContexts
 from .request_log import RequestLog
@@ -38,6 +45,7 @@ from .semantics import Semantics
 from .sessions import Sessions
 from .snapshot import ProjectSnapshot
 from .storage import DatabaseError
+from .symbol_search import describe_symbols
 from .system import System
 from .tool.tool_lister import ToolLister
 from .work import Work
@@ -66,6 +74,7 @@ class Engine:
         self.indexing = Indexing(self._work, self.events, self.semantics)
         self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
         self.experiences = Experiences(self._work, self.events, system)
+        self.commit_marks = CommitMarks(self._work, self.experiences, system)
         self.grafting = Grafting(self._work, self.events, system)
         self.scoping = Scoping(self.scopes, self._rendered, self.projects, self._work, self.events, system)
         self._freshness = TreeFreshness(self._work, self.indexing)
@@ -77,7 +86,7 @@ class Engine:
         self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
         self.requests = RequestLog(environment.state_dir, self._work, system)
         self.compressing = Compressing(config.compression, environment, system, self._work)
-        self.delivery = Delivery(self.sessions, self.requests, self.metrics, self.events)
+        self.delivery = Delivery(self.sessions, self.requests, self.metrics, self.events, system)
         meaning = ExperienceMeaning(self.semantics, self._work)
         gathering = Gathering(
             self._searching, self.item_search, meaning, self.permissions, self.requests, self._work, system
@@ -97,6 +106,8 @@ class Engine:
             environment.config_dir,
             system,
         )
+        self.history = MetricHistory(self.metrics, self.gauges, system)
+        self.explaining = Explaining(self.scopes, self._searching, self.permissions, self._work)
 
     # Life
 
@@ -110,8 +121,10 @@ class Engine:
             self._work.begin(tasks)
             tasks.create_task(self.indexing.link.run(), name="indexer")
             tasks.create_task(self.semantics.run(), name="embedder")
+            history = tasks.create_task(self.history.run(), name="metric history")
             started.set()
             await self._stopped.wait()
+            history.cancel()
 
     async def close(self, deadline_s: float) -> None:
         """Finish what is being written, end the indexer, close every file."""
@@ -126,6 +139,22 @@ class Engine:
         await self.requests.close()
         self._work.close()
         self.compressing.close()
+
+    def gauges(self) -> Gauges:
+        """Return what waits, what is kept, and what memory each process has: some ten microseconds."""
+        pids = {
+            "daemon": os.getpid(),
+            "indexer": self.indexing.link.pid,
+            "embedder": self.semantics.child.pid,
+        }
+        progress = [self.semantics.progress(project.root) for project in self.projects]
+        return Gauges(
+            files_pending=sum(project.tree.pending for project in self.projects),
+            chunks_pending=sum(one.pending for one in progress if one is not None),
+            scopes=len(self.scopes),
+            subscribers=len(self.events),
+            memory_bytes={name: pid and resident_bytes(pid) for name, pid in pids.items()},
+        )
 
     # Projects, nodes, files
 
@@ -179,6 +208,47 @@ class Engine:
                 "a definition as path#Name, a section as path#Title/Subtitle"
             )
         return {**node, "degraded": degraded, "clock": project.clock}
+
+    async def files(
+        self, project: Project, query: str, limit: int, policy: Policy = NO_POLICY
+    ) -> tuple[list[str], int]:
+        """Return the files that a part of a path finds, and how many, as far as an agent may see them."""
+        tree = project.snapshot(policy).tree
+        return await self._work.in_builder(partial(find_files, tree.files, query, limit))
+
+    async def symbols(
+        self,
+        project: Project,
+        query: str,
+        limit: int,
+        deadline_ms: int | None,
+        policy: Policy = NO_POLICY,
+    ) -> dict[str, Any]:
+        """Return the definitions that a part of a name finds, as far as an agent may see them."""
+        deadline = deadline_of(project, deadline_ms)
+        degraded: list[str] = []
+        await self._freshness.wait_named(project, deadline)
+        for attempt in range(NODE_ATTEMPTS):
+            snapshot = project.snapshot(policy)
+            try:
+                found, stale = await self._work.in_builder(partial(describe_symbols, snapshot, query, limit))
+            except DatabaseError as error:
+                found = []
+                degraded.append(f"the index can't be read ({error}): ask again when it was built anew")
+                break
+            if not stale:
+                break
+            last = attempt == NODE_ATTEMPTS - 1
+            if last or not await self._freshness.refresh(project, stale, deadline):
+                degraded.append(f"{stale[0]} changed and could not be read again in time")
+                break
+        return {
+            "project": project.root,
+            "symbols": found,
+            "partial": project.state in {"scanning", "indexing"},
+            "degraded": [*snapshot.degraded, *degraded],
+            "clock": project.clock,
+        }
 
     async def query(
         self,

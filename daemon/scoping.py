@@ -19,6 +19,7 @@ from .project.tree import Tree
 from .projects import Project
 from .rendered import RenderedContexts
 from .snapshot import ProjectSnapshot
+from .storage import DatabaseError
 from .system import System
 from .work import Work
 
@@ -68,13 +69,19 @@ class Scoping:
     async def load(self, state_dir: str) -> str:
         """Take over the scopes on the disk, as many as the limits allow; returns a warning or "".
 
-        Those that are evicted leave the disk with the next change.
+        Those that are evicted leave the disk with the next change. Where the file can't be opened scopes
+        live in memory only, until the daemon ends.
         """
         path = os.path.join(state_dir, "scopes.sqlite")
-        store, scopes = await self._work.in_writer(partial(_open_store, path, self._system))
+        try:
+            store, scopes = await self._work.in_writer(partial(_open_store, path, self._system))
+        except (DatabaseError, OSError) as error:
+            return f"scopes are not kept: {path} can't be opened ({error})"
         self._store = store
         self._scopes.load(scopes)
         self._evict()
+        if store.unreadable:
+            return f"{store.unreadable} scopes in {path} can't be read and were left out"
         return store.replaced
 
     async def close(self) -> None:

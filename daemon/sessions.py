@@ -310,7 +310,7 @@ def _always(items: AgentItems) -> list[ItemKey]:
 
 
 def _told(session: Session) -> tuple[object, ...]:
-    """Return what of a session is worth an event: not when it was heard of; its context sets have their own."""
+    """Return what of a session is worth an event: not when it was heard of; sets have their own."""
     return (
         session.name,
         session.current_intent,

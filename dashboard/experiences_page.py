@@ -22,6 +22,14 @@ OUTCOMES: Final[Mapping[str, str]] = {
 }
 """How a decision turned out, in words."""
 
+CHANGES: Final[Mapping[str, str]] = {
+    "update": "Changed",
+    "delete": "Deleted",
+    "restore": "Restored",
+    "mark": "Marked by a later decision",
+}
+"""The kinds of entries of a decision's history, in words."""
+
 FILTERS: Final = ("query", "outcome", "agent_id", "session_id", "trust", "since", "until")
 
 DAYS_MAX: Final = 1_000_000
@@ -53,7 +61,7 @@ class ExperiencesPage:
             found = await view.call(
                 "ListExperiences", cwd=project.root, limit=limit, deleted=deleted or None, **given
             )
-        return view.page(
+        return await view.page(
             request,
             "experiences.html",
             at="experiences",
@@ -72,7 +80,7 @@ class ExperiencesPage:
         view = self._view
         project = await view.project(request)
         found = await view.call("GetExperience", cwd=project.root, experience_id=request.match_info["id"])
-        return view.page(
+        return await view.page(
             request,
             "experience.html",
             at="experiences",
@@ -81,6 +89,7 @@ class ExperiencesPage:
             one=found["experience"],
             deleted=found["deleted"],
             history=found["history"],
+            changes=CHANGES,
             outcomes=OUTCOMES,
         )
 
@@ -91,7 +100,7 @@ class ExperiencesPage:
         found = None
         if criteria and project.root:
             found = await view.call("PruneExperiences", cwd=project.root, dry_run=True, **criteria)
-        return view.page(
+        return await view.page(
             request,
             "experiences_prune.html",
             at="experiences",
@@ -108,7 +117,7 @@ class ExperiencesPage:
         found: Mapping[str, Any] = {"lines": [], "total": 0}
         if project.root:
             found = await view.call("ListQuarantine", cwd=project.root, limit=SHOWN[0])
-        return view.page(
+        return await view.page(
             request,
             "experiences_quarantine.html",
             at="experiences",

@@ -33,7 +33,7 @@ class GraphPage:
         values: dict[str, Any] = {"node": None}
         if project.root and path:
             values = await self._around(project, path)
-        return view.page(
+        return await view.page(
             request,
             "graph.html",
             at="search",

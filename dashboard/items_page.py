@@ -41,7 +41,7 @@ class ItemsPage:
     async def _serve(self, request: web.Request) -> web.Response:
         project = await self._view.project(request)
         if not project.root:
-            return self._view.page(request, "items.html", at="items", title="Items", project=project)
+            return await self._view.page(request, "items.html", at="items", title="Items", project=project)
         listed, servers, usage = await asyncio.gather(
             self._view.call("ListItems", cwd=project.root),
             self._view.call("ListToolServers", cwd=project.root, refresh=False),
@@ -51,7 +51,7 @@ class ItemsPage:
         shown = chosen(listed["items"], kept)
         last = max((len(shown) + ROWS - 1) // ROWS, 1)
         page = min(page_number(request), last)
-        return self._view.page(
+        return await self._view.page(
             request,
             "items.html",
             at="items",

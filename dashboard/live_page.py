@@ -37,4 +37,4 @@ class LivePage:
         application.router.add_get("/live", self._serve)
 
     async def _serve(self, request: web.Request) -> web.Response:
-        return self._view.page(request, "live.html", at="live", title="Live", topics=TOPICS)
+        return await self._view.page(request, "live.html", at="live", title="Live", topics=TOPICS)

@@ -46,7 +46,7 @@ class Overview:
             view.call("GetMetrics", history="hour"),
             view.call("ListContexts", limit=CONTEXTS),
         )
-        return view.page(
+        return await view.page(
             request,
             "overview.html",
             at="overview",

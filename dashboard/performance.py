@@ -37,7 +37,7 @@ class Performance:
             raise RpcError(INVALID_PARAMS, f"period is one of {', '.join(PERIODS)}, not {period!r:.40}")
         metrics = await self._view.call("GetMetrics", history=period)
         samples = metrics["history"]["samples"]
-        return self._view.page(
+        return await self._view.page(
             request,
             "performance.html",
             at="metrics",

@@ -70,7 +70,7 @@ class RequestPage:
             found = await view.call("GetRequest", **ids)
         except RpcError as error:
             if error.code == NOT_FOUND and given is not None and _age_s(given["at"]) < WRITTEN_S:
-                return self._not_yet(request, given)
+                return await self._not_yet(request, given)
             raise
         root = found["project"]
         if request.query.get(PROJECT, root) != root:  # another one was picked
@@ -90,7 +90,7 @@ class RequestPage:
             ),
             key=lambda row: -row["similarity_score"],
         )
-        return view.page(
+        return await view.page(
             request,
             "request.html",
             at="sessions",
@@ -131,10 +131,10 @@ class RequestPage:
             return {"session_id": session_id, "title": session_id, "link": ""}
         return {"session_id": session_id, "title": title, "link": f"/sessions/{session_id}"}
 
-    def _not_yet(self, request: web.Request, given: Mapping[str, Any]) -> web.Response:
+    async def _not_yet(self, request: web.Request, given: Mapping[str, Any]) -> web.Response:
         """Return a page that says that the record is being written, and asks again by itself."""
         session_id = request.match_info["session_id"]
-        response = self._view.page(
+        response = await self._view.page(
             request,
             "request_not_yet.html",
             at="sessions",

@@ -63,7 +63,7 @@ class SearchPage:
                 **_place(asked["path"]),
             )
         rows = await asyncio.to_thread(_rows, found["results"]) if found else []
-        return view.page(
+        return await view.page(
             request,
             "search.html",
             at="search",

@@ -62,7 +62,7 @@ class SessionPage:
         known, problem = await known_items(view, root)
         requests = listed["requests"]
         editor = request[VIEWER].editor
-        return view.page(
+        return await view.page(
             request,
             "session.html",
             at="sessions",

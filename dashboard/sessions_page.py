@@ -39,7 +39,7 @@ class SessionsPage:
         last = max((len(shown) + ROWS - 1) // ROWS, 1)
         page = min(page_number(request), last)
         kept = {name: query.get(name, "") for name in FILTERS}
-        return self._view.page(
+        return await self._view.page(
             request,
             "sessions.html",
             at="sessions",

@@ -95,23 +95,23 @@ class _Failures:
         try:
             return await handler(request)
         except RpcError as error:
-            return self._answer(request, error, STATUS_OF_CODE.get(error.code, 500))
+            return await self._answer(request, error, STATUS_OF_CODE.get(error.code, 500))
         except DaemonUnavailable as error:
-            return self._answer(request, RpcError(DAEMON_UNAVAILABLE, str(error)), 502)
+            return await self._answer(request, RpcError(DAEMON_UNAVAILABLE, str(error)), 502)
         except web.HTTPException as error:
             if error.status < 400:
                 raise
             reason = "there is no such page" if error.status == 404 else error.text or error.reason
-            return self._answer(request, RpcError(INTERNAL, reason), error.status)
+            return await self._answer(request, RpcError(INTERNAL, reason), error.status)
         except Exception as error:
             log.exception("%s %s failed", request.method, request.path)
             reason = f"the page failed ({type(error).__name__}); see: foveal logs"
-            return self._answer(request, RpcError(INTERNAL, reason), 500)
+            return await self._answer(request, RpcError(INTERNAL, reason), 500)
 
-    def _answer(self, request: web.Request, error: RpcError, status: int) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, error: RpcError, status: int) -> web.StreamResponse:
         if request.method != "GET" or request.path.startswith(("/api/", "/events", "/static/")):
             return web.Response(body=to_json(error.to_map()), status=status, content_type="application/json")
-        return self._view.page(
+        return await self._view.page(
             request, "error.html", at="", title="Not to be had", status=status, error=error, code=status
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Mapping
@@ -59,16 +60,18 @@ class View:
         known = (await self.call("ListProjects"))["projects"]
         return Project.chosen(known, request.query.get(PROJECT, ""))
 
-    def page(
+    async def page(
         self, request: web.Request, template: str, *, at: str, title: str, status: int = 200, **values: Any
     ) -> web.Response:
-        """Return a template as a page. `at` names the entry of the navigation that it belongs to.
+        """Return a template as a page, drawn in a thread: a large one takes 30 ms.
 
-        A template has `at`, `title`, `path`, `query`, `viewer`, `theme`, and the values given; `project`
-        (`Project`) is expected by the header where a page is about one.
+        `at` names the entry of the navigation that it belongs to. A template has `at`, `title`, `path`,
+        `query`, `viewer`, `theme`, and the values given; `project` (`Project`) is expected by the header
+        where a page is about one.
         """
         viewer = request[VIEWER]
-        text = self._templates.get_template(template).render(
+        text = await asyncio.to_thread(
+            self._templates.get_template(template).render,
             {
                 "project": None,
                 **values,
@@ -79,7 +82,7 @@ class View:
                 "viewer": viewer,
                 "theme": _theme(request),
                 "editor_link": lambda root, path, line=1: editor_href(viewer.editor, root, path, line),
-            }
+            },
         )
         return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
 

@@ -81,7 +81,7 @@ async def test_one_can_be_marked_and_its_history_tells(pages: Pages, root: Path)
     await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, outcome={"kind": "success"})
     text = await read(pages, address(root, f"/{ident}"))
     assert "worked</span>" in text
-    assert "updated" in text or "edited" in text
+    assert "<strong>Changed</strong>" in text
     await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, outcome={"kind": "reverted"})
 
 

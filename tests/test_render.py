@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from foveal.daemon.context.budget import plain_measure
@@ -24,6 +25,7 @@ from foveal.daemon.context.render import (
     render_markdown,
     rule_form,
     slice_summary,
+    spans,
 )
 from foveal.daemon.context.slices import Form, Slice, SliceType, fixed
 from foveal.daemon.context.tokens import ESTIMATE
@@ -93,6 +95,26 @@ def test_json_lists_the_slices_in_the_order_of_the_sections() -> None:
             {"id": "größe.py", "type": "focus", "layer": "focus", "path": "größe.py", "text": "x"},
         ],
     }
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(TYPES), st.sampled_from(["x", "- a\n", "### é\n\nc\n\n"]), st.integers(0, 3)
+        ),
+        max_size=8,
+    )
+)
+def test_a_span_is_where_a_slice_stands(parts: list[tuple[SliceType, str, int]]) -> None:
+    chosen = [pair(str(at), kind, text, (order, at)) for at, (kind, text, order) in enumerate(parts)]
+    context = render_markdown(chosen)
+    found = spans(chosen, context)
+    assert found.keys() == {one.id for one, _ in chosen}
+    for one, form in chosen:
+        start, end = found[one.id]
+        assert context[start:end].rstrip("\n") == form.text.rstrip("\n")
+    ends = sorted(found.values())
+    assert all(former[1] <= later[0] for former, later in pairwise(ends))
 
 
 def test_a_block_has_a_heading_a_body_and_a_note() -> None:

@@ -1,0 +1,141 @@
+"""Owns the drawing of a context: three layers, and the slices in them, all to scale of their tokens.
+
+Positions are shares of the drawing, so that it takes whatever width its place has and its labels stay as
+large as other text. Nothing in it has a `style`, which the page's content policy refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup
+
+from .slice_rows import LAYERS, SliceRow
+from .treemap import Box, treemap
+
+SHAPE: Final = (760.0, 540.0)
+"""The drawing's width and height in pixels on a usual screen, by which boxes get their shapes."""
+
+GAP: Final = 1.2
+"""Percent of the height between two layers."""
+
+LEAST_LAYER: Final = 7.0
+"""Percent of the height that the thinnest layer takes, so that it can be read; the caption says so."""
+
+CELLS_MAX: Final = 120
+"""So many slices of a layer are drawn, the largest; the others share a box, since each would be a speck."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer with its rows, its share (0..1) of all slices' tokens, its place in percent of the height."""
+
+    name: str
+    title: str
+    text: str
+    rows: tuple[SliceRow, ...]
+    tokens: int
+    share: float
+    y: float
+    height: float
+
+    @property
+    def is_enlarged(self) -> bool:
+        """Whether it is drawn thicker than its tokens say."""
+        return self.share * 100 < LEAST_LAYER * 0.9
+
+
+def layers_of(rows: Sequence[SliceRow]) -> list[Layer]:
+    """Return the layers that have slices, from the top."""
+    members = {name: tuple(row for row in rows if row.layer == name) for name in LAYERS}
+    tokens = {name: sum(row.tokens for row in inside) for name, inside in members.items() if inside}
+    total = sum(tokens.values()) or 1
+    room = 100.0 - GAP * max(len(tokens) - 1, 0)
+    heights = _heights({name: count / total for name, count in tokens.items()}, room)
+    layers, y = [], 0.0
+    for name, count in tokens.items():
+        title, text = LAYERS[name]
+        layers.append(Layer(name, title, text, members[name], count, count / total, y, heights[name]))
+        y += heights[name] + GAP
+    return layers
+
+
+def sandwich(rows: Sequence[SliceRow], link: Callable[[SliceRow], str]) -> Markup:
+    """Return the drawing. `link` gives the address of what a slice's box leads to."""
+    layers = layers_of(rows)
+    names = Markup("").join(_name(layer) for layer in layers)
+    bands = Markup("").join(_band(layer, link) for layer in layers)
+    said = "; ".join(f"{layer.title} {layer.tokens:,} tokens" for layer in layers)
+    return Markup(
+        '<div class="sandwich"><svg class="names" aria-hidden="true">{}</svg>'
+        '<svg class="bands" role="group" aria-label="The context to scale of its tokens: {}">{}</svg></div>'
+    ).format(names, said, bands)
+
+
+def _heights(shares: dict[str, float], room: float) -> dict[str, float]:
+    """Return the heights of layers in percent: to scale, but none below the least."""
+    low = {name for name, share in shares.items() if share * room < LEAST_LAYER}
+    rest = sum(share for name, share in shares.items() if name not in low)
+    left = room - LEAST_LAYER * len(low)
+    return {
+        name: LEAST_LAYER if name in low else share / rest * left if rest else room / len(shares)
+        for name, share in shares.items()
+    }
+
+
+def _name(layer: Layer) -> Markup:
+    return Markup(
+        '<svg class="layer {}" y="{:.2f}%" width="100%" height="{:.2f}%">'
+        '<rect width="4" height="100%" rx="2"/>'
+        '<foreignObject x="10" width="100%" height="100%"><div class="name"><strong>{}</strong> '
+        "<span>{:,}</span> <span>{}</span></div></foreignObject></svg>"
+    ).format(layer.name, layer.y, layer.height, layer.title, layer.tokens, percent(layer.share))
+
+
+def _band(layer: Layer, link: Callable[[SliceRow], str]) -> Markup:
+    """Draw the slices of a layer."""
+    inside = sorted(layer.rows, key=lambda row: -row.tokens)
+    inside, others = inside[:CELLS_MAX], inside[CELLS_MAX:]
+    values = [max(row.tokens, 1) for row in inside]
+    if others:
+        values.append(max(sum(row.tokens for row in others), 1))
+    width, height = SHAPE[0], SHAPE[1] * layer.height / 100
+    boxes = treemap([float(value) for value in values], width, height)
+    cells = [_cell(row, box, link(row), width, height) for row, box in zip(inside, boxes, strict=False)]
+    if others:
+        cells.append(_rest(others, boxes[-1], link(others[0]), width, height))
+    return Markup('<svg class="band {}" y="{:.2f}%" width="100%" height="{:.2f}%">{}</svg>').format(
+        layer.name, layer.y, layer.height, Markup("").join(cells)
+    )
+
+
+def _cell(row: SliceRow, box: Box, address: str, width: float, height: float) -> Markup:
+    kinds = f"t-{row.type} short" if row.compressed else f"t-{row.type}"
+    return Markup(
+        '<foreignObject {}><a class="cell {}" href="{}" data-slice="{}" title="{}"><b>{}</b> <i>{:,}</i></a>'
+        "</foreignObject>"
+    ).format(_place(box, width, height), kinds, address, row.at, row.summary, row.label, row.tokens)
+
+
+def _rest(rows: Sequence[SliceRow], box: Box, address: str, width: float, height: float) -> Markup:
+    tokens = sum(row.tokens for row in rows)
+    return Markup(
+        '<foreignObject {}><a class="cell rest" href="{}" title="{:,} smaller slices: {:,} tokens">'
+        "<b>{:,} more</b> <i>{:,}</i></a></foreignObject>"
+    ).format(_place(box, width, height), address, len(rows), tokens, len(rows), tokens)
+
+
+def _place(box: Box, width: float, height: float) -> Markup:
+    """Write where a box lies, in percent of its layer."""
+    return Markup('x="{:.2f}%" y="{:.2f}%" width="{:.2f}%" height="{:.2f}%"').format(
+        box.x / width * 100, box.y / height * 100, box.width / width * 100, box.height / height * 100
+    )
+
+
+def percent(share: float) -> str:
+    """Write a share so that a small one isn't nothing."""
+    if share >= 0.1:
+        return f"{share:.0%}"
+    return f"{share:.1%}" if share >= 0.001 else "below 0.1%"

@@ -1,0 +1,112 @@
+"""Owns the page of one scope: what it has in focus and why, what it was given last, and what changes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from ..ipc.errors import NOT_FOUND, RpcError
+from .budget_bar import by_layer, layers_bar, uses_of
+from .sandwich import layers_of, sandwich
+from .slice_rows import SliceRow, ordered, slice_rows
+from .view import View
+
+RENDERS: Final = 20
+"""Contexts of the scope that the page names, those given last."""
+
+NODES: Final = 60
+"""Nodes in focus, files that are worked on, constraints and slices that the page names."""
+
+ASKED_AGAIN: Final = ("prompt", "task_type", "max_tokens", "reserve_tokens", "max_bytes", "model")
+"""What of the last request a look at the scope as it is now asks for again."""
+
+PROMPT_MAX: Final = 10_000
+"""Characters of a prompt that the page holds for that; a longer one is pasted logs, and isn't asked again."""
+
+
+class ScopePage:
+    """The page at `/scopes/{scope_id}`."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def add_to(self, application: web.Application) -> None:
+        """Serve the page."""
+        application.router.add_get("/scopes/{scope_id}", self._serve)
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        view, scope_id = self._view, request.match_info["scope_id"]
+        scope, given = await asyncio.gather(
+            self._scope(scope_id), view.call("ListContexts", scope_id=scope_id, limit=RENDERS)
+        )
+        contexts = given["contexts"]
+        if isinstance(scope, RpcError) and not contexts:
+            raise scope
+        latest = None
+        if contexts:
+            latest = await view.call("GetBuiltContext", context_id=contexts[0]["context_id"])
+        values = await asyncio.to_thread(_drawn, latest) if latest else {}
+        return await view.page(
+            request,
+            "scope.html",
+            at="contexts",
+            title=_title(scope if isinstance(scope, dict) else latest or {}),
+            scope_id=scope_id,
+            scope=scope if isinstance(scope, dict) else None,
+            problem=scope.message if isinstance(scope, RpcError) else "",
+            root=scope["project"] if isinstance(scope, dict) else contexts[0]["project"],
+            contexts=contexts,
+            latest=latest,
+            again=_again(scope_id, latest),
+            nodes_max=NODES,
+            layers_bar=layers_bar,
+            **{"drawing": None, "layers": [], "by_layer": {}, "rows": [], "count": 0, **values},
+        )
+
+    async def _scope(self, scope_id: str) -> dict[str, Any] | RpcError:
+        """Return a scope, or that there is none (any more): what it was given may still be known."""
+        try:
+            found: dict[str, Any] = await self._view.call("GetScope", scope_id=scope_id)
+        except RpcError as error:
+            if error.code != NOT_FOUND:
+                raise
+            return error
+        return found
+
+
+def _drawn(context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page shows of the context that was given last."""
+    rows = slice_rows(context["slices"])
+    address = f"/contexts/{context['context_id']}"
+
+    def link(row: SliceRow) -> str:
+        return f"{address}#slice-{row.at}"
+
+    return {
+        "drawing": sandwich(rows, link) if rows else None,
+        "layers": layers_of(rows),
+        "by_layer": by_layer(uses_of(context, rows), rows),
+        "count": len(rows),
+        "rows": ordered(rows, "tokens")[:NODES],
+    }
+
+
+def _again(scope_id: str, latest: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the parameters that ask for what a scope would be given now, as it was asked for last."""
+    asked = {name: latest[name] for name in ASKED_AGAIN if latest[name] != ""} if latest else {}
+    if len(asked.get("prompt", "")) > PROMPT_MAX:
+        del asked["prompt"]
+    return {"scope_id": scope_id, "preview": True, **asked}
+
+
+def _title(about: Mapping[str, Any]) -> str:
+    who = about.get("agent_name") or about.get("agent_id")
+    if who and about.get("session_id"):
+        return f"What {who} sees in session {about['session_id']}"
+    if who or about.get("session_id"):
+        return f"What {who or 'session ' + about['session_id']} sees"
+    paths = about.get("focus_paths") or ()
+    return f"What is seen around {paths[0]}" if paths else "What is seen without a focus"

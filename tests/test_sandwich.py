@@ -1,0 +1,107 @@
+"""The drawing of a context is to scale of its tokens, leads to each slice, and can't be broken out of."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from foveal.dashboard.budget_bar import budget_bar, by_layer, layers_bar, uses_of
+from foveal.dashboard.sandwich import CELLS_MAX, LEAST_LAYER, SHAPE, layers_of, percent, sandwich
+from foveal.dashboard.slice_rows import slice_rows
+
+from tests.context_cases import context_map, slice_map
+
+CELL = re.compile(
+    r'<foreignObject x="([\d.]+)%" y="([\d.]+)%" width="([\d.]+)%" height="([\d.]+)%"><a class="cell ([^"]*)"'
+    r' href="([^"]*)" data-slice="(\d+)" title="([^"]*)">'
+)
+SLICES = [
+    slice_map("rule:CLAUDE.md", 500, "anchor"),
+    slice_map("focus:src/a.py", 1500),
+    slice_map("dependency:src/b.py", 500, compressed=True, tokens_before=900),
+    slice_map("skeleton", 500, "horizon"),
+]
+
+
+def test_the_heights_of_layers_and_the_areas_of_slices_are_to_scale() -> None:
+    rows = slice_rows(SLICES)
+    layers = layers_of(rows)
+    assert [layer.name for layer in layers] == ["anchor", "focus", "horizon"]
+    assert [layer.tokens for layer in layers] == [500, 2000, 500]
+    assert layers[1].height / layers[0].height == pytest.approx(4)
+    heights = {layer.name: layer.height for layer in layers}
+    areas = {}
+    for _, _, width, height, _, _, at, _ in CELL.findall(sandwich(rows, lambda row: f"#slice-{row.at}")):
+        areas[int(at)] = float(width) * float(height) * heights[rows[int(at)].layer]
+    assert areas.keys() == {0, 1, 2, 3}
+    for at, area in areas.items():
+        assert area / areas[1] == pytest.approx(rows[at].tokens / rows[1].tokens, rel=0.01)
+
+
+def test_a_thin_layer_is_drawn_to_be_seen_and_says_so() -> None:
+    layers = layers_of(slice_rows([slice_map("rule:a", 5, "anchor"), slice_map("focus:b.py", 9_000)]))
+    assert [layer.is_enlarged for layer in layers] == [True, False]
+    assert layers[0].height == LEAST_LAYER
+    assert layers[-1].y + layers[-1].height == pytest.approx(100)
+
+
+def test_each_box_leads_to_its_slice_and_says_what_it_is() -> None:
+    cells = CELL.findall(sandwich(slice_rows(SLICES), lambda row: f"?page=2#slice-{row.at}"))
+    kinds = {int(at): (kind, address, title) for _, _, _, _, kind, address, at, title in cells}
+    assert kinds[2] == (
+        "t-dependency short",
+        "?page=2#slice-2",
+        "src/b.py: neighbour, 500 tokens of 900, shortened",
+    )
+    assert kinds[1][0] == "t-focus"
+
+
+def test_the_smallest_slices_share_a_box() -> None:
+    rows = slice_rows(
+        [slice_map(f"dependency:m{number}.py", 40 - number // 10) for number in range(CELLS_MAX + 30)]
+    )
+    drawing = sandwich(rows, lambda row: "#x")
+    assert len(CELL.findall(drawing)) == CELLS_MAX
+    assert "30 more" in drawing
+
+
+def test_nothing_breaks_out_of_the_drawing() -> None:
+    drawing = sandwich(slice_rows([slice_map('focus:"><script>x.py', 5)]), lambda row: '"><b>')
+    assert "<script>" not in drawing
+    assert '"><b>"' not in drawing
+    assert "style=" not in drawing
+
+
+def test_a_box_is_shaped_for_a_usual_screen() -> None:
+    assert SHAPE[0] > SHAPE[1]
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.874, "87%"), (0.014, "1.4%"), (0.0004, "below 0.1%")])
+def test_a_small_share_is_not_nothing(share: float, said: str) -> None:
+    assert percent(share) == said
+
+
+def test_the_budget_bar_tells_what_was_free_and_what_was_reserved() -> None:
+    context = context_map(SLICES)
+    rows = slice_rows(SLICES)
+    uses = uses_of(context, rows)
+    assert [(use.label, use.tokens) for use in uses] == [
+        ("rule", 500),
+        ("in focus", 1500),
+        ("neighbour", 500),
+        ("map", 500),
+        ("headings", 10),
+        ("left free", 2990),
+        ("reserved for the answer", 2000),
+    ]
+    assert sum(use.tokens for use in uses) == context["max_tokens"]
+    assert budget_bar(context, uses).count("<rect") == len(uses)
+    assert [use.label for use in by_layer(uses, rows)["focus"]] == ["in focus", "neighbour"]
+
+
+def test_a_list_has_small_bars_of_the_layers() -> None:
+    bar = layers_bar(
+        {"layers": {"anchor": 10, "focus": 90, "horizon": 0}, "max_tokens": 200, "reserve_tokens": 100}
+    )
+    assert bar.count("<rect") == 2
+    assert 'aria-label="anchor 10 tokens, focus 90 tokens"' in bar

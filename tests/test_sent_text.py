@@ -1,0 +1,105 @@
+"""The text that was sent stands on a page to the byte, each part of it once, and each slice in its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from foveal.dashboard.sent_text import ON_PAGE_MAX, Text, on_page, sent_texts
+from foveal.dashboard.slice_rows import slice_rows
+
+from tests.context_cases import context_map, slice_map
+
+RULE = '### `CLAUDE.md`\n\nUse <b>tabs</b> & "quotes".\r\n\n'
+CODE = "### `src/a.py`\n\nif a < b and c > d:\n\n"
+CONTEXT = f"# PROJECT CONTEXT\n\n## Rules\n\n{RULE}## Focus Area\n\n{CODE}".rstrip("\n") + "\n"
+
+
+def made(**fields: Any) -> dict[str, Any]:
+    rule, code = CONTEXT.index(RULE), CONTEXT.index(CODE.rstrip("\n"))
+    slices = [
+        slice_map("focus:src/a.py", 10, span=[code, len(CONTEXT)]),
+        slice_map("rule:CLAUDE.md", 10, "anchor", span=[rule, rule + len(RULE)]),
+    ]
+    return context_map(slices, CONTEXT, **fields)
+
+
+def texts_of(context: dict[str, Any]) -> list[Text]:
+    return sent_texts(context, slice_rows(context["slices"]))
+
+
+def parts_of(text: Text) -> dict[int, str]:
+    return {at: piece for piece, at in text.pieces if at is not None}
+
+
+def test_a_context_is_one_text_with_its_slices_marked() -> None:
+    (text,) = texts_of(made())
+    assert text.text == CONTEXT
+    assert parts_of(text) == {1: RULE, 0: CODE.rstrip("\n") + "\n"}
+    plain = re.sub(r"<[^>]*>", "", text.marked)
+    assert unescape(plain) == CONTEXT
+    assert "\r" not in text.marked  # a parser would make a line break of it
+    assert "<b>" not in text.marked
+    assert text.bytes == len(CONTEXT)
+    assert text.lines == CONTEXT.count("\n")
+
+
+def test_prompts_hold_the_context_once() -> None:
+    system = f"You are here.\n\n{CONTEXT.rstrip()}\n\nBe brief."
+    texts = texts_of(made(format="prompts", system_prompt=system, user_prompt="Why?"))
+    assert [(text.name, text.text) for text in texts] == [("system_prompt", system), ("user_prompt", "Why?")]
+    assert parts_of(texts[0]) == {1: RULE, 0: CODE.rstrip("\n") + "\n"}
+    stripped, _ = texts_of(made(format="prompts", system_prompt=CONTEXT.rstrip(), user_prompt=""))
+    assert parts_of(stripped)[0] == CODE.rstrip("\n")
+
+
+def test_messages_are_told_apart_and_rules_found_in_their_own() -> None:
+    messages = [
+        {"role": "system", "content": f"Hello.\n\n{CODE}The end."},
+        {"role": "user", "content": "Rule: CLAUDE.md\n\nUse tabs."},
+        {"role": "assistant", "content": "Yes."},
+    ]
+    tools = [{"name": "a<b"}]
+    texts = texts_of(
+        made(format="messages", messages=messages, tools=tools, system_prompt="", user_prompt="")
+    )
+    assert [text.title for text in texts] == [
+        "System prompt",
+        "Message of the user: Rule: CLAUDE.md",
+        "Message of the assistant",
+        "Tools",
+    ]
+    assert [text.text for text in texts[:3]] == [message["content"] for message in messages]
+    assert parts_of(texts[0]) == {0: CODE.rstrip("\n") + "\n"}
+    assert parts_of(texts[1]) == {1: "Rule: CLAUDE.md\n\nUse tabs."}
+    assert json.loads(texts[3].text) == tools
+
+
+def test_a_json_document_is_cut_between_its_slices() -> None:
+    slices = [
+        {"id": "rule:CLAUDE.md", "type": "rule", "text": '{"id": "focus:src/a.py", '},
+        {"id": "focus:src/a.py", "type": "focus"},
+    ]
+    document = json.dumps({"project": "shop", "slices": slices})
+    (text,) = texts_of({**made(format="json"), "context": document})
+    assert text.text == document
+    assert parts_of(text)[1].startswith('{"id": "rule:CLAUDE.md"')
+    assert parts_of(text)[0].startswith('{"id": "focus:src/a.py", "type": "focus"')
+
+
+def test_a_text_that_is_not_kept_is_none() -> None:
+    context = made()
+    del context["context"]
+    assert texts_of(context) == []
+
+
+@pytest.mark.parametrize(("character", "named"), [("x", ["long"]), ('"', ["short"]), ("<", ["short"])])
+def test_a_page_has_room_for_so_much_text_as_it_is_written(character: str, named: list[str]) -> None:
+    sizes = {"long": ON_PAGE_MAX, "short": 20_000}
+    texts = [Text(name, "", ((character * size, None),)) for name, size in sizes.items()]
+    contents = on_page(texts)
+    assert list(contents) == named
+    assert sum(len(content) for content in contents.values()) <= ON_PAGE_MAX
