@@ -19,10 +19,12 @@ TOPICS = (
     "experience.changed",
     "experience.grafted",
     "index.progress",
+    "items.changed",
     "project.changed",
     "scope.changed",
     "scope.created",
     "scope.released",
+    "session.changed",
 )
 
 
@@ -34,7 +36,8 @@ def watch_command(context: click.Context, topics: tuple[str, ...], as_json: bool
     """Print the daemon's events as they come, all of them or those of each TOPIC, until Ctrl-C.
 
     Topics: context.built, context.changed, context.resumed, experience.changed, experience.grafted,
-    index.progress, project.changed, scope.changed, scope.created, scope.released.
+    index.progress, items.changed, project.changed, scope.changed, scope.created, scope.released,
+    session.changed.
     """
     with connect(settings_of(context)) as client:
         client.call("Subscribe", {"topics": list(topics or TOPICS)}, CALL_TIMEOUT_S)

@@ -13,25 +13,25 @@ from ..ipc.errors import INTERNAL, DaemonUnavailable, RpcError
 from ..ipc.link import DaemonLink
 from .actions import Actions
 from .api import SessionsApi
-from .applet import LastOpenKeeper
-from .context_page import ContextPage
-from .contexts_page import ContextsPage
-from .difference import Difference
 from .event_stream import EventStream
-from .experiences_page import ExperiencesPage
 from .file_names import FileNames
-from .graph_page import GraphPage
 from .guard import Guard
-from .items_page import ItemsPage
-from .live_page import LivePage
-from .overview import Overview
-from .performance import Performance
+from .pages.applet import LastOpenKeeper
+from .pages.context_page import ContextPage
+from .pages.contexts_page import ContextsPage
+from .pages.difference import Difference
+from .pages.experiences_page import ExperiencesPage
+from .pages.graph_page import GraphPage
+from .pages.items_page import ItemsPage
+from .pages.live_page import LivePage
+from .pages.overview import Overview
+from .pages.performance import Performance
+from .pages.request_page import RequestPage
+from .pages.scope_page import ScopePage
+from .pages.search_page import SearchPage
+from .pages.session_page import SessionPage
+from .pages.sessions_page import SessionsPage
 from .prometheus import PrometheusFigures
-from .request_page import RequestPage
-from .scope_page import ScopePage
-from .search_page import SearchPage
-from .session_page import SessionPage
-from .sessions_page import SessionsPage
 from .view import STATIC, View
 
 log = logging.getLogger(__name__)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from foveal.dashboard.applet import PLACES, applet_of, last_open
-from foveal.dashboard.context_sets import SET_MAX
+from foveal.dashboard.pages.applet import PLACES, applet_of, last_open
+from foveal.dashboard.pages.context_sets import SET_MAX
 from foveal.ipc.errors import RpcError
 
 

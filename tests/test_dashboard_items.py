@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.items_page import chosen
-from foveal.dashboard.tool_servers import server_rows
+from foveal.dashboard.pages.items_page import chosen
+from foveal.dashboard.pages.tool_servers import server_rows
 
 from tests.conftest import DaemonProcess, write_files
 from tests.server_cases import RAW_SERVER

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from foveal.dashboard.budget_bar import budget_bar, by_layer, layers_bar, uses_of
-from foveal.dashboard.sandwich import CELLS_MAX, LEAST_LAYER, SHAPE, layers_of, percent, sandwich
-from foveal.dashboard.slice_rows import slice_rows
+from foveal.dashboard.drawings.budget_bar import budget_bar, by_layer, layers_bar, uses_of
+from foveal.dashboard.drawings.sandwich import CELLS_MAX, LEAST_LAYER, SHAPE, layers_of, percent, sandwich
+from foveal.dashboard.pages.slice_rows import slice_rows
 
 from tests.context_cases import context_map, slice_map
 

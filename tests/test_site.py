@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from foveal.dashboard.performance import thinned
+from foveal.dashboard.pages.performance import thinned
 from foveal.dashboard.view import NAVIGATION
 from prometheus_client.parser import text_string_to_metric_families
 

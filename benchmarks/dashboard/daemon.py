@@ -82,7 +82,7 @@ def fill(client: Client, root: Path) -> Mapping[str, Any]:
 
     The result: `root`, `session_id`, `request_id`, `context_id`, `scope_id`, `path`, `experience_id`.
     """
-    wait_ready(client, root)
+    root = wait_ready(client, root)
     for number, (decision, outcome, rationale) in enumerate(DECISIONS):
         _graft(client, root, number, decision, outcome, rationale)
     for number in range(4):
@@ -113,13 +113,15 @@ def fill(client: Client, root: Path) -> Mapping[str, Any]:
     }
 
 
-def wait_ready(client: Client, root: Path) -> None:
-    """Open a project and wait until its files are read."""
+def wait_ready(client: Client, root: Path) -> Path:
+    """Open a project and wait until its files are read; return its root as the daemon knows it."""
     client.call("Subscribe", {"topics": ["index.progress"]}, DEADLINE_S)
-    state = client.call("OpenProject", {"path": str(root)}, DEADLINE_S)["state"]
+    project = client.call("OpenProject", {"path": str(root)}, DEADLINE_S)
+    state = project["state"]
     events = client.events(DEADLINE_S)
     while state not in ("ready", "degraded"):
         state = next(events)["data"].get("state", state)
+    return Path(project["root"])
 
 
 def _graft(client: Client, root: Path, number: int, decision: str, outcome: str, rationale: str) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
-from .view import View
+from ..view import View
 
 TOPICS: Final[Mapping[str, str]] = {
     "context.built": "a context was given",

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..ipc.errors import INVALID_PARAMS, RpcError
-from .view import View
+from ...ipc.errors import INVALID_PARAMS, RpcError
+from ..view import View
 
 SHOWN: Final = (50, 100, 200, 300)
 """How many are on the timeline: each is about 900 bytes, and a page stays below 300 KB."""

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..ipc.errors import NOT_FOUND, RpcError
-from .dependency_graph import SHOWN, arranged
-from .view import Project, View, href
+from ...ipc.errors import NOT_FOUND, RpcError
+from ..drawings.dependency_graph import SHOWN, arranged
+from ..view import Project, View, href
 
 LISTED: Final = 100
 """Definitions and files of a list on the page."""

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..ipc.errors import NOT_FOUND, RpcError
-from .budget_bar import by_layer, layers_bar, uses_of
-from .sandwich import layers_of, sandwich
+from ...ipc.errors import NOT_FOUND, RpcError
+from ..drawings.budget_bar import by_layer, layers_bar, uses_of
+from ..drawings.sandwich import layers_of, sandwich
+from ..view import View
 from .slice_rows import SliceRow, ordered, slice_rows
-from .view import View
 
 RENDERS: Final = 20
 """Contexts of the scope that the page names, those given last."""

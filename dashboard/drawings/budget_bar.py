@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..pages.slice_rows import TYPES, SliceRow
 from .drawing import Part, stacked_bar
-from .slice_rows import TYPES, SliceRow
 
 
 @dataclass(frozen=True, slots=True)

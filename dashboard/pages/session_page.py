@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..ipc.errors import RpcError
+from ...ipc.errors import RpcError
+from ..formats import editor_href
+from ..guard import VIEWER
+from ..view import PROJECT, Project, View, href
 from .applet import last_open
 from .context_sets import sets_of
-from .formats import editor_href
-from .guard import VIEWER
 from .item_rows import ItemKey, columns_of, key_of, matches, mode_of, rows_of
 from .sessions_page import last_heard
-from .view import PROJECT, Project, View, href
 
 REQUESTS: Final = 25
 """Requests on a page of a session's list."""

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from ..view import View, href, page_number
 from .item_rows import matches
-from .view import View, href, page_number
 
 ROWS: Final = 50
 """Sessions on a page of the list."""

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
-from .budget_bar import budget_bar, by_layer, uses_of
-from .sandwich import layers_of, sandwich
+from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ..drawings.budget_bar import budget_bar, by_layer, uses_of
+from ..drawings.sandwich import layers_of, sandwich
+from ..view import View, href, page_number
 from .sent_text import Text, on_page, sent_texts
 from .slice_rows import SliceRow, dropped_rows, ordered, slice_rows
-from .view import View, href, page_number
 
 ROWS: Final = 60
 """Slices on one page of the table."""

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from .drawing import sparkline
-from .view import View
+from ..drawings.drawing import sparkline
+from ..view import View
 
 CONTEXTS: Final = 12
 """Latest contexts on the page; all of them have a page of their own."""

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from aiohttp import web
 
-from ..ipc.errors import INVALID_PARAMS, RpcError
-from .actions import json_body
-from .view import View, href
+from ...ipc.errors import INVALID_PARAMS, RpcError
+from ..actions import json_body
+from ..view import View, href
 
 SET_NAME: Final = "applet"
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ..view import View
 from .context_changes import LineChanges, line_changes, slice_changes
-from .view import View
 
 CHOICES: Final = 60
 """Contexts of the scope to choose from, those given last."""

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ..view import PROJECT, Project, View, href, page_number
 from .applet import SESSION
 from .item_rows import COLUMNS, MODES, key_fields, key_of, matches, mode_of, order_of
 from .tool_servers import server_rows, unapproved
-from .view import PROJECT, Project, View, href, page_number
 
 ROWS: Final = 40
 """Items on a page: each with its text, a page stays below 300 KB."""

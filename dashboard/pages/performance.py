@@ -9,9 +9,9 @@ from typing import Any, Final
 from aiohttp import web
 from markupsafe import Markup
 
-from ..ipc.errors import INVALID_PARAMS, RpcError
-from .drawing import sparkline
-from .view import View
+from ...ipc.errors import INVALID_PARAMS, RpcError
+from ..drawings.drawing import sparkline
+from ..view import View
 
 PERIODS: Final[Mapping[str, str]] = {"hour": "the last hour", "day": "the last day"}
 

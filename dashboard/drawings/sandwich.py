@@ -12,7 +12,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from .slice_rows import LAYERS, SliceRow
+from ..pages.slice_rows import LAYERS, SliceRow
 from .treemap import Box, treemap
 
 SHAPE: Final = (760.0, 540.0)

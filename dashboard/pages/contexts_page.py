@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from .budget_bar import layers_bar
-from .view import PROJECT, Project, View, href, page_number
+from ..drawings.budget_bar import layers_bar
+from ..view import PROJECT, Project, View, href, page_number
 
 CONTEXTS: Final = 50
 """Contexts on one page."""

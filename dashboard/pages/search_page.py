@@ -9,9 +9,9 @@ from typing import Any, Final
 from aiohttp import web
 from markupsafe import Markup
 
-from ..ipc.errors import INVALID_PARAMS, RpcError
-from .highlighting import highlighted
-from .view import View
+from ...ipc.errors import INVALID_PARAMS, RpcError
+from ..drawings.highlighting import highlighted
+from ..view import View
 
 LIMIT: Final = 10
 LIMITS: Final = (10, 25, 50, 100)

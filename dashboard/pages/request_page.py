@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..ipc.errors import NOT_FOUND, RpcError
+from ...ipc.errors import NOT_FOUND, RpcError
+from ..view import PROJECT, View, href
 from .item_rows import columns_of, key_of, mode_of, rows_of
 from .session_page import given_contexts, known_items, project_of, title_of
-from .view import PROJECT, View, href
 
 REASONS: Final[Mapping[str, str]] = {
     "floor": "Its score is too low: it is hardly about this message.",

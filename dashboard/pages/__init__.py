@@ -1,0 +1,1 @@
+"""The pages, one a file, and what they are made of."""
