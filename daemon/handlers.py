@@ -50,6 +50,9 @@ from .session_methods import SessionMethods
 from .storage import OperationalError
 from .trust_methods import TrustMethods
 
+NAME_MAX = 80
+"""Characters of an unknown method's name that are compared with those that there are."""
+
 
 class Group(Protocol):
     """The methods about one kind of things, by name."""
@@ -163,11 +166,18 @@ class Handlers:
             return handler(connection, Parameters(params))
         other = self._others.get(method)
         if other is None:
-            raise RpcError(
-                codes.UNKNOWN_METHOD,
-                f"there is no method {method!r:.80}; there are {', '.join(self.methods)}",
-            )
+            raise self._unknown(method)
         return self._guard.answer(method, other, Parameters(params))
+
+    def _unknown(self, method: str) -> RpcError:
+        """Return the error for a method that there is none of, with the nearest; `data` has all."""
+        from difflib import get_close_matches  # here, since only a client's mistake needs it
+
+        known = {name.lower(): name for name in self.methods}
+        near = [known[name] for name in get_close_matches(method[:NAME_MAX].lower(), known)]
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {len(known)}, such as GetContext"
+        message = f"there is no method {method!r:.80}; {hint}"
+        return RpcError(codes.UNKNOWN_METHOD, message, {"methods": list(self.methods)})
 
     def _ping(self, connection: Connection, parameters: Parameters) -> Answer:
         wanted = parameters.integer("protocol", None, 0, 1 << 31)
@@ -198,7 +208,7 @@ class Handlers:
             "indexer_pid": engine.indexing.link.pid,
             "embedder": engine.semantics.describe(),
             "compressor": engine.compressing.describe(),
-            "degraded": list(engine.warnings),
+            "degraded": [*engine.warnings, *await engine.problems()],
         }
 
     def _subscribe(self, connection: Connection, parameters: Parameters) -> Answer:

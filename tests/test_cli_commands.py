@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.cli.app import MODULES, SECTIONS
+from foveal.cli.app import MODULES, PROGRAMS, SECTIONS
 from foveal.cli.decisions import login_name
 from foveal.cli.watch import TOPICS, to_line
 from foveal.daemon import events
@@ -224,6 +224,7 @@ def test_every_command_explains_itself(foveal: Program) -> None:
     for title, commands in SECTIONS.items():
         assert f"\n{title}:\n" in output
         assert all(f"\n  {name} " in output for name in commands)
+        assert all(f"\n  {name} " in output for name in PROGRAMS.get(title, {}))
     assert "..." not in output.split("Context:")[1]  # no help was cut
     assert foveal()[:2] == (0, output)
     for name in MODULES:

@@ -260,20 +260,20 @@ def test_the_kind_of_a_text(path: str, text: str, kind: str) -> None:
 NAMES = ("a.py", "a.md", "a.rst", "a.json", "a.csv", "a.toml", "a.log", "a.c", "a", "a.txt")
 
 HOSTILE = {
-    "one line": "x" * 1_000_000,
-    "one line of words": "retry timeout " * 70_000,
-    "no words": "\n" * 1_000_000,
-    "brackets alone": "}\n" * 400_000,
-    "deep": "".join(" " * n + "if retry:\n" for n in range(1_200)),
-    "open brackets": "[" * 500_000,
-    "abbreviations": "e.g. " * 200_000,
-    "items": "* a\n" * 250_000,
-    "headings": "a\n===\n\n" * 140_000,
-    "fences": "```\n" * 250_000,
-    "one word": "retry\n" * 166_000,
-    "backticks and stops": "`.)" * 300_000,
-    "nested json": '{"a":' * 150_000,
-    "digits": "[" + "9" * 999_999,
+    "one line": "x" * 250_000,
+    "one line of words": "retry timeout " * 18_000,
+    "no words": "\n" * 250_000,
+    "brackets alone": "}\n" * 100_000,
+    "deep": "".join(" " * n + "if retry:\n" for n in range(600)),
+    "open brackets": "[" * 125_000,
+    "abbreviations": "e.g. " * 50_000,
+    "items": "* a\n" * 60_000,
+    "headings": "a\n===\n\n" * 35_000,
+    "fences": "```\n" * 60_000,
+    "one word": "retry\n" * 42_000,
+    "backticks and stops": "`.)" * 75_000,
+    "nested json": '{"a":' * 38_000,
+    "digits": "[" + "9" * 249_999,
 }
 
 
@@ -284,7 +284,7 @@ def test_hostile_texts_take_bounded_time_and_room(name: str, hostile: str) -> No
     made = compress(HOSTILE[hostile], name, ["retry", "timeout", "a"], 5_000)
     assert len(made.text) <= 5_000
     # Backtracking would take minutes. This is CPU time, a hundred times what it takes.
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 5
 
 
 TEXTS = st.one_of(

@@ -18,16 +18,28 @@ import msgpack  # type: ignore[import-untyped] # it ships no types
 import pytest
 from foveal.ipc.protocol import encode_request
 
-from tests.conftest import DEADLINE_S, DaemonProcess, write_files
+from tests.conftest import DEADLINE_S, SMALL_PROJECT, DaemonProcess, git, write_files
 
 SECRET = "top secret of somebody else"
 
 
+@pytest.fixture(scope="module")
+def root(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Give the small project, open and indexed, to all tests that leave it as they found it."""
+    return open_shop(shared_daemon, tmp_path_factory.mktemp("p"))
+
+
 @pytest.fixture
-def root(shared_daemon: DaemonProcess, shop: Path) -> str:
-    """Give the small project, open and indexed."""
-    shared_daemon.open_ready(shop)
-    return str(shop)
+def own_root(shared_daemon: DaemonProcess, tmp_path: Path) -> str:
+    """Give the small project to a test that changes it."""
+    return open_shop(shared_daemon, tmp_path)
+
+
+def open_shop(daemon: DaemonProcess, folder: Path) -> str:
+    root = write_files(folder / "shop", SMALL_PROJECT)
+    git(root, "init", "-q")
+    daemon.open_ready(root)
+    return str(root)
 
 
 def check_invalid(daemon: DaemonProcess, method: str, field: str, *words: str, **params: Any) -> None:
@@ -223,16 +235,16 @@ def test_a_binary_focus_file(shared_daemon: DaemonProcess, root: str) -> None:
     assert "\0" not in reply["context"]
 
 
-def test_a_focus_file_that_was_deleted(shared_daemon: DaemonProcess, root: str) -> None:
-    params = {"cwd": root, "focus_paths": ["web/app.ts", "web/money.ts"]}
+def test_a_focus_file_that_was_deleted(shared_daemon: DaemonProcess, own_root: str) -> None:
+    params = {"cwd": own_root, "focus_paths": ["web/app.ts", "web/money.ts"]}
     assert "export function main" in shared_daemon.call("GetContext", **params)["context"]
-    os.unlink(f"{root}/web/app.ts")
+    os.unlink(f"{own_root}/web/app.ts")
     for fresh in ("shown", "tree"):
         reply = shared_daemon.call("GetContext", **params, fresh=fresh)
         assert "export function main" not in reply["context"]
         assert "export function total" in reply["context"]
         assert any("web/app.ts" in gap for gap in reply["gaps"])
-    write_files(Path(root), {"web/app.ts": "export const back = 1;\n"})
+    write_files(Path(own_root), {"web/app.ts": "export const back = 1;\n"})
     assert "const back" in shared_daemon.call("GetContext", **params, fresh="tree")["context"]
 
 
@@ -308,9 +320,9 @@ def test_nothing_outside_is_ever_shown(shared_daemon: DaemonProcess, prison: str
 # How much
 
 
-def test_ten_thousand_focus_paths(shared_daemon: DaemonProcess, root: str) -> None:
+def test_ten_thousand_focus_paths(shared_daemon: DaemonProcess, own_root: str) -> None:
     paths = [f"nope/file{number}.py" for number in range(9_998)]
-    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["web/app.ts", *paths, "README.md"])
+    reply = shared_daemon.call("GetContext", cwd=own_root, focus_paths=["web/app.ts", *paths, "README.md"])
     assert "export function main" in reply["context"]
     assert "Sells things." in reply["context"]
     assert any("'nope/file0.py' doesn't exist" in gap for gap in reply["gaps"])
@@ -318,10 +330,10 @@ def test_ten_thousand_focus_paths(shared_daemon: DaemonProcess, root: str) -> No
     assert len(reply["gaps"]) <= 20
 
 
-def test_ten_thousand_focus_paths_that_exist(shared_daemon: DaemonProcess, root: str) -> None:
-    write_files(Path(root), {f"many/f{number}.txt": f"{number}\n" for number in range(1_000)})
+def test_ten_thousand_focus_paths_that_exist(shared_daemon: DaemonProcess, own_root: str) -> None:
+    write_files(Path(own_root), {f"many/f{number}.txt": f"{number}\n" for number in range(1_000)})
     paths = [f"many/f{number % 1_000}.txt" for number in range(10_000)]
-    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=paths, fresh="tree")
+    reply = shared_daemon.call("GetContext", cwd=own_root, focus_paths=paths, fresh="tree")
     assert any("left out" in gap for gap in reply["gaps"])
     assert reply["tokens"] <= 6_000
 
@@ -522,11 +534,13 @@ def test_null_and_unknown_fields_are_ignored(shared_daemon: DaemonProcess, root:
 
 
 def test_an_unknown_method(shared_daemon: DaemonProcess) -> None:
-    for name in ("getContext", "", "__init__", "x" * 100_000, "Search"):
+    for name in ("getContext", "", "__init__", "x" * 100_000):
         error = shared_daemon.error(name)
         assert error.code == "unknown_method"
         assert "GetContext" in error.message
         assert len(error.message) < 1_000
+        assert "GetContext" in error.data["methods"]
+    assert shared_daemon.error("Search").message.endswith("did you mean SearchItems?")
 
 
 def test_what_is_no_transcript_is_refused_in_words(shared_daemon: DaemonProcess, root: str) -> None:

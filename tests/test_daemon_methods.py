@@ -42,6 +42,7 @@ PROJECT_TYPES: Mapping[str, type | tuple[type, ...]] = {
 }
 CONTEXT_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "scope_id": str,
+    "context_id": str,
     "context": str,
     "tokens": int,
     "bytes": int,

@@ -586,36 +586,34 @@ def test_a_map_of_a_thousand_files_is_folded(shared_daemon: DaemonProcess, big: 
     assert re.search(r"\(\d+ files\)", structure) or "… " in structure
 
 
-def test_another_order_of_the_same_focus_is_no_change(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
+def test_another_order_of_the_same_focus_is_no_change(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.open_ready(shop)
     paths = ["src/shop/auth.py", "src/shop/cart.py"]
-    first = daemon.call("GetContext", cwd=str(shop), focus_paths=paths)
-    again = daemon.call("GetContext", cwd=str(shop), focus_paths=paths[::-1])
+    first = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=paths)
+    again = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=paths[::-1])
     assert (again["scope_id"], again["cached"]) == (first["scope_id"], True)
 
 
-def test_a_session_takes_a_parent_over(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    parent = daemon.call("GetContext", cwd=str(shop), constraints=["no new dependency"])["scope_id"]
-    daemon.call("GetContext", cwd=str(shop), session_id="s")
-    reply = daemon.call("GetContext", cwd=str(shop), session_id="s", parent_scope_id=parent)
+def test_a_session_takes_a_parent_over(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.open_ready(shop)
+    parent = shared_daemon.call("GetContext", cwd=str(shop), constraints=["no new dependency"])["scope_id"]
+    shared_daemon.call("GetContext", cwd=str(shop), session_id="s")
+    reply = shared_daemon.call("GetContext", cwd=str(shop), session_id="s", parent_scope_id=parent)
     assert "no new dependency" in reply["context"]
-    assert (
-        daemon.error("GetContext", cwd=str(shop), session_id="s", parent_scope_id="s_nope").code
-        == "not_found"
-    )
+    error = shared_daemon.error("GetContext", cwd=str(shop), session_id="s", parent_scope_id="s_nope")
+    assert error.code == "not_found"
 
 
-def test_a_missing_focus_path_is_not_remembered_as_missing(daemon: DaemonProcess, shop: Path) -> None:
+def test_a_missing_focus_path_is_not_remembered_as_missing(shared_daemon: DaemonProcess, shop: Path) -> None:
     (shop / ".gitignore").write_text("*.local\n")
-    daemon.open_ready(shop)
-    assert daemon.call("GetContext", cwd=str(shop), focus_paths=["conf.local"])["gaps"]
+    shared_daemon.open_ready(shop)
+    assert shared_daemon.call("GetContext", cwd=str(shop), focus_paths=["conf.local"])["gaps"]
     (shop / "conf.local").write_text("port = 1\n")
-    reply = daemon.call("GetContext", cwd=str(shop), focus_paths=["conf.local"])
+    reply = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=["conf.local"])
     assert "port = 1" in reply["context"]
 
 
-def test_files_of_git_are_not_shown(daemon: DaemonProcess, shop: Path) -> None:
-    reply = daemon.call("GetContext", cwd=str(shop), focus_paths=[".git/config"])
+def test_files_of_git_are_not_shown(shared_daemon: DaemonProcess, shop: Path) -> None:
+    reply = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=[".git/config"])
     assert "repositoryformatversion" not in reply["context"]
     assert any(".git/config" in gap for gap in reply["gaps"])

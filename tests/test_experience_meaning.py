@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import DaemonProcess
+from tests.search_cases import until
 from tests.test_daemon_search import searching
 
 
@@ -23,6 +24,11 @@ def decide(daemon: DaemonProcess, root: Path, text: str, **fields: Any) -> None:
     assert daemon.call("GraftExperience", cwd=str(root), experience=experience)["grafted"] == 1
 
 
+def sources(reply: dict[str, Any]) -> list[str]:
+    """Return why each decision of an answer is in it, best first."""
+    return [one["source"] for one in reply["slices"] if one["type"] == "agent_history"]
+
+
 def test_a_decision_that_shares_no_word_with_the_prompt_is_found_by_its_meaning(
     embedding: DaemonProcess, tmp_path: Path
 ) -> None:
@@ -33,9 +39,12 @@ def test_a_decision_that_shares_no_word_with_the_prompt_is_found_by_its_meaning(
     for topic in ("icons", "fonts", "colours", "margins", "paddings", "shadows", "borders"):
         decide(embedding, root, f"All {topic} come from the design tokens", files_touched=["ui.css"])
     asked = {"cwd": str(root), "prompt": "when does a user session expire?", "session_id": "talk"}
-    reply = embedding.call("GetContext", **asked)
-    while any("not compared by meaning" in one for one in reply["degraded"]):  # until the model is loaded
-        reply = embedding.call("GetContext", **asked)
-    histories = [one for one in reply["slices"] if one["type"] == "agent_history"]
-    assert "in meaning" in histories[0]["source"]
-    assert "Log people out" in reply["context"]
+    replies: list[dict[str, Any]] = []
+
+    def is_compared() -> bool:
+        replies.append(embedding.call("GetContext", **asked))
+        return any("in meaning" in source for source in sources(replies[-1]))
+
+    until(is_compared, "the model is loaded and has read the decisions")
+    assert "in meaning" in sources(replies[-1])[0]
+    assert "Log people out" in replies[-1]["context"]

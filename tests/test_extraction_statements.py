@@ -517,11 +517,11 @@ def test_gives_up() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("i tried " * 40_000, "because " * 50_000, "a, so we " * 40_000, "`" * 200_000, "- " * 100_000),
-        *("| a " * 80_000, "x" * 400_000, "\n" * 300_000, "**a" * 90_000, "/a.b" * 90_000, "#" * 200_000),
+        *("i tried " * 10_000, "because " * 12_000, "a, so we " * 10_000, "`" * 50_000, "- " * 25_000),
+        *("| a " * 20_000, "x" * 100_000, "\n" * 75_000, "**a" * 22_000, "/a.b" * 22_000, "#" * 50_000),
     ],
 )
 def test_hostile_text_takes_no_long_time(text: str) -> None:
     began = time.process_time()
     assert len(list(statements_in(text, "report"))) < 800
-    assert time.process_time() - began < 5  # 0.1 s at rest; a pattern that backtracks takes minutes
+    assert time.process_time() - began < 3  # 0.3 s at most; a pattern that backtracks takes minutes

@@ -161,7 +161,7 @@ def appears(files: set[str], importer: str, language: str, imported: Import, new
     st.sets(paths(PYTHON_NAMES), max_size=12), paths(PYTHON_NAMES), PYTHON_MODULES,
     st.sampled_from(["", "a", "b"]), paths(PYTHON_NAMES),
 )  # fmt: skip
-@settings(max_examples=1500, deadline=None, derandomize=True)
+@settings(max_examples=500, deadline=None, derandomize=True)
 def test_python_imports_wait_under_the_right_keys(
     files: set[str], importer: str, module: str, name: str, new: str
 ) -> None:
@@ -172,7 +172,7 @@ def test_python_imports_wait_under_the_right_keys(
     st.sets(paths(SCRIPT_NAMES), max_size=12), paths(SCRIPT_NAMES),
     st.sampled_from(["javascript", "typescript"]), SCRIPT_MODULES, paths(SCRIPT_NAMES),
 )  # fmt: skip
-@settings(max_examples=1500, deadline=None, derandomize=True)
+@settings(max_examples=500, deadline=None, derandomize=True)
 def test_script_imports_wait_under_the_right_keys(
     files: set[str], importer: str, language: str, module: str, new: str
 ) -> None:

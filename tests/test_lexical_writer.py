@@ -123,6 +123,7 @@ def test_a_damaged_index_is_not_written_to(tmp_path: Path) -> None:
     (segment,) = tmp_path.glob("*.term")
     data = bytearray(segment.read_bytes())
     data[0] ^= 1
+    segment.unlink()  # the engine may still be reading it, and what is written is short for a moment
     segment.write_bytes(data)
     with pytest.raises(LexicalDamaged):
         LexicalWriter(str(tmp_path))

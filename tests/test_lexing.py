@@ -285,7 +285,7 @@ def test_a_damaged_index_is_built_anew_from_the_store(bench: Bench, harm: str) -
 
 
 def damage(folder: Path, harm: str) -> None:
-    """Harm a lexical index on the disk."""
+    """Harm a lexical index on the disk: by files in place of the old ones, which the engine may be reading."""
     listing = folder / "meta.json"
     largest = max(
         folder.iterdir(), key=lambda path: (path.suffix in {".store", ".term", ".idx"}, path.stat().st_size)
@@ -296,13 +296,18 @@ def damage(folder: Path, harm: str) -> None:
         case "emptied":
             listing.write_bytes(b"")
         case "cut":
-            largest.write_bytes(largest.read_bytes()[:-3])
+            put_in_place(largest, largest.read_bytes()[:-3])
         case "flipped":
             data = bytearray(largest.read_bytes())
             data[len(data) // 3] ^= 0xFF
-            largest.write_bytes(data)
+            put_in_place(largest, data)
         case "of_another_format":
             listing.write_text(listing.read_text().replace("foveal-", "else-"))
+
+
+def put_in_place(path: Path, data: bytes | bytearray) -> None:
+    path.unlink()
+    path.write_bytes(data)
 
 
 @pytest.mark.parametrize("how", ["damaged", "deleted"])

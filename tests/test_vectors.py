@@ -136,11 +136,19 @@ def test_recall_is_high_over_many_questions(tmp_path: Path) -> None:
     assert hits / 2_000 >= 0.99
 
 
+@pytest.fixture(scope="module")
+def thousands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Embeddings, VectorIndex]:
+    """Give an index to those who only ask it."""
+    embeddings = Embeddings(3_000)
+    return embeddings, filled(tmp_path_factory.mktemp("vectors"), embeddings)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.05, 0.5, 0.95, 1.0])
 @pytest.mark.parametrize("queries", [1, 4])
-def test_a_filter_keeps_to_what_it_allows(tmp_path: Path, share: float, queries: int) -> None:
-    embeddings = Embeddings(3_000)
-    index = filled(tmp_path, embeddings)
+def test_a_filter_keeps_to_what_it_allows(
+    thousands: tuple[Embeddings, VectorIndex], share: float, queries: int
+) -> None:
+    embeddings, index = thousands
     recent = Embeddings(3_000 + TAIL).ids[-1:]  # an id that nobody has
     for seed in range(5):
         among = np.random.default_rng(seed).permutation(embeddings.ids)[: int(share * 3_000)]
