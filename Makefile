@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # One stamp for each: a new lock or project file installs again, an edit of the code doesn't.
 INSTALLED := $(VENV)/.installed
 
-.PHONY: run test check format bench system clean
+.PHONY: run test check format bench bench-quick pictures faults system clean
 
 run: $(INSTALLED)
 	@$(BIN)/foveal up "$(PROJECT)"
@@ -27,8 +27,22 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# All measures beside their baselines; the large tree and the million vectors take long and some GB of memory.
+# FOVEAL_BENCH_AIDER names the Python of an environment that has aider, for the map of a project.
 bench: $(INSTALLED)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --json-file benchmarks.json
+
+# About a minute on a machine that does nothing else.
+bench-quick: $(INSTALLED)
+	$(BIN)/python -m benchmarks --quick
+
+# Pictures of every page of the dashboard, in both themes and three widths.
+pictures: $(INSTALLED) system
+	$(BIN)/python -m benchmarks.dashboard pictures pictures
+
+# Tries to break every promise of docs/reliability.md, with the full counts; takes long.
+faults: $(INSTALLED) system
+	$(BIN)/python -m benchmarks.faults
 
 # What some tests need beside Python. A tool that can't be installed skips its tests, or with FOVEAL_CI=1
 # fails them.

@@ -18,6 +18,7 @@ from .errors import FAILED, CliError
 from .life import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
 
 if TYPE_CHECKING:
+    from ..daemon.state_check import Finding
     from .check import Check
 
 
@@ -93,19 +94,27 @@ def restart_command(context: click.Context, timeout: float) -> None:
 
 
 @click.command("doctor", cls=Command, short_help="Say what is wrong, and what to run.")
+@click.option("--deep", is_flag=True, help="Read every file of the state folder, too.")
+@click.option("--repair", is_flag=True, help="With --deep: set aside what is damaged. No daemon may run.")
 @json_option
 @click.pass_context
-def doctor_command(context: click.Context, as_json: bool) -> None:
+def doctor_command(context: click.Context, deep: bool, repair: bool, as_json: bool) -> None:
     """Say what is wrong with this installation, and what to run.
 
     Exits with 1 if something is wrong (✗); a warning (!) is nothing that keeps foveal from working.
+    With --repair a damaged file is renamed, never removed: the daemon makes it anew, or begins without it.
     """
+    from itertools import chain
+
     from .check import to_map, to_text
     from .doctor import checks
 
     settings = settings_of(context)
+    if repair and not deep:
+        raise click.UsageError("--repair needs --deep, which finds what is to be repaired", context)
     found = []
-    for check in checks(settings, _check_state_version, lambda roots: _check_config(settings, roots)):
+    usual = checks(settings, _check_state_version, lambda roots: _check_config(settings, roots))
+    for check in chain(usual, _check_files(settings, repair=repair) if deep else ()):
         found.append(check)
         if not as_json:
             terminal.say(to_text(check))
@@ -146,6 +155,61 @@ def _run_here(settings: Settings) -> None:
         raise CliError(str(error)) from error
 
 
+def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
+    """Read all files of the state folder, and with `repair` set aside what is damaged."""
+    import os
+    from contextlib import ExitStack
+
+    from ..daemon.errors import StateError
+    from ..daemon.state import StateLock
+    from ..daemon.state_check import check_state_files
+    from ..daemon.system import System
+    from ..ipc.paths import lock_file, state_folder
+    from .check import Check
+
+    state = state_folder(settings.environ)
+    if not os.path.isdir(state):
+        return
+    whole = 0
+    with ExitStack() as stack:
+        if repair:
+            try:
+                stack.callback(StateLock.take(lock_file(state)).release)
+            except StateError as error:
+                yield Check("files", "wrong", f"nothing can be repaired: {error}", "foveal down")
+                repair = False
+        for finding in check_state_files(state, System()):
+            whole += finding.condition == "whole"
+            yield from _file_checks(state, finding, repair=repair)
+    yield Check("files", "ok", f"{terminal.count(whole, 'file')} of the state folder read, and whole")
+
+
+def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Check]:
+    """Say what was found of one file, and with `repair` set it aside if that is needed."""
+    from ..daemon.state_check import repair as set_aside
+    from ..daemon.system import System
+    from .check import Check
+
+    text = f"{finding.path} {finding.text}"
+    if finding.condition in {"aside", "unknown"}:
+        yield Check("file", "warning", text)
+    elif finding.condition == "unreadable":
+        yield Check("file", "wrong", text)
+    elif finding.condition == "damaged" and finding.mends_itself:
+        yield Check("file", "warning", f"{text}; the next daemon mends it and keeps what is damaged")
+    elif finding.condition == "damaged":
+        after = "it is made anew" if finding.derived else "what it held is missing until somebody mends it"
+        if not repair:
+            yield Check("file", "wrong", text, "foveal down && foveal doctor --deep --repair")
+            return
+        try:
+            kept = set_aside(state, finding, System())
+        except OSError as error:
+            yield Check("file", "wrong", f"{text}; it can't be set aside: {error.strerror}")
+        else:
+            yield Check("file", "warning", f"{text}; kept as {kept}, {after}")
+
+
 def _check_state_version(state: str) -> Check:
     """Whether this program understands the state folder; called only for one that has a version mark."""
     from ..daemon.errors import StateError
@@ -154,9 +218,11 @@ def _check_state_version(state: str) -> Check:
     from .check import Check
 
     try:
-        check_version(state, System())
+        mark = check_version(state, System())
     except StateError as error:
         return Check("state version", "wrong", str(error))
+    if mark is not None and mark.problem:
+        return Check("state version", "warning", f"{mark.problem}; the next start mends it", "foveal restart")
     return Check("state version", "ok", "the state folder's version is known")
 
 

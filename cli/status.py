@@ -22,6 +22,7 @@ SKIPPED = {
     "special": "neither files nor folders",
     "not_utf8_name": "named in something else than UTF-8",
     "symlink": "links, which are not followed",
+    "quarantined": "left alone, since they ended the indexer twice",
     "ignored": "named by ignore rules",
     "excluded": "named by .fovealignore or scan.exclude",
     "vendored": "vendored or generated",

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from .config import PROJECT_FILE, Environment, ProjectConfig, UserConfig
-from .config_file import load_project_config
+from .config_last import IN_FORCE
 from .errors import ConfigError, StateError
 from .experience.pool import Pool
 from .experience.pruning import Retention
 from .indexing import Indexing
 from .project.roots import check_named_root, find_root
-from .projects import Project, known_roots, load, project_folder
+from .projects import Project, known_roots, load, project_folder, read_settings
 from .system import System
 from .trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
 from .work import SharedWork, Work
@@ -57,7 +57,8 @@ class OpenProjects:
 
     async def load(self) -> None:
         """Read which roots have been open before: a folder inside one of them belongs to it."""
-        self._known.update(await self._work.in_builder(partial(known_roots, self._environment.state_dir)))
+        known = partial(known_roots, self._environment.state_dir, self._system)
+        self._known.update(await self._work.in_builder(known))
 
     async def at(self, cwd: str) -> Project:
         """Return the project that a folder belongs to; it is opened if it isn't."""
@@ -100,8 +101,11 @@ class OpenProjects:
         try:
             await self._work.in_writer(project.feedback.save)
         except OSError as error:
+            project.feedback.unsaved = True  # the next time tries again
             problem = f"what was of use can't be written ({error.strerror or error})"
-            project.problems["feedback"] = problem
+            project.problems["unsaved feedback"] = problem
+        else:
+            project.problems.pop("unsaved feedback", None)
 
     async def save_all_feedback(self) -> None:
         """Write what turned out to be of use in all projects."""
@@ -223,13 +227,15 @@ class OpenProjects:
         project.config_stale = False
         stamp, old = project.config_stamp_now(), project.config
         try:
-            loaded = await self._work.in_builder(
-                partial(load_project_config, project.root, self._config, self._system)
+            loaded, problem = await self._work.in_builder(
+                partial(read_settings, project.root, project.folder, self._config, self._system)
             )
         except ConfigError as error:
-            project.problems["config"] = f"{error} The settings from before are in force."
+            project.problems["config"] = f"{error} {IN_FORCE}"
         else:
             project.problems.pop("config", None)
+            if problem:
+                project.problems["config"] = problem
             project.set_config(loaded.config, loaded.warnings)
         await self._share(project)  # a file that changed isn't trusted as it is now
         if project.config.scan != old.scan:

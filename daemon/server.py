@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 
 from .. import __version__
 from ..ipc import paths
-from ..ipc.listener import bind, raise_file_limit, remove_socket
+from ..ipc.connection import Limits
+from ..ipc.listener import bind, connection_limit, raise_file_limit, remove_socket
 from ..ipc.paths import DaemonInfo
 from ..ipc.protocol import PROTOCOL_VERSION
 from ..ipc.server import Server
@@ -114,7 +115,7 @@ def serve(startup: Startup) -> None:
         listener = _bind(startup.socket, stack)
         http_listener = _bind(http_path, stack)
         http_listener.listen(128)
-        stack.callback(paths.remove_daemon_info, state)
+        stack.callback(_remove_info, state)
         _write_info(startup, http_path)
         for warning in startup.warnings:
             log.warning("%s", warning)
@@ -161,7 +162,8 @@ class Daemon:
             if problem := await self._dashboard.access.load():
                 self._engine.warnings = (*self._engine.warnings, problem)
                 log.warning("%s", problem)
-            async with Server(self._handlers.handle, to_error, _log_error) as server:
+            limits = Limits(connections=connection_limit())
+            async with Server(self._handlers.handle, to_error, _log_error, limits=limits) as server:
                 await server.start(self._listener)
                 faces = tasks.create_task(self._faces.run(), name="faces")
                 dashboard = tasks.create_task(self._dashboard.reopen(), name="dashboard")
@@ -263,6 +265,14 @@ def _write_info(startup: Startup, http_path: str) -> None:
         protocol=PROTOCOL_VERSION,
     )
     paths.write_daemon_info(startup.environment.state_dir, info)
+
+
+def _remove_info(state: str) -> None:
+    """Remove daemon.json as far as the disk lets us: one that stays counts only while its socket is there."""
+    try:
+        paths.remove_daemon_info(state)
+    except OSError as error:
+        log.warning("%s stays: %s", paths.daemon_file(state), error.strerror)
 
 
 def _set_up_logging(startup: Startup) -> None:

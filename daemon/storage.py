@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from .aside import KEPT_AS, clear_file
 from .system import System
 
 Database = sqlite3.Connection
@@ -31,13 +33,16 @@ def open_database(path: str, schema: str, version: int, system: System, *, check
     `OperationalError` or `OSError` when the file is locked or can't be opened, which a new file would not
     mend.
     """
+    # Before SQLite looks: on a pipe in the place of its file or its log it waits for ever.
+    done = [clear_file(path + suffix, system) for suffix in _SUFFIXES]
+    cleared = "; ".join(one for one in done if KEPT_AS in one)
     try:
-        return Opened(_open(path, schema, version, check=check))
+        return Opened(_open(path, schema, version, check=check), cleared)
     except OperationalError:
         raise
     except DatabaseError as error:
         aside = f"{path}.damaged-{system.time_ns()}"
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in _SUFFIXES:
             if os.path.exists(path + suffix):
                 os.replace(path + suffix, aside + suffix)
         reason = f"{os.path.basename(path)} could not be used ({error}); kept as {os.path.basename(aside)}"
@@ -46,11 +51,13 @@ def open_database(path: str, schema: str, version: int, system: System, *, check
 
 def open_reader(path: str, version: int) -> Database:
     """Open a database for reading. Raises `DatabaseError` if it can't be used."""
-    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    for suffix in _SUFFIXES:
+        # SQLite waits for ever on a pipe in the place of a file.
+        with suppress(OSError):
+            if not stat.S_ISREG(os.stat(path + suffix).st_mode):
+                raise DatabaseError(f"{os.path.basename(path)}{suffix} is not a regular file")
     # Threads hand a reader on, one at a time, so SQLite's own check of the thread is off.
-    database = sqlite3.connect(
-        f"file:{quoted}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
-    )
+    database = sqlite3.connect(_uri(path), uri=True, isolation_level=None, check_same_thread=False)
     try:
         database.executescript(f"PRAGMA mmap_size = {MMAP_BYTES}; PRAGMA query_only = ON;")
         found = database.execute("PRAGMA user_version").fetchone()[0]
@@ -60,6 +67,21 @@ def open_reader(path: str, version: int) -> Database:
         database.close()
         raise
     return database
+
+
+def check_database(path: str) -> None:
+    """Read all of a database. Raises `DatabaseError` for a damaged one; seconds for a large one."""
+    with suppress(OSError):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise DatabaseError("it is not a regular file")
+    # Read-only, so that closing it folds no log into a file that is to be kept as it is.
+    database = sqlite3.connect(_uri(path), uri=True, isolation_level=None)
+    try:
+        found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if found != "ok":
+            raise DatabaseError(f"it fails SQLite's own check: {found}")
+    finally:
+        database.close()
 
 
 def may_pass(error: DatabaseError) -> bool:
@@ -96,9 +118,18 @@ def database_bytes(path: str) -> int:
     return total
 
 
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
+"""Of the files of one database: itself, its write-ahead log, that log's index, a log of the other kind."""
+
 MMAP_BYTES = 256 * 1024 * 1024
 WAL_BYTES = 16 * 1024 * 1024
 """The log is cut back to this after a checkpoint, so that one burst of writes doesn't hold disk for ever."""
+
+
+def _uri(path: str) -> str:
+    """Return the address under which SQLite opens a file to read only."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return f"file:{quoted}?mode=ro"
 
 
 def _open(path: str, schema: str, version: int, *, check: bool) -> Database:

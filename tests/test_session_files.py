@@ -263,7 +263,7 @@ def test_what_is_not_a_sessions_folder_is_not_named(tmp_path: Path) -> None:
     assert files.names() == ["s1"]
 
 
-def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_regular_file_is_set_aside(tmp_path: Path) -> None:
     files = stored(tmp_path)
     elsewhere = tmp_path / "elsewhere.json"
     elsewhere.write_bytes(bytes_of(ONE))
@@ -273,12 +273,17 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
         lambda: os.mkfifo(path),
         path.mkdir,
     )
+    path.unlink()
+    number = 0
     for make in makes:
-        path.unlink()
-        make()
         for look in (files.stamp, files.read):
-            with pytest.raises(StateError, match=r"not a regular file\. Move it away"):
+            make()
+            with pytest.raises(SetAside, match=r"not a regular file; it was kept as"):
                 look("s1")
+            number += 1
+            assert not os.path.lexists(path)
+            assert len(list(path.parent.glob("meta.json.damaged-*"))) == number
+    assert elsewhere.read_bytes() == bytes_of(ONE)
 
 
 def test_a_link_or_file_in_a_new_sessions_place_is_refused(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from foveal.daemon.errors import StateError
-from foveal.daemon.state import STATE_VERSION, VERSION_FILE, StateLock, check_version
+from foveal.daemon.state import STATE_VERSION, VERSION_FILE, Mark, StateLock, bring_up, check_version
 from foveal.daemon.system import System
 
 
@@ -56,12 +57,26 @@ def test_the_lock_is_private_and_not_inherited(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_can_not_be_opened_is_an_error_for_a_person(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match="can't be opened"):
+        StateLock.take(str(tmp_path / "missing/lock"))
+
+
+def test_what_is_no_file_in_the_place_of_the_lock_is_set_aside(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("precious")
-    (tmp_path / "link").symlink_to("elsewhere")
-    (tmp_path / "folder").mkdir()
-    for name in ("link", "folder", "missing/lock"):
-        with pytest.raises(StateError, match="can't be opened"):
-            StateLock.take(str(tmp_path / name))
+    path = tmp_path / "lock"
+    makes: tuple[Callable[[], object], ...] = (
+        lambda: path.symlink_to("elsewhere"),
+        path.mkdir,
+        lambda: path.symlink_to("lock"),
+        lambda: os.mkfifo(path),
+    )
+    for number, make in enumerate(makes, 1):
+        make()
+        StateLock.take(str(path)).release()
+        assert path.is_file()
+        assert not path.is_symlink()
+        path.unlink()
+        assert len(list(tmp_path.glob("lock.damaged-*"))) == number
     assert (tmp_path / "elsewhere").read_text() == "precious"
 
 
@@ -72,25 +87,55 @@ def version_file(folder: Path) -> Path:
     return folder / VERSION_FILE
 
 
+def bring(folder: Path) -> tuple[str, ...]:
+    return bring_up(str(folder), System())
+
+
 def test_a_new_folder_is_marked_and_known_again(tmp_path: Path) -> None:
+    assert check_version(str(tmp_path), System()) is None
+    assert list(tmp_path.iterdir()) == []
     for _ in range(2):
-        check_version(str(tmp_path), System())
-    assert json.loads(version_file(tmp_path).read_text()) == {"state_version": STATE_VERSION}
+        assert bring(tmp_path) == ()
+        assert check_version(str(tmp_path), System()) == Mark(STATE_VERSION)
 
 
-def test_a_folder_of_a_newer_program_is_left_untouched(tmp_path: Path) -> None:
-    newer = json.dumps({"state_version": STATE_VERSION + 1, "more": True})
+def test_a_mark_of_an_older_program_or_a_person_needs_no_check(tmp_path: Path) -> None:
+    version_file(tmp_path).write_text(json.dumps({"state_version": STATE_VERSION}))
+    assert bring(tmp_path) == ()
+    assert check_version(str(tmp_path), System()) == Mark(STATE_VERSION)
+
+
+@pytest.mark.parametrize("more", [{}, {"more": True}])
+def test_a_folder_of_a_newer_program_is_left_untouched(tmp_path: Path, more: dict[str, bool]) -> None:
+    newer = json.dumps({"state_version": STATE_VERSION + 1, **more})
     version_file(tmp_path).write_text(newer)
     with pytest.raises(StateError, match="newer foveal"):
-        check_version(str(tmp_path), System())
+        bring(tmp_path)
     assert version_file(tmp_path).read_text() == newer
     assert [path.name for path in tmp_path.iterdir()] == [VERSION_FILE]
 
 
 @pytest.mark.parametrize(
-    "mark", ["", "{", "[]", "{}", "null", '{"state_version": null}', '{"state_version": 1e999}', "\xff"]
-)
-def test_a_mark_that_can_not_be_read_says_what_to_put_there(tmp_path: Path, mark: str) -> None:
+    "mark", ["", "{", "[]", "{}", "null", '{"state_version": null}', '{"state_version": 1e999}', "\xff",
+             '{"state_version": 0}', '{"state_version": 9, "check": "0000"}']
+)  # fmt: skip
+def test_a_damaged_mark_is_kept_aside_and_said(tmp_path: Path, mark: str) -> None:
     version_file(tmp_path).write_bytes(mark.encode("latin-1"))
-    with pytest.raises(StateError, match=r'should hold \{"state_version": \d+\}'):
-        check_version(str(tmp_path), System())
+    (done,) = bring(tmp_path)
+    (aside,) = tmp_path.glob("version.json.damaged-*")
+    assert "damaged" in done
+    assert aside.name in done
+    assert aside.read_bytes() == mark.encode("latin-1")
+    assert check_version(str(tmp_path), System()) == Mark(STATE_VERSION)
+
+
+def test_no_bit_that_turns_makes_a_folder_count_as_another_programs(tmp_path: Path) -> None:
+    bring(tmp_path)
+    whole = version_file(tmp_path).read_bytes()
+    for place in range(len(whole) * 8):
+        data = bytearray(whole)
+        data[place // 8] ^= 1 << place % 8
+        version_file(tmp_path).write_bytes(data)
+        mark = check_version(str(tmp_path), System())
+        assert mark is not None
+        assert mark.version == STATE_VERSION

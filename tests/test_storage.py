@@ -102,11 +102,23 @@ def test_the_log_of_a_damaged_database_is_not_taken_for_that_of_the_new_one(tmp_
     assert {path.suffix for path in tmp_path.iterdir()} - {""} != set()
 
 
-def test_a_folder_in_the_place_of_the_database_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "db").mkdir()
-    with pytest.raises(OSError, match="directory"):
-        open_at(tmp_path / "db")
-    assert (tmp_path / "db").is_dir()
+def test_what_is_no_file_in_the_place_of_the_database_or_its_log_is_set_aside(tmp_path: Path) -> None:
+    for number, name in enumerate(("db", "db-wal", "db-shm"), 1):
+        for make in (Path.mkdir, os.mkfifo, lambda path: path.symlink_to(path.name)):
+            folder = tmp_path / f"{number}{make}"
+            folder.mkdir()
+            make(folder / name)
+            database, replaced = open_at(folder / "db")
+            database.execute("SELECT 1")
+            assert f"{name}.damaged-" in replaced
+            assert len(list(folder.glob(f"{name}.damaged-*"))) == 1
+            database.close()
+
+
+def test_a_reader_does_not_wait_on_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "db")
+    with pytest.raises(DatabaseError, match="db is not a regular file"):
+        open_reader(str(tmp_path / "db"), 1)
 
 
 # Transactions

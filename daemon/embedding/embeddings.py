@@ -262,10 +262,14 @@ class EmbeddingStore:
 
     def _stored(self, rows: Iterable[tuple[int, bytes, bytes]], dim: int | None) -> StoredVectors:
         ordered = sorted(rows)
-        data = b"".join(vector for _, _, vector in ordered)
         size = dim or 0
-        if len(data) != len(ordered) * size * _HALF.itemsize:
+        # Each one: a page that was zeroed gives nothing for a column, and SQLite's check may pass it.
+        if not all(
+            isinstance(digest, bytes) and isinstance(vector, bytes) and len(vector) == size * _HALF.itemsize
+            for _, digest, vector in ordered
+        ):
             raise DatabaseError(f"embeddings in {os.path.basename(self.path)} are not of the recorded size")
+        data = b"".join(vector for _, _, vector in ordered)
         matrix = np.frombuffer(data, _HALF).reshape(len(ordered), size).astype(np.float32)
         return StoredVectors(as_ids([row[0] for row in ordered]), [row[1] for row in ordered], matrix)
 

@@ -91,6 +91,21 @@ def read_vector_file(path: str, dim: int, model_key: str) -> VectorFile:
     return VectorFile(graph, ids, _matrix(graph, dim))
 
 
+def check_vector_file(path: str) -> None:
+    """Verify a file of any model. Raises `UnusableVectors`, or `OSError`."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size - _TRAILER.size
+        if size < 0:
+            raise UnusableVectors(f"{path} is cut short")
+        hasher = hashlib.blake2b(digest_size=_CHECKSUM_BYTES)
+        left = size + _TRAILER.size - _CHECKSUM_BYTES
+        while left and (block := file.read(min(left, _READ_BYTES))):
+            hasher.update(block)
+            left -= len(block)
+        if file.read() != hasher.digest():
+            raise UnusableVectors(f"{path} is damaged")
+
+
 def write_vector_file(
     path: str,
     dim: int,
@@ -147,6 +162,7 @@ _TRAILER = struct.Struct(f"<8sQQQ16s{_CHECKSUM_BYTES}s")
 """Magic and version, dimensions, rows, bytes of the graph, digest of the model's key, checksum."""
 
 _MATRIX_HEAD = struct.Struct("<II")
+_READ_BYTES = 1 << 20
 
 
 def _matrix(graph: memoryview | mmap.mmap, dim: int) -> Halves:

@@ -57,7 +57,10 @@ class SessionFiles:
             raise StateError(f"The sessions in {self._folder} can't be listed: {error.strerror}.") from error
 
     def stamp(self, session_id: str) -> Stamp | None:
-        """Return the stamp of a session's file, None where there is none, with one stat."""
+        """Return the stamp of a session's file, None where there is none, with one stat.
+
+        What is no file in its place is renamed aside, and `SetAside` raised.
+        """
         path = self._path(session_id)
         try:
             status = self._system.lstat(path)
@@ -66,7 +69,7 @@ class SessionFiles:
         except OSError as error:
             raise self._unusable(path, f"can't be read: {error.strerror}") from error
         if not stat.S_ISREG(status.st_mode):
-            raise self._unusable(path, "is not a regular file. Move it away, then try again")
+            raise SetAside(self._set_aside(session_id, Damaged("is not a regular file")))
         return stamp_of(status)
 
     def missing(self, session_id: str) -> NotFound:

@@ -222,7 +222,7 @@ class SessionStore:
                 return summary
             with self._lock_of(session_id):
                 return self._cache.put_summary(*self._read(session_id))
-        except (OthersFolder, StateError) as error:
+        except (OthersFolder, SetAside, StateError) as error:
             self._warn(session_id, str(error))
             return None
         except NotFound:

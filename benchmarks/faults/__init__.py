@@ -1,0 +1,1 @@
+"""What foveal promises, and how hard it was tried to break it."""

@@ -1,0 +1,81 @@
+"""Owns what is done with a thing in the state folder that is not what must lie there: it is set aside.
+
+A folder, a pipe or a symlink that leads nowhere in the place of a file would end the daemon or hold it for
+ever, and so would a file in the place of a folder. It is renamed, never removed. What is of the right kind
+and lost its mode gets it back. Knows nothing of contents.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+
+from .system import System
+
+KEPT_AS = "it is kept as"
+"""In each sentence about a thing that was set aside, and in none about a mode that was mended."""
+
+
+def clear_file(path: str, system: System) -> str:
+    """Make sure that a regular file, or nothing, lies at a path; returns in words what was done, or "".
+
+    A symlink to a regular file is one. Raises `OSError` where the folder can't be changed.
+    """
+    return _clear(path, system, stat.S_ISREG, 0o600, "a file")
+
+
+def clear_own_file(path: str, system: System) -> str:
+    """Make sure that a regular file of this user, or nothing, lies at a path, and no symlink to one; as
+    `clear_file`."""
+    done = clear_file(path, system)
+    try:
+        status = system.lstat(path)
+    except FileNotFoundError:
+        return done
+    if stat.S_ISLNK(status.st_mode) or status.st_uid != os.geteuid():
+        whose = "a symlink" if stat.S_ISLNK(status.st_mode) else f"the user {status.st_uid}'s"
+        return f"{path} is {whose}; {KEPT_AS} {set_aside(path, system)}"
+    return done
+
+
+def clear_folder(path: str, system: System) -> str:
+    """Make sure that a folder, or nothing, lies at a path; as `clear_file`."""
+    return _clear(path, system, stat.S_ISDIR, 0o700, "a folder")
+
+
+def clear_socket(path: str, system: System) -> str:
+    """Make sure that a socket, or nothing, lies at a path; as `clear_file`."""
+    return _clear(path, system, stat.S_ISSOCK, 0o600, "a socket")
+
+
+def set_aside(path: str, system: System) -> str:
+    """Rename what lies at a path, beside it, and return its new name without the folder."""
+    aside = f"{path}.damaged-{system.time_ns()}"
+    os.replace(path, aside)
+    return os.path.basename(aside)
+
+
+def _clear(path: str, system: System, is_right: Callable[[int], bool], mode: int, wanted: str) -> str:
+    try:
+        link = system.lstat(path)
+    except FileNotFoundError:
+        return ""
+    status = link
+    if stat.S_ISLNK(link.st_mode) and is_right is not stat.S_ISSOCK:
+        try:
+            status = system.stat(path)
+        except OSError:
+            status = link  # a loop, or it leads nowhere
+    if not is_right(status.st_mode):
+        return f"{path} is {_kind(status.st_mode)}, not {wanted}; {KEPT_AS} {set_aside(path, system)}"
+    if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & mode != mode:
+        os.chmod(path, stat.S_IMODE(status.st_mode) | mode)
+        return f"{path} could not be read and written by its owner; its mode was mended"
+    return ""
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
+             stat.S_IFLNK: "a symlink that leads nowhere", stat.S_IFREG: "a file"}  # fmt: skip
+    return kinds.get(stat.S_IFMT(mode), "a device")

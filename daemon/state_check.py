@@ -1,0 +1,234 @@
+"""Owns the round through all files of the state folder: which are damaged, and what mends that.
+
+It reads each file as its owner does, and changes nothing; `repair` sets aside what is damaged, by a rename,
+so that the next daemon makes it anew or begins without it. Knows no daemon: the caller holds the lock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from .aside import set_aside
+from .embedding.model_cache import is_whole
+from .embedding.vector_file import check_vector_file
+from .errors import FovealError, InvalidRequest
+from .experience.fields import BadField
+from .experience.lines import lines_from, read_line
+from .feedback import Feedback
+from .index.lexical_files import check_files, read_listing
+from .index.lexical_format import check_format
+from .item.item_store import ItemStore
+from .session.session_meta import Damaged, NewerVersion, session_in
+from .state import VERSION_FILE, check_version
+from .storage import DatabaseError, check_database
+from .system import System
+from .tool.approvals import Approvals
+from .tool.tool_list import list_in
+from .trust import TrustStore
+
+Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found of a file or folder; `path` is relative to the state folder.
+
+    `derived` says that it is made anew, so that nothing is lost with it; `mends_itself` that its owner mends
+    it when it is opened next and keeps what is whole, so that it needs no repair.
+    """
+
+    path: str
+    condition: Condition
+    text: str = ""
+    derived: bool = False
+    mends_itself: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    pattern: str
+    check: Callable[[str, System], None]
+    derived: bool = False
+    is_folder: bool = False
+    mends_itself: bool = False
+
+
+def check_state_files(state: str, system: System) -> Iterator[Finding]:
+    """Yield what is found of every file, by name; a large folder takes seconds a gigabyte."""
+    yield from _below(state, "", system)
+
+
+def repair(state: str, finding: Finding, system: System) -> str:
+    """Set aside what is damaged, and return its new name. Needs the daemon's lock. Raises `OSError`.
+
+    A database goes with its log.
+    """
+    path = os.path.join(state, finding.path)
+    kept = set_aside(path, system)
+    for suffix in ("-wal", "-shm"):
+        if finding.path.endswith(".sqlite") and os.path.lexists(path + suffix):
+            os.replace(path + suffix, os.path.join(os.path.dirname(path), kept + suffix))
+    return kept
+
+
+def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
+    try:
+        with system.scandir(os.path.join(state, folder)) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        yield Finding(folder or ".", "unreadable", f"can't be listed: {error.strerror}")
+        return
+    for entry in found:
+        name = os.path.join(folder, entry.name)
+        if ".damaged-" in entry.name:
+            yield Finding(name, "aside", "was set aside earlier; remove it when nothing in it is missed")
+        elif fnmatchcase(name, "backups/*") or _is_of_the_moment(name):
+            continue
+        elif (kind := _kind_of(name)) is not None:
+            yield _checked(state, name, kind, system)
+        elif entry.is_dir():
+            yield from _below(state, name, system)
+        else:
+            yield Finding(name, "unknown", "is no file of this version")
+
+
+def _checked(state: str, name: str, kind: _Kind, system: System) -> Finding:
+    path = os.path.join(state, name)
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode) != kind.is_folder or not (kind.is_folder or stat.S_ISREG(mode)):
+            raise ValueError(f"is not a {'folder' if kind.is_folder else 'regular file'}")
+        kind.check(path, system)
+    except NewerVersion as error:
+        return Finding(name, "unreadable", f"{error}; update foveal")
+    except PermissionError as error:
+        return Finding(
+            name, "unreadable", f"can't be read ({error.strerror}); mend it with: chmod u+rw {path}"
+        )
+    except (FovealError, DatabaseError, Damaged, BadField, OSError, ValueError, KeyError, TypeError) as error:
+        text = str(error).replace(f"{path} ", "")
+        return Finding(name, "damaged", text, derived=kind.derived, mends_itself=kind.mends_itself)
+    return Finding(name, "whole", derived=kind.derived)
+
+
+def _kind_of(name: str) -> _Kind | None:
+    depth = name.count(os.sep)
+    matching = (kind for kind in _KINDS if kind.pattern.count("/") == depth)
+    return next((kind for kind in matching if fnmatchcase(name, kind.pattern)), None)
+
+
+def _is_of_the_moment(name: str) -> bool:
+    """Whether a file says nothing that outlives a daemon."""
+    return any(fnmatchcase(name, pattern) for pattern in _OF_THE_MOMENT)
+
+
+def _check_version(path: str, system: System) -> None:
+    mark = check_version(os.path.dirname(path), system)
+    if mark is not None and mark.problem:
+        raise ValueError(mark.problem)
+
+
+def _check_json(path: str, system: System) -> None:
+    if not isinstance(json.loads(system.read(path)[0]), dict):
+        raise ValueError("is no JSON object")
+
+
+def _check_items(path: str, system: System) -> None:
+    ItemStore(path, system).load()
+
+
+def _check_trust(path: str, system: System) -> None:
+    TrustStore(path, system).of("/")
+
+
+def _check_approvals(path: str, system: System) -> None:
+    Approvals(path, system).load()
+
+
+def _check_feedback(path: str, system: System) -> None:
+    if problem := Feedback(path, system).load():
+        raise ValueError(problem)
+
+
+def _check_tools(path: str, system: System) -> None:
+    list_in(json.loads(system.read(path)[0]))
+
+
+def _check_session(path: str, system: System) -> None:
+    session = session_in(system.read(path)[0])
+    if session.id != os.path.basename(os.path.dirname(path)):
+        raise InvalidRequest(f"is of the session {session.id!r:.130}")
+
+
+def _check_pool(path: str, system: System) -> None:
+    bad = 0
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        for line in lines_from(descriptor, 0):
+            try:
+                read_line(line)
+            except BadField:
+                bad += 1
+    finally:
+        os.close(descriptor)
+    if bad:
+        raise ValueError(f"has lines that can't be read ({bad}); the others are used")
+
+
+def _check_database(path: str, system: System) -> None:
+    check_database(path)
+
+
+def _check_lexical(path: str, system: System) -> None:
+    listing = read_listing(path)
+    check_format(listing.format)
+    check_files(path, listing)
+
+
+def _check_vectors(path: str, system: System) -> None:
+    check_vector_file(path)
+
+
+def _check_model(path: str, system: System) -> None:
+    if not is_whole(path, system):
+        raise ValueError("isn't what this version made")
+
+
+def _check_nothing(path: str, system: System) -> None:
+    """Take what is opened with its database, or needs no look."""
+
+
+_KINDS = (
+    _Kind(VERSION_FILE, _check_version, mends_itself=True),
+    _Kind("trusted.json", _check_trust),
+    _Kind("approvals.json", _check_approvals),
+    _Kind("sessions/*/meta.json", _check_session),
+    _Kind("projects/*/items.json", _check_items),
+    _Kind("projects/*/experiences.jsonl", _check_pool, mends_itself=True),
+    _Kind("projects/*/experiences.*.jsonl", _check_pool, mends_itself=True),
+    _Kind("projects/*/experiences.jsonl.quarantine", _check_nothing),
+    _Kind("projects/*/project.json", _check_json, derived=True, mends_itself=True),
+    _Kind("projects/*/feedback.json", _check_feedback),
+    _Kind("projects/*/index.sqlite", _check_database, derived=True),
+    _Kind("projects/*/lexical", _check_lexical, derived=True, is_folder=True),
+    _Kind("projects/*/vectors-*.bin", _check_vectors, derived=True),
+    _Kind("projects/*/vectors/vectors-*.bin", _check_vectors, derived=True),
+    _Kind("projects/*/cookies", _check_nothing, derived=True, is_folder=True),
+    _Kind("projects/*/foveal.last.toml", _check_nothing),
+    _Kind("config.last.toml", _check_nothing),
+    _Kind("tools/*.json", _check_tools, derived=True),
+    _Kind("embeddings/models/*.lock", _check_nothing),
+    _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_model, derived=True, is_folder=True),
+    _Kind("embeddings/embeddings.sqlite", _check_database, derived=True),
+    _Kind("*.sqlite", _check_database),
+)
+
+_OF_THE_MOMENT = (
+    "lock", "start.lock", "daemon.json", "foveal.log*", "*.sqlite-wal", "*.sqlite-shm", "*.tmp",
+)  # fmt: skip

@@ -1,0 +1,110 @@
+"""Every file of the state folder is read as its owner reads it; what is damaged is told, and set aside at last."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from foveal.benchmarks.faults.opening import MAKERS
+from foveal.daemon.state_check import Finding, check_state_files, repair
+from foveal.daemon.system import System
+
+FOLDERS = {"session": "sessions", "items": "projects/p", "feedback": "projects/p", "pool": "projects/p",
+           "lexical": "projects/p", "embeddings": "embeddings"}  # fmt: skip
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    for kind in (
+        "session",
+        "items",
+        "trust",
+        "feedback",
+        "version",
+        "scopes",
+        "embeddings",
+        "lexical",
+        "pool",
+    ):
+        folder = tmp_path / FOLDERS.get(kind, "")
+        folder.mkdir(parents=True, exist_ok=True)
+        MAKERS[kind](folder)
+    (tmp_path / "projects/p/vectors").mkdir()
+    MAKERS["vectors"](tmp_path / "projects/p/vectors")
+    (tmp_path / "projects/p/vectors/vectors.bin").rename(tmp_path / "projects/p/vectors/vectors-1.bin")
+    return tmp_path
+
+
+def found(state: Path) -> dict[str, Finding]:
+    return {one.path: one for one in check_state_files(str(state), System())}
+
+
+DAMAGED = {
+    "trusted.json": b"{",
+    "approvals.json": b"[]",
+    "sessions/one/meta.json": b"",
+    "projects/p/items.json": b"\xff",
+    "projects/p/feedback.json": b"{}",
+    "projects/p/vectors/vectors-1.bin": b"no vectors",
+    "scopes.sqlite": b"no database" * 100,
+    "embeddings/embeddings.sqlite": b"SQLite format 3\0" + b"x" * 5000,
+}
+
+
+def test_what_is_whole_is_said_to_be(state: Path) -> None:
+    conditions = {path: one.condition for path, one in found(state).items()}
+    assert set(conditions.values()) == {"whole"}
+    assert set(DAMAGED) < set(conditions)
+    assert "projects/p/lexical" in conditions
+    assert any(path.startswith("projects/p/experiences.") for path in conditions)
+
+
+def test_each_damaged_file_is_told_and_set_aside(state: Path) -> None:
+    for name, content in DAMAGED.items():
+        (state / name).write_bytes(content)
+    for log in state.rglob("*.sqlite-wal"):
+        log.unlink()  # it holds pages that SQLite would put in the place of damaged ones
+    (segment,) = list((state / "projects/p/lexical").glob("*.term"))[:1]
+    segment.write_bytes(segment.read_bytes()[:-1])
+    damaged = {path: one for path, one in found(state).items() if one.condition == "damaged"}
+    assert set(damaged) == {*DAMAGED, "projects/p/lexical"}
+    assert {path for path, one in damaged.items() if one.derived} == {
+        "projects/p/lexical", "projects/p/vectors/vectors-1.bin", "embeddings/embeddings.sqlite",
+    }  # fmt: skip
+    for path, finding in damaged.items():
+        assert finding.text
+        kept = repair(str(state), finding, System())
+        aside = (state / path).with_name(kept)
+        assert not (state / path).exists()
+        assert aside.is_dir() or aside.read_bytes() == DAMAGED[path]
+    assert {one.condition for one in found(state).values()} == {"whole", "aside"}
+
+
+def test_what_mends_itself_needs_no_repair(state: Path) -> None:
+    (state / "version.json").write_bytes(b"{")
+    pool = state / "projects/p/experiences.jsonl"
+    pool.write_bytes(b"no line\n" + pool.read_bytes())
+    findings = found(state)
+    for path in ("version.json", "projects/p/experiences.jsonl"):
+        assert (findings[path].condition, findings[path].mends_itself) == ("damaged", True)
+
+
+def test_what_is_of_another_kind_or_unknown_is_told(state: Path) -> None:
+    (state / "trusted.json").unlink()
+    os.mkfifo(state / "trusted.json")
+    (state / "scopes.sqlite").unlink()
+    (state / "scopes.sqlite").mkdir()
+    (state / "note.txt").write_text("mine")
+    (state / "foveal.log").write_text("a line")
+    findings = found(state)
+    assert findings["trusted.json"].condition == "damaged"
+    assert findings["scopes.sqlite"].condition == "damaged"
+    assert findings["note.txt"].condition == "unknown"
+    assert "foveal.log" not in findings
+
+
+def test_a_newer_session_is_no_damage(state: Path) -> None:
+    path = state / "sessions/one/meta.json"
+    path.write_text(path.read_text().replace('"version": 1', '"version": 99'))
+    assert found(state)["sessions/one/meta.json"].condition == "unreadable"
