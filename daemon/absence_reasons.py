@@ -43,6 +43,7 @@ SKIPPED: Mapping[str, str] = {
     "special": "it is no regular file",
     "symlink": "it is a symlink, which is never followed: what it leads to has a path of its own",
     "not_utf8_name": "its name isn't UTF-8",
+    "quarantined": "it ended the indexer twice: it is left alone until it changes, or: foveal reindex --full",
 }
 """Why a file of the tree has no content, in words; `too_large` is told with its size."""
 

@@ -97,7 +97,7 @@ class Contexts:
         if known is None:
             return None
         talk, built = known
-        degraded = (talk.problem,) if talk.problem else ()
+        degraded = tuple(filter(None, (talk.problem, self._scoping.problem)))
         reply = _answer(project, built, talk.policy, cached=True, degraded=degraded)
         return self._delivery.given(project, scope, request, talk, built, reply, started)
 
@@ -141,7 +141,7 @@ class Contexts:
         talk = self._talk(project, scope, request, met)
         request = capped(request, talk.policy)
         await self._permissions.prepare(project, talk.policy)
-        degraded += filter(None, (talk.problem,))
+        degraded += filter(None, (talk.problem, self._scoping.problem))
         scope = self._scoping.settled(project, scope)
         project.settle_feedback()
         # Before it is looked up, so that all who ask now ask for the same.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from functools import partial
 from typing import Any
@@ -39,6 +40,7 @@ from .projects import IndexSize, Project
 from .rendered import RenderedContexts
 from .request_log import RequestLog
 from .retrieval.hits import Hit
+from .room import descriptor_problem, disk_problem
 from .scoping import Scoping
 from .searching import Ask, Searching
 from .semantics import Semantics
@@ -49,6 +51,8 @@ from .symbol_search import describe_symbols
 from .system import System
 from .tool.tool_lister import ToolLister
 from .work import Work
+
+log = logging.getLogger(__name__)
 
 QUERY_ATTEMPTS = 3
 NODE_ATTEMPTS = 3
@@ -67,6 +71,7 @@ class Engine:
         self.metrics = Metrics()
         self.scopes = ScopeTable(config.scopes.max_memory_bytes, config.scopes.max_count)
         self.state_dir = environment.state_dir
+        self._system = system
         self._rendered = RenderedContexts()
         self._work = Work()
         self._stopped = asyncio.Event()
@@ -130,7 +135,10 @@ class Engine:
         """Finish what is being written, end the indexer, close every file."""
         self._work.cancel()
         self.items.close()
-        await self.scoping.persist()
+        try:
+            await self.scoping.persist()
+        except DatabaseError as error:  # nobody is left to be told, and the rest is to end in good order
+            log.warning("the last scopes are not kept: %s", error)
         await self.projects.save_all_feedback()
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
         self.projects.close_all()
@@ -139,6 +147,13 @@ class Engine:
         await self.requests.close()
         self._work.close()
         self.compressing.close()
+
+    async def problems(self) -> tuple[str, ...]:
+        """Return what keeps the daemon from its work or from keeping it now, in words; it goes by itself."""
+        disk = await asyncio.to_thread(disk_problem, self.state_dir, self._system)
+        descriptors = await asyncio.to_thread(descriptor_problem)
+        found = (disk, descriptors, self.scoping.problem, self.requests.problem)
+        return tuple(filter(None, found))
 
     def gauges(self) -> Gauges:
         """Return what waits, what is kept, and what memory each process has: some ten microseconds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -89,7 +90,16 @@ def to_error(error: Exception) -> RpcError | None:
         return RpcError(
             codes.INTERNAL, f"the state folder could not be written ({error}); see: foveal doctor"
         )
+    if isinstance(error, OSError) and error.errno in _EXHAUSTED:
+        return RpcError(
+            codes.BUSY,
+            f"the system gave the daemon nothing ({error.strerror}); try again, or see: foveal status",
+        )
     return None
+
+
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT})
+"""What passes when others give back what they took, and Status tells until then."""
 
 
 class Handlers:
@@ -176,7 +186,10 @@ class Handlers:
         known = {name.lower(): name for name in self.methods}
         near = [known[name] for name in get_close_matches(method[:NAME_MAX].lower(), known)]
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {len(known)}, such as GetContext"
-        message = f"there is no method {method!r:.80}; {hint}"
+        message = (
+            f"there is no method {method!r:.80}; {hint} (this daemon is foveal {__version__}; if that was "
+            "updated since, run: foveal restart)"
+        )
         return RpcError(codes.UNKNOWN_METHOD, message, {"methods": list(self.methods)})
 
     def _ping(self, connection: Connection, parameters: Parameters) -> Answer:

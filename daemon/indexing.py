@@ -100,7 +100,10 @@ class Indexing:
     def _on_died(self) -> None:
         for project in self._projects.values():
             project.problems["indexer"] = "the indexer process ended and is being started again"
-            project.progress = None if project.progress is None else replace(project.progress, watch="off")
+            if project.progress is not None:
+                # Whatever changes now is unknown until the next one has compared the tree with the disk.
+                project.set_progress(replace(project.progress, state="scanning", watch="off"))
+                self._announce_progress(project)
 
     def _on_event(self, event: Event) -> None:
         project = self._projects.get(event.root)

@@ -66,9 +66,10 @@ class ChildPipe:
         with self._sending:
             self._socket.sendall(data)
 
-    def listen(self, submit: Callable[[Envelope], None]) -> None:
-        """Hand each command to `submit`, on a thread of its own; the process ends when the pipe does."""
-        threading.Thread(target=self._receive, args=(submit,), name="commands", daemon=True).start()
+    def listen(self, submit: Callable[[Envelope], None], at_end: Callable[[], None] = lambda: None) -> None:
+        """Hand each command to `submit`, on a thread of its own; the process ends when the pipe does, right
+        after `at_end`, which must not wait for anything."""
+        threading.Thread(target=self._receive, args=(submit, at_end), name="commands", daemon=True).start()
 
     def close(self) -> None:
         """Close the pipe, and with it the listening thread's end."""
@@ -76,7 +77,7 @@ class ChildPipe:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _receive(self, submit: Callable[[Envelope], None]) -> None:
+    def _receive(self, submit: Callable[[Envelope], None], at_end: Callable[[], None]) -> None:
         """Read commands until the daemon is gone, then end the process at once.
 
         SQLite's log makes that safe at any point, and nothing else is worth finishing for nobody.
@@ -85,6 +86,7 @@ class ChildPipe:
             with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
                 while (data := _read_message(stream)) is not None:
                     submit(pickle.loads(data))  # noqa: S301 - from our own parent
+            at_end()
         except Exception:
             log.exception("a command can't be understood: has foveal been updated while its daemon runs?")
             os._exit(1)  # the daemon starts another one, and until then answers without

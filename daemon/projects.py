@@ -14,7 +14,9 @@ from functools import partial
 from types import MappingProxyType
 
 from .config import ProjectConfig, UserConfig
+from .config_file import Loaded as ConfigLoaded
 from .config_file import load_project_config
+from .config_last import load_or_last
 from .context.content import Shown
 from .context.instructions import RuleSet, discover, is_instruction_path
 from .context.scopes import HotNode
@@ -32,6 +34,7 @@ from .policy.policy import NO_POLICY, Policy
 from .project.git import head
 from .project.metadata import MetadataKey, ProjectMetadata, metadata_key
 from .project.tree import ProjectState, Tree
+from .project_folder import make_usable
 from .project_views import ProjectViews
 from .reader_pool import ReaderPool
 from .snapshot import ProjectSnapshot
@@ -75,6 +78,9 @@ EXPERIENCES_WEIGHED = 50
 OVERLAYS_MAX = 64
 OVERLAY_CHARACTERS = 2 * 1024 * 1024
 CONFIG_NAME = "foveal.toml"
+LAST_CONFIG = "foveal.last.toml"
+RECORD_BYTES = 64 * 1024
+"""Of project.json, which holds a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,10 @@ class Loaded:
     config_stamp: Stamp | None
     rules: RuleSet
     activity: tuple[Activity, ...]
+    mended: str = ""
+    """What was set aside in the project's folder, in words."""
+    config_problem: str = ""
+    """Why the settings are those that were in force last, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +114,15 @@ def project_folder(state_dir: str, root: str) -> str:
     return os.path.join(state_dir, "projects", f"{name}-{digest}")
 
 
-def known_roots(state_dir: str) -> list[str]:
+def known_roots(state_dir: str, system: System) -> list[str]:
     """Return the roots that have a folder in the state folder."""
     roots = []
-    with contextlib.suppress(FileNotFoundError), os.scandir(os.path.join(state_dir, "projects")) as entries:
+    with contextlib.suppress(OSError), os.scandir(os.path.join(state_dir, "projects")) as entries:
         for entry in entries:
             record = os.path.join(entry.path, "project.json")
             # Without a readable record a folder is only a cache that nobody asks for.
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(record, "rb") as file:
-                roots.append(str(json.load(file)["root"]))
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+                roots.append(str(json.loads(system.read(record, RECORD_BYTES)[0])["root"]))
     return sorted(roots)
 
 
@@ -120,20 +130,42 @@ def load(root: str, folder: str, user: UserConfig, home: str, system: System) ->
     """Read what is known of a project. Raises `ConfigError` for a foveal.toml that can't be used.
 
     A project that narrows what may be shown must not be served by a file that can't be read, as if it
-    had narrowed nothing.
+    had narrowed nothing: it is served by the settings that were in force last, if they are known.
     """
     if not os.path.isdir(root):
         raise ProjectUnavailable(f"{root} is no folder (any more); open the project where it lies now")
     # Before it is read, since it may change while it is.
     config_stamp = stamp_now(system, os.path.join(root, CONFIG_NAME))
-    loaded = load_project_config(root, user, system)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    record = os.path.join(folder, "project.json")
-    if not os.path.exists(record):
-        system.write_atomic(record, json.dumps({"root": root}).encode())
+    mended = make_usable(folder, os.path.dirname(os.path.dirname(folder)), system)
+    loaded, problem = read_settings(root, folder, user, system)
+    _write_record(root, folder, system)
     tree, activity = read_tree(root, folder)
     rules = discover(root, home, tree.files if tree else (), system)
-    return Loaded(tree or Tree(root), loaded.config, loaded.warnings, config_stamp, rules, activity)
+    tree = tree or Tree(root)
+    return Loaded(tree, loaded.config, loaded.warnings, config_stamp, rules, activity, mended, problem)
+
+
+def read_settings(
+    root: str, folder: str, user: UserConfig, system: System
+) -> tuple[ConfigLoaded[ProjectConfig], str]:
+    """Read foveal.toml, or where it can't be used the copy of the last one that could; see `load_or_last`."""
+    return load_or_last(
+        lambda path: load_project_config(root, user, system, path),
+        os.path.join(root, CONFIG_NAME),
+        os.path.join(folder, LAST_CONFIG),
+        system,
+    )
+
+
+def _write_record(root: str, folder: str, system: System) -> None:
+    """Note whose folder it is, unless that stands there."""
+    record = os.path.join(folder, "project.json")
+    try:
+        if json.loads(system.read(record, RECORD_BYTES)[0])["root"] == root:
+            return
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        pass  # there is none, or none that can be read: it holds nothing else
+    system.write_atomic(record, json.dumps({"root": root}).encode())
 
 
 class Project:
@@ -150,7 +182,8 @@ class Project:
         """The agent level: what `rules` and all other sources come to, as soon as they were merged."""
         self.pool = pool
         self.progress: ProjectProgress | None = None
-        self.problems: dict[str, str] = {}
+        found = {"state": loaded.mended, "config": loaded.config_problem}
+        self.problems = {kind: problem for kind, problem in found.items() if problem}
         """What is wrong with the project as a whole, by cause: `config`, `indexer`."""
         self.rules_stale = False
         self._rules_checked = 0.0

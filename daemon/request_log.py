@@ -44,6 +44,9 @@ FILE = "requests.sqlite"
 PRUNE_FIRST_S = 10.0
 """So long after the start, when those who started the daemon have their answers, what is too old goes."""
 
+RETRY_S = 2.0
+"""So long after a write failed it is tried again, with nobody asking: there may be room again."""
+
 PRUNE_EVERY_S = 86_400.0
 """Its bounds are whole days."""
 
@@ -67,11 +70,18 @@ class RequestLog:
         self._system = system
         self._opened: _Open | None = None
         self._problem = "the daemon is still starting"
+        self._behind = ""
+        self._retry: asyncio.TimerHandle | None = None
         self.reports = 0
         """Counts what came of requests since the start: each report may change what is chosen."""
         self._waiting = False
         self._writing = False
         self._pruning: asyncio.TimerHandle | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why records wait in memory, where only so many do, in words; "" while they are written."""
+        return self._behind
 
     async def load(self) -> str:
         """Open the file; returns a warning or ""."""
@@ -85,8 +95,8 @@ class RequestLog:
 
     async def close(self) -> None:
         """Write what waits and close the file."""
-        if self._pruning is not None:
-            self._pruning.cancel()
+        for timer in filter(None, (self._pruning, self._retry)):
+            timer.cancel()
         if self._opened is not None:
             opened, self._opened, self._problem = self._opened, None, "the daemon is shutting down"
             try:
@@ -112,10 +122,7 @@ class RequestLog:
         at = timestamp_of(self._system.now())
         record = _record(scope, request, built, reply, agent_name, elapsed_ms, at)
         self._opened.ledger.add(record, sent_of(request, built))
-        self._waiting = True
-        if not self._writing:
-            self._writing = True
-            self._work.start_unheard(self._write(), "write requests")
+        self._begin_writing()
         return record.id
 
     async def list(self, session_id: str, limit: int, before: str) -> tuple[RequestSummary, ...]:
@@ -175,6 +182,12 @@ class RequestLog:
         """Ask what is known of the use of items."""
         return await self._ask(lambda one: question(one.usage))
 
+    def _begin_writing(self) -> None:
+        self._waiting = True
+        if not self._writing:
+            self._writing = True
+            self._work.start_unheard(self._write(), "write requests")
+
     def _begin_pruning(self) -> None:
         """Prune in the background, and again every day: also where nothing is written any more."""
         self._pruning = asyncio.get_running_loop().call_later(PRUNE_EVERY_S, self._begin_pruning)
@@ -184,12 +197,19 @@ class RequestLog:
         return await self._work.in_builder(partial(question, self._usable()))
 
     async def _write(self) -> None:
-        """Write what waits, until nothing came meanwhile. What fails waits for the next request."""
+        """Write what waits, until nothing came meanwhile. What fails is tried again, and told until then."""
+        if self._retry is not None:
+            self._retry.cancel()
         try:
             while self._opened is not None and self._waiting:
                 self._waiting = False
                 # In a thread of its own: who waits for the writer's waits for something lasting.
                 await asyncio.to_thread(self._opened.ledger.write)
+                self._behind = ""
+        except StateError as error:
+            self._behind = f"records of requests are not on the disk: {error}"
+            self._retry = asyncio.get_running_loop().call_later(RETRY_S, self._begin_writing)
+            raise
         finally:
             self._writing = False
 

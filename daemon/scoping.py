@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,6 +24,11 @@ from .snapshot import ProjectSnapshot
 from .storage import DatabaseError
 from .system import System
 from .work import Work
+
+log = logging.getLogger(__name__)
+
+RETRY_S = 2.0
+"""So long after a write of scopes failed it is tried again, with nobody asking: room may be there again."""
 
 _GLOB_MARKS = frozenset("*?[{")
 
@@ -63,6 +70,9 @@ class Scoping:
         self._system = system
         self._store: ScopeStore | None = None
         self._last_write: asyncio.Future[None] | None = None
+        self._retrying = False
+        self.problem = ""
+        """Why scopes are in memory only, in words; they are written as soon as that can be done."""
 
     # Life
 
@@ -90,7 +100,10 @@ class Scoping:
             await self._work.in_writer(self._store.close)
 
     async def persist(self) -> None:
-        """Write changed scopes; when this returns, everything that was changed before is on the disk."""
+        """Write changed scopes; when this returns, everything that was changed before is on the disk.
+
+        Raises `DatabaseError` where that can't be done; they stay changed then, and it is tried again.
+        """
         changes = self._scopes.take_changes()
         if changes and self._store is not None:
             # One thread writes, in order: who waits for the last write has waited for all.
@@ -125,7 +138,9 @@ class Scoping:
         if changed is not scope:
             scope = self._change(project, changed)
         if scope.revision == 0 or changed is not scope:
-            await self.persist()
+            # A context is what was asked for: it can be given without the scope, which `problem` tells.
+            with suppress(DatabaseError):
+                await self.persist()
         return scope
 
     def settled(self, project: Project, scope: Scope) -> Scope:
@@ -228,8 +243,29 @@ class Scoping:
         )
 
     def _check_written(self, changes: Iterable[str], write: asyncio.Future[None]) -> None:
-        if write.cancelled() or write.exception() is not None:
-            self._scopes.mark_changed(changes)  # whoever asked hears of it; the next one tries again
+        error = None if write.cancelled() else write.exception()
+        if error is None and not write.cancelled():
+            if not self._scopes.changed:  # else an earlier write failed, and is still to be tried again
+                self.problem = ""
+            return
+        self._scopes.mark_changed(changes)
+        if error is not None:
+            if not self.problem:
+                log.warning("scopes can't be written: %s", error)
+            self.problem = f"scopes are not on the disk and end with the daemon: {error}"
+            if not self._retrying:
+                self._retrying = True
+                self._work.start_unheard(self._retry(), "write scopes again")
+
+    async def _retry(self) -> None:
+        """Write what could not be written, again and again until it could."""
+        try:
+            while self.problem:
+                await asyncio.sleep(RETRY_S)
+                with suppress(DatabaseError):  # told by `problem`
+                    await self.persist()
+        finally:
+            self._retrying = False
 
 
 def _open_store(path: str, system: System) -> tuple[ScopeStore, list[Scope]]:

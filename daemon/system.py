@@ -31,6 +31,14 @@ RACY_NS = 10_000_000
 ticks are 1 to 10 ms), so such a file is compared by hash the next time, as git does for its index."""
 
 
+def is_racy(stamp: Stamp, now_ns: int) -> bool:
+    """Whether a file may change again without another stamp, by the clock before it was read.
+
+    The time of the change of its record counts too: anybody can set the other one back, as unpacking does.
+    """
+    return abs(now_ns - stamp.mtime_ns) < RACY_NS or abs(now_ns - stamp.ctime_ns) < RACY_NS
+
+
 def stamp_of(status: os.stat_result) -> Stamp:
     """Return the stamp of a stat result."""
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
@@ -75,6 +83,14 @@ class System:
     def lstat(self, path: str) -> os.stat_result:
         """Stat a path itself."""
         return os.lstat(path)
+
+    def statvfs(self, path: str) -> os.statvfs_result:
+        """Return what is known of the disk below a path: its room and how it is mounted."""
+        return os.statvfs(path)
+
+    def may_write(self, folder: str) -> bool:
+        """Whether this user may make files in a folder, by its mode."""
+        return os.access(folder, os.W_OK | os.X_OK)
 
     @contextmanager
     def scandir(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
@@ -128,3 +144,11 @@ class System:
             self.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def make_folder(self, path: str, above: str) -> None:
+        """Make a private folder and those between it and `above`, which is there, and force their names to
+        the disk: also of folders that were there, since who made them may have died before it did that."""
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        while path != above:
+            path = os.path.dirname(path)
+            self.fsync_folder(path)

@@ -10,9 +10,11 @@ import os
 import socket
 import time
 from collections import deque
+from errno import EACCES, EISDIR, ELOOP, ENXIO
 
 from .errors import TIMEOUT, DaemonUnavailable, RpcError
 from .paths import (
+    NotASocket,
     check_socket,
     find_socket,
     log_file,
@@ -21,7 +23,14 @@ from .paths import (
     start_lock_file,
     state_folder,
 )
-from .protocol import Decoder, Notification, Response, encode_notification, encode_request
+from .protocol import (
+    PROTOCOL_VERSION,
+    Decoder,
+    Notification,
+    Response,
+    encode_notification,
+    encode_request,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -230,7 +239,7 @@ _LOG_TAIL_BYTES: Final = 2000
 def _start_or_wait(environ: Mapping[str, str], deadline: float, command: Sequence[str]) -> Client:
     state = private_folder(state_folder(environ))
     log = log_file(state)
-    lock = os.open(start_lock_file(state), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    lock = _open_lock(start_lock_file(state))
     child: Popen[bytes] | None = None
     log_start, pause = 0, _FIRST_PAUSE_S
     try:
@@ -265,7 +274,13 @@ def _spawn(command: Sequence[str], environ: Mapping[str, str], log: str) -> tupl
     """Start a daemon; return its process and the length that the log had before."""
     from subprocess import DEVNULL, Popen
 
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        # Without O_NONBLOCK a pipe in its place would hold us for ever.
+        output = os.open(
+            log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600
+        )
+    except OSError:
+        output = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # the daemon sets aside what lies there
     try:
         child = Popen(  # noqa: S603 - the caller's command or our own, without a shell
             command,
@@ -299,15 +314,64 @@ def _default_command() -> list[str]:
 
 def _try_connect(explicit: str | None, environ: Mapping[str, str], deadline: float) -> Client | None:
     """Connect to the socket as it is to be found now; None if nobody listens there."""
-    path = find_socket(explicit, environ).path
+    found = find_socket(explicit, environ)
+    path = found.path
     try:
-        return Client.connect(path, max(deadline - time.monotonic(), _LAST_PAUSE_S))
+        client = Client.connect(path, max(deadline - time.monotonic(), _LAST_PAUSE_S))
     except (FileNotFoundError, ConnectionRefusedError):
         return None
+    except NotASocket:
+        if found.explicit:
+            raise
+        return None  # a daemon that starts sets it aside
     except TimeoutError as error:
         raise DaemonUnavailable(
             f"the daemon at {path} accepts no connections; try: foveal restart"
         ) from error
+    try:
+        _check_protocol(path, environ)
+    except DaemonUnavailable:
+        client.close()
+        raise
+    return client
+
+
+def _check_protocol(path: str, environ: Mapping[str, str]) -> None:
+    """Raise `DaemonUnavailable` if daemon.json says that the daemon on a socket speaks another protocol."""
+    info = read_daemon_info(state_folder(environ))
+    if info is None or info.socket != path or info.protocol == PROTOCOL_VERSION:
+        return
+    if info.protocol > PROTOCOL_VERSION:
+        advice = "update this program"
+    else:
+        advice = "end the older daemon, and a newer one is started: foveal restart"
+    raise DaemonUnavailable(
+        f"the daemon that runs is foveal {info.version} and speaks protocol {info.protocol}, this program "
+        f"speaks {PROTOCOL_VERSION}: {advice}"
+    )
+
+
+def _open_lock(path: str) -> int:
+    """Open the lock for starting a daemon; what is no file in its place is set aside, by a rename.
+
+    Should two set aside at once, two daemons are started, and their own lock lets one of them serve.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o600)
+    except OSError as error:
+        if error.errno not in (EISDIR, ELOOP, ENXIO, EACCES):  # the lock is good, and what it lies on isn't
+            raise DaemonUnavailable(
+                f"no daemon can be started: {path} can't be opened ({error.strerror}); mend that, or choose "
+                "another place with FOVEAL_STATE_DIR"
+            ) from error
+        try:
+            os.rename(path, f"{path}.damaged-{time.time_ns()}")
+            return os.open(path, flags, 0o600)
+        except OSError:
+            raise DaemonUnavailable(
+                f"{path} can't be opened ({error.strerror}); move it away, or see: foveal doctor"
+            ) from error
 
 
 def _try_lock(descriptor: int) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from .errors import BUSY, INTERNAL, RpcError
+from .holdings import Holdings, Working
 from .protocol import (
     Decoder,
     InvalidRequest,
@@ -32,20 +33,34 @@ ToError = Callable[[Exception], RpcError | None]
 LogError = Callable[[BaseException, str], None]
 """Takes an exception that nobody foresaw, and the method in which it was raised. Called once for each."""
 
-TURN_MESSAGES = 64
-"""Messages of one connection that are answered before the others get their turn: a few ms at the most."""
+TURN_MESSAGES = 4
+"""Messages of one connection that are answered before the others get their turn. With 64 the P99 of others
+beside a flood on four connections was 14 to 20 ms, with 4 it is 1 to 2, and the flood is answered as fast."""
 
 JOIN_BYTES = 64 * 1024
 """Replies to pipelined requests are joined into one write up to this size."""
 
 
+LARGE_BYTES = 64 * 1024
+"""Above this a frame counts for what all connections together may hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one connection may take. Beyond it the daemon waits: it reads no further, and refuses nothing."""
+    """What one connection may take, and what all together. Beyond the former the daemon waits: it reads no
+    further, and refuses nothing. Beyond the latter a connection is cut off that made no progress for long."""
 
     requests_in_flight: int = 256
     events_queued: int = 1000
     write_buffer_bytes: int = 256 * 1024
+    partial_bytes: int = 64 * 1024 * 1024
+    """Of frames that aren't whole, of all connections: four of the largest."""
+    working_bytes: int = 64 * 1024 * 1024
+    """Of large requests that are being answered, of all connections; further large ones wait."""
+    unread_bytes: int = 256 * 1024 * 1024
+    """Of replies that were not read, of all connections: sixteen of the largest."""
+    connections: int = 10_000
+    """Of more the process that has most loses its oldest."""
     linger_s: float = 5.0
     """How long a connection that is being closed may take to read what was written to it."""
 
@@ -62,6 +77,7 @@ class Counts:
     protocol_errors: int = 0
     events_sent: int = 0
     events_lost: int = 0
+    cut_off: int = 0
     received_bytes: int = 0
     sent_bytes: int = 0
 
@@ -76,6 +92,9 @@ class Serving:
     limits: Limits
     tasks: asyncio.TaskGroup
     counts: Counts
+    partial: Holdings[Connection]
+    unread: Holdings[Connection]
+    working: Working
     enter: Callable[[Connection, socket.socket], bool]
     leave: Callable[[Connection], None]
 
@@ -88,8 +107,9 @@ class Connection(asyncio.Protocol):
         self._counts = serving.counts
         self._decoder = Decoder()
         self._transport: asyncio.Transport | None = None
-        self.running: dict[asyncio.Task[None], None] = {}
-        """The requests in flight, oldest first."""
+        self.running: dict[asyncio.Task[None], int] = {}
+        """The requests in flight, oldest first, with the size of their frame where that is large, else 0."""
+        self.peer_pid = 0
         self._when_lost: list[Callable[[Connection], None]] = []
         self._events: deque[bytes] = deque()
         self._lost_events = 0
@@ -176,6 +196,18 @@ class Connection(asyncio.Protocol):
         self._counts.received_bytes += len(data)
         self._decoder.feed(data)
         self._answer()
+        partial = self._decoder.partial_bytes
+        if partial > LARGE_BYTES and not self._stopped:
+            self._serving.partial.progress(self, partial)
+
+    def cut_off(self) -> None:
+        """End the connection at once: it holds too much, for too long."""
+        self._counts.cut_off += 1
+        self._stopped = True
+        self._decoder = Decoder()
+        self._serving.partial.release(self)
+        if self._transport is not None:
+            self._transport.abort()
 
     def pause_writing(self) -> None:
         """Note that the peer doesn't read its replies: nothing more is read from it; called by the loop."""
@@ -185,6 +217,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Send the events that waited, then go on answering; called by the loop."""
         self._peer_is_slow = False
+        self._serving.unread.release(self)
         self._send_events()
         self._answer()
 
@@ -201,6 +234,10 @@ class Connection(asyncio.Protocol):
             self._linger.cancel()
         self._events.clear()
         self._out.clear()
+        self._decoder = Decoder()
+        self._serving.partial.release(self)
+        self._serving.unread.release(self)
+        self._serving.working.forget(self._answer)
         self.cancel()
         self._serving.leave(self)
         callbacks, self._when_lost = self._when_lost, []
@@ -209,6 +246,9 @@ class Connection(asyncio.Protocol):
 
     def _may_answer(self) -> bool:
         full = len(self.running) >= self._serving.limits.requests_in_flight
+        if self._serving.working.full and self._decoder.partial_bytes > LARGE_BYTES:
+            self._serving.working.wait(self._answer)
+            full = True
         return not (full or self._peer_is_slow or self._stopped)
 
     def _answer(self) -> None:
@@ -224,6 +264,8 @@ class Connection(asyncio.Protocol):
             self._answering = False
         self._flush()
         self._steer()
+        if self._decoder.partial_bytes <= LARGE_BYTES:
+            self._serving.partial.release(self)
 
     def _take_turn(self) -> None:
         answered = 0
@@ -274,7 +316,9 @@ class Connection(asyncio.Protocol):
             return
         if hasattr(result, "__await__"):
             task = self._serving.tasks.create_task(self._wait(msgid, method, result))
-            self.running[task] = None
+            size = self._decoder.frame_bytes
+            self.running[task] = size = size if size > LARGE_BYTES else 0
+            self._serving.working.begin(size)
             task.add_done_callback(self._ended)
         else:
             self._reply(msgid, method, result)
@@ -297,7 +341,7 @@ class Connection(asyncio.Protocol):
             self._reply(msgid, method, value)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        del self.running[task]
+        self._serving.working.end(self.running.pop(task))
         if not self._reading:
             self._answer()
 
@@ -332,7 +376,7 @@ class Connection(asyncio.Protocol):
             return
         self._counts.sent_bytes += len(frame)
         if not self._answering:
-            self._transport.write(frame)
+            self._write(frame)
             return
         self._out.append(frame)
         self._out_bytes += len(frame)
@@ -342,7 +386,16 @@ class Connection(asyncio.Protocol):
     def _flush(self) -> None:
         if self._out and self._transport is not None:
             frames, self._out, self._out_bytes = self._out, [], 0
-            self._transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+            self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._transport.write(data)
+        if self._peer_is_slow or len(data) > LARGE_BYTES:
+            unread = self._transport.get_write_buffer_size()
+            if unread > self._serving.limits.write_buffer_bytes:
+                self._serving.unread.hold(self, unread)
 
     def _send_events(self) -> None:
         while self._events and not self._peer_is_slow:

@@ -69,6 +69,24 @@ def read_peer_uid(peer: socket.socket) -> int:
     return _credentials(peer)[1]
 
 
+def read_peer_pid(peer: socket.socket) -> int:
+    """Return the process id of whoever made the connection, 0 on macOS. Raises `OSError` if it is gone."""
+    return _credentials(peer)[0]
+
+
+def connection_limit() -> int:
+    """Return how many connections a daemon may have, so that it can still open files."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if soft == resource.RLIM_INFINITY:
+        return _CONNECTIONS_MAX
+    return max(_CONNECTIONS_MIN, min(soft - _FILES_RESERVED, _CONNECTIONS_MAX))
+
+
+_CONNECTIONS_MAX = 10_000
+_CONNECTIONS_MIN = 64
+_FILES_RESERVED = 256
+"""A project with its indexes takes some twenty descriptors, a build ten."""
+
 _MACOS_OPEN_MAX = 10240
 """macOS refuses a soft limit above OPEN_MAX, whatever the hard one says (setrlimit(2))."""
 

@@ -30,6 +30,10 @@ class PathError(Exception):
     """A place that can't be used. The message says why and gives the command that mends it."""
 
 
+class NotASocket(PathError):
+    """Something else lies where the socket must be."""
+
+
 class Found(Record):
     """The socket to connect to. `explicit`: the user named it, so that no daemon is started for it."""
 
@@ -186,7 +190,7 @@ def check_socket(path: str) -> None:
     status = os.lstat(path)
     _check_folder(os.path.dirname(path) or ".")
     if not stat.S_ISSOCK(status.st_mode):
-        raise PathError(
+        raise NotASocket(
             f"{path} is not a socket; choose another with --socket, or remove it: rm {_quote(path)}"
         )
     _check_owner(path, status)

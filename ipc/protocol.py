@@ -115,6 +115,13 @@ class Decoder:
         self._partial = bytearray()
         self._position = 0
         self._owed = 1
+        self.frame_bytes = 0
+        """The size of the frame of the last message."""
+
+    @property
+    def partial_bytes(self) -> int:
+        """What is held of a frame that isn't whole yet, or that wasn't asked for since it became whole."""
+        return len(self._partial)
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the stream, any number of them."""
@@ -131,7 +138,10 @@ class Decoder:
             raise self._error
         try:
             frame = self._next_frame()
-            return None if frame is None else _to_message(frame)
+            if frame is None:
+                return None
+            self.frame_bytes = len(frame)
+            return _to_message(frame)
         except ProtocolError as error:
             self._error = error
             self._load(b"")
@@ -173,6 +183,8 @@ class Decoder:
             return None
         start, end = self._start, self._measure.tell()
         frame = self._chunk[start:end]
+        if _OVERFLOWING in frame:
+            return None
         if len(frame) > self._max_frame_bytes:
             raise self._too_large(frame, len(frame))
         if end == len(self._chunk):
@@ -262,6 +274,10 @@ def encode_notification(method: str, params: Mapping[str, Any] | None = None) ->
 
 _MESSAGE_CHARACTERS: Final = 10_000
 """Of an error whose map was too large for a frame."""
+
+_OVERFLOWING: Final = b"\xc9\xff\xff\xff\xff"
+"""The header of an extension of 4 GiB, whose length msgpack adds 1 to in 32 bits: it measures it as empty.
+The scanner measures frames with these bytes, whatever they mean there."""
 
 _NOT_RPC: Final = "these bytes are not MessagePack-RPC"
 

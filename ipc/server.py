@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from types import TracebackType
@@ -12,7 +13,8 @@ from typing import Self
 
 from .connection import Connection, Counts, Handler, Limits, LogError, Serving, ToError
 from .errors import INTERNAL, RpcError
-from .listener import read_peer_uid
+from .holdings import Holdings, Working
+from .listener import read_peer_pid, read_peer_uid
 
 BACKLOG = 1024
 """Connections that may wait to be accepted. The system may lower it (net.core.somaxconn, 4096 on Linux)."""
@@ -34,8 +36,14 @@ class ServerStatistics:
     protocol_errors: int = 0
     events_sent: int = 0
     events_lost: int = 0
+    cut_off: int = 0
+    """Connections that held too much, or were too many."""
     received_bytes: int = 0
     sent_bytes: int = 0
+    partial_bytes: int = 0
+    working_bytes: int = 0
+    unread_bytes: int = 0
+    """What the connections hold now, of what `Limits` bounds."""
 
 
 class Server:
@@ -61,7 +69,13 @@ class Server:
         self._peer_uid = peer_uid or read_peer_uid
         self._tasks = asyncio.TaskGroup()
         self._listener: asyncio.Server | None = None
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, None] = {}
+        """Those that are open, the oldest first."""
+        self._of_process = Counter[int]()
+        """How many of them each process has."""
+        self._partial = Holdings(self._limits.partial_bytes, Connection.cut_off)
+        self._unread = Holdings(self._limits.unread_bytes, Connection.cut_off)
+        self._working = Working(self._limits.working_bytes)
         self._counts = Counts()
         self._stopping = False
         self._all_lost = asyncio.Event()
@@ -115,6 +129,9 @@ class Server:
         return ServerStatistics(
             connections=len(self._connections),
             in_flight=sum(len(connection.running) for connection in self._connections),
+            partial_bytes=self._partial.bytes,
+            working_bytes=self._working.bytes,
+            unread_bytes=self._unread.bytes,
             **asdict(self._counts),
         )
 
@@ -127,6 +144,9 @@ class Server:
                 self._limits,
                 self._tasks,
                 self._counts,
+                self._partial,
+                self._unread,
+                self._working,
                 self._enter,
                 self._leave,
             )
@@ -136,6 +156,7 @@ class Server:
         """Admit a new connection if it is the user's own and the server isn't stopping."""
         try:
             own = self._peer_uid(peer) == os.geteuid()
+            connection.peer_pid = read_peer_pid(peer)
         except OSError:
             own = False  # gone already
         if not own or self._stopping:
@@ -143,11 +164,26 @@ class Server:
             return False
         self._counts.accepted += 1
         self._all_lost.clear()
-        self._connections.add(connection)
+        self._connections[connection] = None
+        self._of_process[connection.peer_pid] += 1
+        if len(self._connections) > self._limits.connections:
+            self._make_room()
         return True
 
+    def _make_room(self) -> None:
+        """Cut off the oldest connection of the process that has most: others are to find room."""
+        greedy = self._of_process.most_common(1)[0][0]
+        oldest = next(one for one in self._connections if one.peer_pid == greedy)
+        self._leave(oldest)
+        oldest.cut_off()
+
     def _leave(self, connection: Connection) -> None:
-        self._connections.discard(connection)
+        if connection not in self._connections:
+            return
+        del self._connections[connection]
+        self._of_process[connection.peer_pid] -= 1
+        if not self._of_process[connection.peer_pid]:
+            del self._of_process[connection.peer_pid]
         if not self._connections:
             self._all_lost.set()
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.messages import Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
 from foveal.daemon.index.store import Reader
@@ -81,7 +80,9 @@ class Bench:
         }
         command = OpenProject(root=str(self.root), folder=str(self.folder), **(defaults | settings))
         self.events.clear()
-        self._indexer = ProjectIndexer(command, self.disk, self._announce, self._inbox.put)
+        self._indexer = ProjectIndexer(
+            command, self.disk, self._announce, self._inbox.put, make_watcher=self.watch
+        )
         with self.reader() as reader:
             self.tree = Tree(str(self.root), self.indexer.generation, reader.load_files())
 
@@ -181,7 +182,6 @@ def open_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Benc
     root = tmp_path.resolve() / "project"
     root.mkdir()
     bench = Bench(root, root.parent / "index")
-    monkeypatch.setattr(indexing, "Watcher", bench.watch)
     yield bench
     bench.close()
 

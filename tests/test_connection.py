@@ -277,3 +277,75 @@ async def test_bytes_are_counted(path: str) -> None:
             statistics = server.statistics()
             assert statistics.received_bytes == len(request)
             assert statistics.sent_bytes > 100
+
+
+def half_of(size: int) -> bytes:
+    """Return a request of about this size without its last byte."""
+    return encode_request(1, "Echo", {"text": "x" * size})[:-1]
+
+
+@on_both_loops
+async def test_of_too_many_half_frames_the_one_that_waits_longest_goes(path: str) -> None:
+    limits = Limits(partial_bytes=1_000_000)
+    async with serving(path, limits) as (server, _):
+        with Raw(path) as first, Raw(path) as second, Raw(path) as third:
+            for raw in (first, second, third):
+                await raw.send(half_of(300_000))
+            await eventually(lambda: server.statistics().partial_bytes > 900_000)
+            await first.send(b"")
+            with Raw(path) as fourth:
+                await fourth.send(half_of(300_000))
+                await eventually(lambda: server.statistics().cut_off == 1)
+                assert server.statistics().partial_bytes <= limits.partial_bytes
+                with pytest.raises((ConnectionError, AssertionError)):
+                    await first.receive()
+                await fourth.send(b"x")
+                assert (await fourth.results(1))[0]["text"].endswith("x")
+                await eventually(lambda: server.statistics().partial_bytes < 700_000)
+        await eventually(lambda: server.statistics().partial_bytes == 0)
+
+
+@on_both_loops
+async def test_replies_that_nobody_reads_are_bounded(path: str) -> None:
+    limits = Limits(unread_bytes=1_000_000)
+    async with serving(path, limits) as (server, _):
+        with Raw(path) as slow, Raw(path) as greedy:
+            await slow.send(encode_request(1, "Large", {"size": 600_000}))
+            await eventually(lambda: server.statistics().unread_bytes > 300_000)
+            await greedy.send(encode_request(1, "Large", {"size": 900_000}))
+            await eventually(lambda: server.statistics().cut_off == 1)
+            assert await greedy.results(1) == ["x" * 900_000]
+            await eventually(lambda: server.statistics().unread_bytes == 0)
+
+
+@on_both_loops
+async def test_large_requests_wait_for_each_other_and_small_ones_for_none(path: str) -> None:
+    async with serving(path, Limits(working_bytes=400_000)) as (server, methods):
+        with Raw(path) as one, Raw(path) as other, Raw(path) as small:
+            await one.send(*(encode_request(n, "Wait", {"text": "x" * 300_000}) for n in range(2)))
+            await eventually(lambda: methods.running == 2)
+            await other.send(encode_request(1, "Wait", {"text": "y" * 300_000}))
+            await small.send(encode_request(1, "Wait", {"text": "z"}))
+            await eventually(lambda: methods.running == 3)
+            await settled(lambda: methods.running)
+            assert (methods.running, server.statistics().working_bytes > 600_000) == (3, True)
+            methods.gate.set()
+            assert await other.results(1) == [{"text": "y" * 300_000}]
+            assert await small.results(1) == [{"text": "z"}]
+            await eventually(lambda: server.statistics().working_bytes == 0)
+
+
+@on_both_loops
+async def test_of_too_many_connections_the_oldest_of_who_has_most_goes(path: str) -> None:
+    async with serving(path, Limits(connections=3)) as (server, _):
+        raws = [Raw(path) for _ in range(5)]
+        try:
+            await eventually(lambda: server.statistics().cut_off == 2)
+            await raws[-1].send(encode_request(1, "Echo", {"n": 1}))
+            assert await raws[-1].results(1) == [{"n": 1}]
+            with pytest.raises((ConnectionError, AssertionError)):
+                await raws[0].receive()
+            await eventually(lambda: server.statistics().connections == 3)
+        finally:
+            for raw in raws:
+                raw.socket.close()

@@ -108,14 +108,28 @@ def test_a_live_socket_is_never_stolen(daemon: DaemonProcess, tmp_path: Path) ->
     assert not os.path.lexists(daemon_file(str(tmp_path / "other")))
 
 
-def test_something_else_in_the_sockets_place_is_left_alone(daemon: DaemonProcess) -> None:
-    for place in (daemon.socket, http_socket(daemon.socket)):
+def test_something_else_in_the_place_of_a_socket_that_was_chosen_is_left_alone(
+    daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    chosen = str(tmp_path / "s" / "own.sock")
+    for place in (chosen, http_socket(chosen)):
         write_files(Path(place).parent, {Path(place).name: "somebody's"})
         Path(place).parent.chmod(0o700)
-        assert f"{place} is there and is no socket" in refused(daemon)
-        assert left_over(daemon) == [place]
+        assert f"{place} is there and is no socket" in refused(daemon, {"FOVEAL_SOCKET": chosen})
         assert Path(place).read_text() == "somebody's"
         os.unlink(place)
+
+
+def test_something_else_in_the_place_of_the_usual_socket_is_set_aside(daemon: DaemonProcess) -> None:
+    folder = Path(daemon.socket).parent
+    for place in (daemon.socket, http_socket(daemon.socket)):
+        write_files(folder, {Path(place).name: "somebody's"})
+    folder.chmod(0o700)
+    told = " ".join(daemon.call("Status")["degraded"])
+    for place in (daemon.socket, http_socket(daemon.socket)):
+        (aside,) = folder.glob(f"{Path(place).name}.damaged-*")
+        assert aside.read_text() == "somebody's"
+        assert f"kept as {aside.name}" in told
 
 
 def test_what_a_killed_daemon_left_is_replaced(daemon: DaemonProcess, tmp_path: Path) -> None:
@@ -238,7 +252,9 @@ def test_an_index_that_is_damaged_while_it_serves_is_built_anew(
     assert node["signature"] == "def new():"
 
 
-def test_an_index_that_cant_be_opened_takes_nothing_else_along(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_an_index_takes_nothing_else_along(
+    daemon: DaemonProcess, tmp_path: Path
+) -> None:
     good = write_files(tmp_path / "good", {"a.py": "def f(): ...\n"})
     bad = write_files(tmp_path / "bad", {"b.py": "def g(): ...\n"})
     for root in (good, bad):
@@ -249,7 +265,7 @@ def test_an_index_that_cant_be_opened_takes_nothing_else_along(daemon: DaemonPro
     index.mkdir()
     reply = daemon.call("GetContext", cwd=str(bad), focus_paths=["b.py"])
     assert "def g()" in reply["context"]
-    assert any("can't be opened" in reason for reason in reply["degraded"])
+    assert any("kept as index.sqlite.damaged-" in reason for reason in reply["degraded"])
     pid = daemon.pid
     daemon.open_ready(good)
     with daemon.subscribed("index.progress") as client:
@@ -350,13 +366,13 @@ def test_a_state_folder_of_a_newer_version_is_not_touched(daemon: DaemonProcess)
     assert (daemon.state / "scopes.sqlite").read_bytes() == b"theirs"
 
 
-@pytest.mark.parametrize("mark", ["", "{", "[]", '{"state_version": "new"}', '{"state_version": 1e999}'])
-def test_a_version_that_cant_be_read_is_said(daemon: DaemonProcess, mark: str) -> None:
-    write_files(daemon.state, {"version.json": mark})
+def test_a_version_that_cant_be_read_is_said_and_kept(daemon: DaemonProcess) -> None:
+    write_files(daemon.state, {"version.json": '{"state_version": "new"}'})
     daemon.state.chmod(0o700)
-    errors = refused(daemon)
-    assert f"{daemon.state / 'version.json'} can't be read" in errors
-    assert '{"state_version": 1}' in errors
+    told = " ".join(daemon.call("Status")["degraded"])
+    (aside,) = daemon.state.glob("version.json.damaged-*")
+    assert aside.read_text() == '{"state_version": "new"}'
+    assert aside.name in told
 
 
 # Settings

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -81,6 +83,20 @@ def root(base: Path) -> str:
 async def ready(project: Project) -> None:
     while project.state != "ready":
         await project.wait_changed()
+
+
+async def test_a_project_is_not_ready_without_an_indexer(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        pid = engine.indexing.link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        while project.state == "ready":
+            await project.wait_changed()
+        assert project.state == "scanning"
+        assert "the indexer process ended" in " ".join(project.degraded)
+        await ready(project)
 
 
 async def ask(engine: Engine, project: Project, scope: Scope, **options: Any) -> dict[str, Any]:

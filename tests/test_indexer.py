@@ -20,7 +20,6 @@ from foveal.daemon.index.store import FILE_NAME, Activity, Reader
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import ParsedFile
 from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
-from foveal.daemon.storage import OperationalError
 
 from tests.conftest import git, write_files
 from tests.indexer_cases import GENEROUS_S, OLD_NS, Bench, Disk, open_bench, put
@@ -789,10 +788,13 @@ def test_a_damaged_index_is_set_aside_and_built_anew(bench: Bench, how: str) -> 
         assert bench.indexer.generation > generation
 
 
-def test_an_index_that_is_no_file_is_a_clear_failure(bench: Bench) -> None:
+def test_an_index_that_is_no_file_is_set_aside(bench: Bench) -> None:
+    put(bench.root, {"a.py": ""})
     (bench.folder / FILE_NAME).mkdir(parents=True)
-    with pytest.raises((OSError, OperationalError), match=FILE_NAME):
-        bench.open()
+    bench.open()
+    bench.settle()
+    assert set(bench.tree.files) == {"a.py"}
+    assert FILE_NAME in bench.progress.degraded[0]
 
 
 # What comes from several threads

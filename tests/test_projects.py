@@ -125,7 +125,7 @@ def test_each_root_has_a_folder_of_its_own() -> None:
 
 
 def test_known_roots_are_those_with_a_record(tmp_path: Path) -> None:
-    assert known_roots(str(tmp_path)) == []
+    assert known_roots(str(tmp_path), System()) == []
     texts = {
         "b": '{"root": "/b"}',
         "a": '{"root": "/a"}',
@@ -138,7 +138,7 @@ def test_known_roots_are_those_with_a_record(tmp_path: Path) -> None:
     write_files(tmp_path / "projects", {f"{name}/project.json": text for name, text in texts.items()})
     write_files(tmp_path / "projects", {"h/index.sqlite": "", "stray": ""})
     (tmp_path / "projects/i/project.json").mkdir(parents=True)
-    assert known_roots(str(tmp_path)) == ["/a", "/b"]
+    assert known_roots(str(tmp_path), System()) == ["/a", "/b"]
 
 
 # Loading
@@ -157,7 +157,7 @@ def test_load_keeps_a_record_and_reads_what_is_known(root: Path, folder: Path, h
     )
     assert json.loads((folder / "project.json").read_text()) == {"root": str(root)}
     assert (folder.stat().st_mode & 0o777, (folder / "project.json").stat().st_mode & 0o777) == (0o700, 0o600)
-    assert known_roots(str(folder.parent.parent)) == [str(root)]
+    assert known_roots(str(folder.parent.parent), System()) == [str(root)]
     generation = write_index(folder, content("a.py"), edits=["a.py"])
     warm = loaded()
     assert (dict(warm.tree.files), warm.tree.generation) == ({"a.py": record("a.py")}, generation)

@@ -231,6 +231,24 @@ def test_a_claim_of_a_gigabyte_is_refused_at_its_header(header: bytes) -> None:
     check_fatal(HEAD + b"\xdc\xff\xff" + b"\xc0" * 2000 + header, 258, "too_large")
 
 
+@pytest.mark.parametrize("cut", [0, 1, 7, 20])
+def test_a_length_that_overflows_is_too_large_however_it_comes(cut: int) -> None:
+    data = b"\x94\x00\x01\xa4Ping\x91\xc9\xff\xff\xff\xff" + bytes(64)
+    decoder = Decoder()
+    with pytest.raises(ProtocolError) as raised:  # noqa: PT012 - it may come with either piece
+        for piece in (data[:cut], data[cut:]):
+            decoder.feed(piece)
+            assert decoder.next_message() is None
+    assert (raised.value.code, raised.value.msgid) == ("too_large", 1)
+
+
+def test_the_bytes_of_that_length_inside_of_a_text_are_only_bytes() -> None:
+    blob = b"\xc9\xff\xff\xff\xff" * 3
+    decoder = Decoder()
+    decoder.feed(encode_request(1, "Ping", {"x": blob}) * 2)
+    assert [decoder.next_message(), decoder.next_message()] == [Request(1, "Ping", {"x": blob})] * 2
+
+
 def test_claims_that_only_together_are_too_large_are_refused() -> None:
     half = struct.pack(">I", 9_000_000)
     decoder = Decoder()

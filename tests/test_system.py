@@ -12,7 +12,7 @@ from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
-from foveal.daemon.system import System, stamp_of
+from foveal.daemon.system import RACY_NS, Stamp, System, is_racy, stamp_of
 
 
 class Recording(System):
@@ -223,3 +223,19 @@ def test_the_clocks_agree_in_their_units() -> None:
     assert now.tzinfo is UTC
     assert abs(now.timestamp() - system.time_ns() / 1e9) < timedelta(hours=1).total_seconds()
     assert system.monotonic() <= system.monotonic()
+
+
+@pytest.mark.parametrize(
+    ("mtime_age", "ctime_age", "racy"),
+    [
+        (0, 0, True),
+        (RACY_NS - 1, RACY_NS - 1, True),
+        (RACY_NS, RACY_NS, False),
+        (10**18, 0, True),  # its time was set back just now
+        (10**18, RACY_NS, False),
+        (-(10**18), RACY_NS, False),  # or forward, once
+    ],
+)
+def test_a_stamp_is_in_doubt_by_either_time(mtime_age: int, ctime_age: int, racy: bool) -> None:
+    now = 2 * 10**18
+    assert is_racy(Stamp(1, now - mtime_age, now - ctime_age, 1), now) is racy

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ..policy.policy import NO_POLICY, Policy
 from ..project.binary import classify_content
-from ..system import RACY_NS, Stamp, System, is_stamp_of, stamp_of
+from ..system import Stamp, System, is_racy, is_stamp_of, stamp_of
 
 DIGEST_BYTES = 16
 
@@ -115,8 +115,8 @@ class ContentReader:
             if path in self._overlays:
                 return self._unsaved_content(path, None)
             return Content("", None, f"it can't be read ({error.strerror or error})")
-        racy = abs(now - status.st_mtime_ns) < RACY_NS
-        shown = Shown(full, stamp_of(status), digest_of(data), len(data), racy)
+        stamp = stamp_of(status)
+        shown = Shown(full, stamp, digest_of(data), len(data), is_racy(stamp, now))
         if path in self._overlays:
             return self._unsaved_content(path, shown)
         if classify_content(data):

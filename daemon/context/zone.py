@@ -255,7 +255,7 @@ class ZoneReader:
             self.probes.setdefault(path, stamp_of(status))
             return
         self.probes[path] = stamp_of(status)
-        if status.st_mtime_ns > self._started_ns - RACY_NS:
+        if max(status.st_mtime_ns, status.st_ctime_ns) > self._started_ns - RACY_NS:
             self.racy[path] = _hashed(content)
 
 

@@ -26,12 +26,13 @@ from ..project.scan_results import Changes, RootGone
 from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord, Import, ProjectState
 from ..project.watcher import Batch, Watcher
-from ..system import RACY_NS, System, stamp_of
+from ..system import RACY_NS, System, is_racy, stamp_of
 from .chunks import CHUNKER_VERSION, chunk_source
 from .lexing import Lexing
 from .linking import Linking
 from .messages import EDITS_MAX, ActivityTaken, Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
-from .store import FileContent, ImportRow, Store, StoredImport
+from .store import FileContent, ImportRow, InterfaceChanged, Store, StoredImport
+from .suspects import Alarm, Suspects
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +77,8 @@ kept by linking.py, since links are made anew without reading."""
 
 
 class ProjectIndexer:
-    """One project in the indexer process. `announce` sends an event, `enqueue` adds work from any thread."""
+    """One project in the indexer process. `announce` sends an event, `enqueue` adds work from any thread,
+    `alarm` ends the process if a file takes too long, `make_watcher` is called as `Watcher` is."""
 
     def __init__(
         self,
@@ -84,19 +86,24 @@ class ProjectIndexer:
         system: System,
         announce: Callable[[Event], None],
         enqueue: Callable[[Callable[[], None]], None],
+        *,
+        alarm: Alarm | None = None,
+        make_watcher: Callable[..., Watcher] = Watcher,
     ) -> None:
         self._command = command
         self._root = command.root
         self._system = system
         self._announce = announce
         self._enqueue = enqueue
+        self._make_watcher = make_watcher
         self._store = Store(command.folder, system)
-        self._lexing = Lexing(command.folder, self._store, system)
         self._scanner = Scanner(command.root, system, _settings(command))
         self._known: dict[str, FileRecord] = self._store.load_files()
+        self._suspects = Suspects(command.folder, self._store, self._known, alarm)
+        self._lexing = Lexing(command.folder, self._store, system, self._suspects.begin)
         self._shown = tuple(map(compile_glob, command.show_files))
         self._resolver = ImportResolver(self._known.keys(), self._read_config)
-        self._linking = Linking(self._store, self._resolver, self._known, system)
+        self._linking = Linking(self._store, self._resolver, self._known, system, begin=self._suspects.begin)
         self._pending: dict[str, FileRecord | None] = {}
         """Paths to read, in order, each with what was known of its content before, if anything."""
         self._watcher: Watcher | None = None
@@ -128,7 +135,12 @@ class ProjectIndexer:
         if self._watcher is not None:
             self._watcher.close()
         self._lexing.close()
+        self._suspects.close()
         self._store.close()
+
+    def abandon(self) -> None:
+        """Let no file be blamed for the end of this process, which comes now. From any thread."""
+        self._suspects.abandon()
 
     def patience(self) -> float | None:
         """Return in how many seconds `step` has something to do; 0 while there is bulk work."""
@@ -160,7 +172,8 @@ class ProjectIndexer:
         read = [path for path in dict.fromkeys(paths) if path in self._pending]
         self._read(read)
         if words:
-            self._lexing.write_now(paths)  # words of what was read before may have been put off
+            with self._suspects.work():
+                self._lexing.write_now(paths)  # words of what was read before may have been put off
         self._begin_bulk()  # who refers to them is linked behind this
         return Refreshed(self.generation, complete=True)
 
@@ -178,7 +191,8 @@ class ProjectIndexer:
         if len(self._pending) <= SYNC_FILES:
             changed = list(self._pending)  # with what the watcher saw before
         self._read([path for path in changed if path in self._pending][:SYNC_FILES])
-        lexing = self._lexing.step(SYNC_LEXING_S)
+        with self._suspects.work():
+            lexing = self._lexing.step(SYNC_LEXING_S)
         linking = self._link(SYNC_LINKING_S)
         self._read_later()
         return Refreshed(
@@ -194,6 +208,7 @@ class ProjectIndexer:
     def reindex(self, *, full: bool) -> None:
         """Scan all names again; with `full` read all contents again too."""
         if full:
+            self._suspects.forget()
             self._read_all_again()
             self._lexing.rebuild()
         self._bulk = self._open()
@@ -207,6 +222,7 @@ class ProjectIndexer:
         if not self._known:
             self._store.set_meta("parser", self._version)
         elif self._store.get_meta("parser") != self._version:
+            self._suspects.forget()
             self._read_all_again()
         if self._known:
             self._sweep()
@@ -215,7 +231,8 @@ class ProjectIndexer:
                 self._apply(Changes(upserted=tuple(batch)))
                 yield
         for path, record in self._known.items():
-            if not record.digest and not record.skipped:
+            left_alone = self._suspects.is_quarantined(record)
+            if (not record.digest and not record.skipped) or (left_alone and record.digest):
                 self._pending.setdefault(path, None)
         yield
         self._watch()
@@ -233,12 +250,21 @@ class ProjectIndexer:
         lexing = linking = True
         while self._pending or lexing or linking:
             if self._pending:
-                self._read(list(islice(self._pending, STEP_FILES)), STEP_S)
-            lexing = self._lexing.step(STEP_S, more=bool(self._pending))
+                self._read(self._next_batch(), STEP_S)
+            with self._suspects.work():
+                lexing = self._lexing.step(STEP_S, more=bool(self._pending))
             linking = self._link(STEP_S)
             self._report()
             yield
+        self._suspects.absolve()
         self._set_state("ready")
+
+    def _next_batch(self) -> list[str]:
+        """Return which files to read next: suspects last, each alone, since it may end the process."""
+        for path in [path for path in self._suspects if path in self._pending]:
+            self._pending[path] = self._pending.pop(path)
+        batch = list(islice(self._pending, STEP_FILES))
+        return [path for path in batch if path not in self._suspects] or batch[:1]
 
     def _periodic_sweep(self) -> Iterator[None]:
         self._schedule_sweep()
@@ -265,7 +291,7 @@ class ProjectIndexer:
     def _watch(self) -> None:
         if self._watcher is not None:
             self._watcher.close()
-        self._watcher = Watcher(
+        self._watcher = self._make_watcher(
             self._scanner.watch_folders, self._on_batch, cookie_folder=self._cookie_folder
         )
 
@@ -316,7 +342,9 @@ class ProjectIndexer:
         """Leave what is still unread to bulk work, and say how far the index is."""
         self._link(STEP_S)
         self._begin_bulk()
-        if self._bulk is None and self._lexing.saved(STEP_S):
+        with self._suspects.work():
+            lexing = self._bulk is None and self._lexing.saved(STEP_S)
+        if lexing:
             self._state = "indexing"
             self._bulk = self._read_pending()
         polled = self._system.monotonic() + self._command.poll_interval_ms / 1000
@@ -335,7 +363,8 @@ class ProjectIndexer:
         linked, as it would be linked again."""
         if self._pending:
             return True
-        changed, more = self._linking.step(seconds)
+        with self._suspects.work():
+            changed, more = self._linking.step(seconds)
         if changed:
             self._announce(TreeDelta(self._root, self.generation))
         return more
@@ -439,6 +468,10 @@ class ProjectIndexer:
 
     def _read(self, paths: Sequence[str], seconds: float | None = None) -> None:
         """Read files, write what they hold, announce it; with `seconds` as many as that allows."""
+        with self._suspects.work():
+            self._read_files(paths, seconds)
+
+    def _read_files(self, paths: Sequence[str], seconds: float | None) -> None:
         deadline = None if seconds is None else self._system.monotonic() + seconds
         contents: list[FileContent] = []
         records: list[FileRecord] = []
@@ -458,7 +491,10 @@ class ProjectIndexer:
         with self._store.transaction() as generation:
             self._linking.contents_lost([record.path for record in records if record.skipped])
             self._store.put_records(records)
-            changes = self._store.put_contents(contents)
+            changes: list[InterfaceChanged] = []
+            for content in contents:
+                self._suspects.begin(content.record.path)  # what it shows to others is made out here
+                changes += self._store.put_contents([content])
             read = [content.record.path for content in contents]
             self._linking.contents_changed(changes, read)
             if not self._pending and len(read) <= LINK_NOW:
@@ -469,6 +505,11 @@ class ProjectIndexer:
         """Return a file's new record, with its definitions unless it holds what it held before."""
         if is_secret_file(record.path) and not any(glob.matches(record.path) for glob in self._shown):
             return replace(_without_content(record), skipped="secret")  # not even read
+        if self._suspects.is_quarantined(record):
+            return replace(_without_content(record), skipped="quarantined")
+        self._suspects.begin(record.path)
+        # Taken before the read: a write while it lasts may leave the time of the last one unchanged.
+        now = self._system.time_ns()
         try:
             data, status = self._system.read(
                 os.path.join(self._root, record.path), self._command.max_file_bytes + 1
@@ -479,8 +520,7 @@ class ProjectIndexer:
             log.info("%s can't be read: %s", record.path, error)
             return replace(_without_content(record), skipped="unreadable")
         stamp = stamp_of(status)
-        racy = abs(self._system.time_ns() - stamp.mtime_ns) < RACY_NS
-        record = replace(_without_content(record), stamp=stamp, racy=racy)
+        record = replace(_without_content(record), stamp=stamp, racy=is_racy(stamp, now))
         if len(data) > self._command.max_file_bytes:
             return replace(record, skipped="too_large")
         skipped = classify_content(data)
@@ -519,7 +559,7 @@ class ProjectIndexer:
     def _read_all_again(self) -> None:
         """Have all contents read again, as if they had changed; what is known answers meanwhile."""
         for path, record in self._known.items():
-            if record.digest or record.skipped in {"binary", "unreadable", "secret"}:
+            if record.digest or record.skipped in {"binary", "unreadable", "secret", "quarantined"}:
                 self._pending[path] = None
 
     def _read_config(self, path: str) -> bytes | None:
@@ -561,7 +601,8 @@ class ProjectIndexer:
         statistics = self._scanner.statistics()
         watcher = self._watcher
         reasons = list(self._reasons.values())
-        reasons.extend(filter(None, (self._lexing.problem, self._linking.problem)))
+        problems = (self._suspects.problem, self._lexing.problem, self._linking.problem)
+        reasons.extend(filter(None, problems))
         if watcher is not None and watcher.mode != "native" and watcher.reason:
             reasons.append(watcher.reason)
         reasons.extend(f"{path}: {problem}" for path, problem in sorted(statistics.problems.items()))

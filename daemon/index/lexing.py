@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from ..system import System
@@ -47,14 +47,22 @@ lies there belongs to a store that is gone, whose numbers meant other files."""
 
 
 class Lexing:
-    """The lexical index of one project, on the indexer's working thread.
+    """The lexical index of one project, on the indexer's working thread. `begin` hears of each file before
+    its words are cut.
 
     `problem` says why it isn't kept, or is empty; it is tried again before long. Raises `DatabaseError` where
     the store fails.
     """
 
-    def __init__(self, folder: str, store: Store, system: System) -> None:
+    def __init__(
+        self,
+        folder: str,
+        store: Store,
+        system: System,
+        begin: Callable[[str], None] = lambda _path: None,
+    ) -> None:
         self.problem = ""
+        self._begin_file = begin
         self._folder = os.path.join(folder, FOLDER)
         self._store = store
         self._system = system
@@ -200,6 +208,8 @@ class Lexing:
             with self._store.side_notes():
                 self._store.chunks.forget_content(file_id)
             chunks = []
+        if chunks:
+            self._begin_file(chunks[0].path)
         writer.replace(file_id, map(_document, chunks))
 
     def _open(self) -> LexicalWriter:

@@ -44,8 +44,8 @@ class Linking:
     """The links of one project, on the indexer's working thread.
 
     `problem` says which files could not be linked, or is empty. `linked` counts the files that were linked
-    since this was made. Methods that say so belong in a transaction of the store. Raises `DatabaseError`
-    where the store fails.
+    since this was made; `begin` hears of each before. Methods that say so belong in a transaction of the
+    store. Raises `DatabaseError` where the store fails.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Linking:
         records: Mapping[str, FileRecord],
         system: System,
         link: LinkFile = link_file,
+        begin: Callable[[str], None] = lambda _path: None,
     ) -> None:
         self.linked = 0
         self._store = store
@@ -62,6 +63,7 @@ class Linking:
         self._resolver = resolver
         self._system = system
         self._link = link
+        self._begin_file = begin
         self._world = StoredWorld(store.facts, resolver, records)
         self._ids: BoundedCache[str, dict[str, int]] = BoundedCache(DEFINITIONS_MAX)
         self._failed: dict[str, str] = {}
@@ -183,6 +185,7 @@ class Linking:
     def _link_one(self, file: QueuedFile) -> LinkedFile | None:
         """Return what a file's references mean, None if none of it is known."""
         self.linked += 1
+        self._begin_file(file.path)
         self._failed.pop(file.path, None)
         self._world.missed.clear()
         try:

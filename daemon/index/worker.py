@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 import sys
 import threading
 from collections import deque
@@ -28,6 +29,7 @@ from .messages import (
     Reindex,
     SyncTree,
 )
+from .suspects import Alarm
 
 NICE = 5
 """Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
@@ -54,13 +56,21 @@ class WorkQueue:
 
 
 class Worker:
-    """The loop of the indexer process. `send` takes a reply or an event to the daemon."""
+    """The loop of the indexer process. `send` takes a reply or an event to the daemon, `alarm` ends the
+    process if a file takes too long."""
 
-    def __init__(self, system: System, queue: WorkQueue, send: Callable[[Reply | Event], None]) -> None:
+    def __init__(
+        self,
+        system: System,
+        queue: WorkQueue,
+        send: Callable[[Reply | Event], None],
+        alarm: Alarm | None = None,
+    ) -> None:
         self.projects: dict[str, ProjectIndexer] = {}
         self._system = system
         self._queue = queue
         self._send = send
+        self._alarm = alarm
         self._stopping = False
 
     def run(self) -> None:
@@ -79,6 +89,11 @@ class Worker:
     def submit(self, envelope: Envelope) -> None:
         """Queue a command. From any thread."""
         self._queue.put(0, lambda: self._answer(envelope))
+
+    def abandon(self) -> None:
+        """Take note that this process is about to end for no fault of any file. From any thread."""
+        for project in tuple(self.projects.values()):
+            project.abandon()
 
     def _patience(self) -> float | None:
         """Return how long to wait for work: not at all while there is bulk work, else until a timer."""
@@ -123,7 +138,13 @@ class Worker:
         if old is not None:
             old.close()
         try:
-            project = ProjectIndexer(command, self._system, self._send, lambda work: self._queue.put(1, work))
+            project = ProjectIndexer(
+                command,
+                self._system,
+                self._send,
+                lambda work: self._queue.put(1, work),
+                alarm=self._alarm,
+            )
         except (DatabaseError, OSError) as error:
             # Of one project only; a process that died of it would take the others along, again and again.
             raise FovealError(f"the index in {command.folder} can't be opened: {error}") from error
@@ -137,13 +158,23 @@ class Worker:
         return project
 
 
-def main() -> None:
+def set_alarm(seconds: float) -> None:
+    """Have the kernel end this process after so many seconds, with 0 not any more.
+
+    A native library that never returns holds the interpreter, so that no thread of ours could.
+    """
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     """Serve on the socket whose descriptor is the one argument."""
     with contextlib.suppress(OSError):
         os.nice(NICE)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm ends the process, whatever the parent did
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     pipe = ChildPipe(int(sys.argv[1]))
-    worker = Worker(System(), WorkQueue(), pipe.send)
-    pipe.listen(worker.submit)
+    worker = Worker(system or System(), WorkQueue(), pipe.send, alarm)
+    pipe.listen(worker.submit, worker.abandon)
     gc.freeze()  # modules and tables are never garbage: collections of parse results stay short
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         worker.run()

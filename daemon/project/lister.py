@@ -156,7 +156,7 @@ class Lister:
             mtime_ns=stamp.mtime_ns,
             ctime_ns=stamp.ctime_ns,
             inode=stamp.inode,
-            racy=stamp.mtime_ns > now - RACY_NS,
+            racy=max(stamp.mtime_ns, stamp.ctime_ns) > now - RACY_NS,
             unreadable=listing.unreadable,
             marks=frozenset(listing.marks),
             domain=self._enter(listing) if old is None else old.domain,

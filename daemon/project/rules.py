@@ -128,7 +128,8 @@ class Rules:
         if path not in self._stamps:
             now = self._system.time_ns()
             stamp = self._stamp(path)
-            self._stamps[path] = _RACY if stamp is not None and stamp.mtime_ns > now - RACY_NS else stamp
+            racy = stamp is not None and max(stamp.mtime_ns, stamp.ctime_ns) > now - RACY_NS
+            self._stamps[path] = _RACY if racy else stamp
 
     def close(self) -> None:
         """End every git that was asked: it keeps the rules as they were. The next question starts another."""

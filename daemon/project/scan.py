@@ -272,7 +272,7 @@ class Scanner:
         return self._base + folder if folder else self._root
 
 
-_CONTENT_REASONS = frozenset({"binary", "unreadable"})
+_CONTENT_REASONS = frozenset({"binary", "unreadable", "quarantined"})
 """Reasons that the reader of the content finds, so that no listing can confirm them."""
 
 

@@ -73,9 +73,9 @@ class FileRecord:
     """One file of the tree. `path` is relative to the root, POSIX.
 
     `skipped` is empty for a file whose content is indexed, else the reason why it isn't: `binary`,
-    `too_large`, `unreadable`, `special`, `symlink`, `not_utf8_name`, `secret`. `digest` is BLAKE2b-128 of the
-    content, empty as long as it hasn't been read. `racy` says that it was modified within `RACY_NS` before it
-    was read.
+    `too_large`, `unreadable`, `special`, `symlink`, `not_utf8_name`, `secret`, `quarantined`. `digest` is
+    BLAKE2b-128 of the content, empty as long as it hasn't been read. `racy` says that it was modified within
+    `RACY_NS` before it was read.
     """
 
     path: str

@@ -1,0 +1,213 @@
+"""Owns promise 6: a process that dies is started again, and a file that ends it twice is left alone."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psutil
+from foveal.ipc import paths
+from foveal.ipc.errors import RpcError
+
+from ..faulty_daemon import COMMAND
+from ..home import DEADLINE_S, NO_EMBEDDING, Home, home, wait_until
+from ..promise import Ground, Promise, Test, Trial
+
+PROOF = "tests/test_faults_workers.py"
+KILLED = "kill -9 of indexer, embedder, miner and faces"
+DEADLY = "a file that kills, hangs or outgrows the indexer"
+ABANDONED = "the daemon is killed while its indexer hangs"
+
+MODULES = {
+    "indexer": "foveal.daemon.index.worker",
+    "miner": "foveal.daemon.transcript.miner",
+    "faces": "foveal.dashboard.app",
+    "embedder": "foveal.daemon.embedding.worker",
+}
+WAYS = ("dies", "hangs", "grows", "raises")
+OTHERS = 30
+KILL_MAX_S = 0.4
+
+
+def kill_workers(ground: Ground) -> Iterator[Trial]:
+    """Kill one of a daemon's processes while it works or rests; the daemon answers all the time, and what
+    the process was for works again."""
+    chance = random.Random(ground.seed)
+    kinds = list(MODULES)
+    # The embedder is the last of them, and a second of each start.
+    config = "" if ground.count >= len(kinds) else NO_EMBEDDING
+    with home(ground.folder, config=config) as user:
+        user.open_ready()
+        for number in range(ground.count):
+            kind = kinds[number % len(kinds)]
+            seconds = chance.random() * KILL_MAX_S
+            yield Trial(f"{number}: the {kind} after {seconds:.3f} s", _kill_one(user, kind, number, seconds))
+
+
+def _kill_one(user: Home, kind: str, number: int, seconds: float) -> str:
+    daemon = user.pid
+    name = f"kept_{number}"
+    (user.project / f"{name}.py").write_text(f"def {name}() -> None:\n    ...\n")
+    uses = threading.Thread(target=_use, args=(user, kind, number))
+    uses.start()
+    try:
+        if not wait_until(lambda: _workers(user, kind) or not uses.is_alive(), pause=0.001):
+            return f"the {kind} isn't started"
+        if kind != "miner":
+            time.sleep(seconds)
+        for process in _workers(user, kind):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        begun = time.monotonic()
+        context = user.call("GetContext", cwd=str(user.project), focus_paths=[f"{name}.py"])
+        took = time.monotonic() - begun
+    finally:
+        uses.join()
+    if f"def {name}" not in context["context"]:
+        return "the answer lacks the file in focus"
+    if took > 5.0:
+        return f"the answer took {took:.1f} s"
+    if not wait_until(partial(_works, user, kind, name, number), pause=0.1):
+        return f"the {kind} isn't back: {user.call('Status', cwd=str(user.project))['projects']}"
+    return "" if user.pid == daemon else "the daemon was ended too"
+
+
+def _use(user: Home, kind: str, number: int) -> None:
+    """Give a process something to do; that it is killed meanwhile may be an error."""
+    with suppress(RpcError, OSError):
+        if kind == "embedder":
+            user.call("Query", cwd=str(user.project), query="where does a session begin")
+        elif kind == "miner":
+            _graft(user, number)
+        elif kind == "faces":
+            ask_faces(user)
+
+
+def _works(user: Home, kind: str, name: str, number: int) -> bool:
+    """Whether what a process is for is done."""
+    cwd = str(user.project)
+    if kind == "miner":
+        return len(_graft(user, number)["experience_ids"]) + _grafted(user, number) > 0
+    if kind == "faces":
+        return b" 200 " in ask_faces(user)[:20]
+    answer = user.call("Query", cwd=cwd, query=name)
+    found = any(one["path"] == f"{name}.py" for one in answer["results"])
+    (project,) = user.call("Status", cwd=cwd)["projects"]
+    whole = project["state"] == "ready" and not answer["degraded"]
+    return found and whole and (kind != "embedder" or project["embedding"] == "done")
+
+
+def _grafted(user: Home, number: int) -> int:
+    return len(user.call("ListExperiences", cwd=str(user.project), query=f"number {number} ")["experiences"])
+
+
+def _graft(user: Home, number: int) -> Any:
+    """Have a conversation read in which something was decided."""
+    path = user.folder / f"conversation-{number}.jsonl"
+    said = f"We decided to keep sessions number {number} in memory, because the disk is slow."
+    entry = {"type": "user", "uuid": f"u{number}", "sessionId": f"s{number}", "cwd": str(user.project),
+             "timestamp": "2026-01-01T00:00:00Z", "message": {"role": "user", "content": said}}  # fmt: skip
+    path.write_text(json.dumps(entry) + "\n")
+    return user.call("GraftExperience", cwd=str(user.project), transcript_path=str(path))
+
+
+def ask_faces(user: Home) -> bytes:
+    """Ask the faces process on its socket; return what it says."""
+    info = paths.read_daemon_info(str(user.state))
+    assert info is not None
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(DEADLINE_S)
+        connection.connect(info.http_socket)
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        return connection.recv(4096)
+
+
+def _workers(user: Home, kind: str) -> list[psutil.Process]:
+    found = []
+    with suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(user.pid).children():
+            with suppress(psutil.NoSuchProcess):
+                if MODULES[kind] in child.cmdline():
+                    found.append(child)
+    return found
+
+
+def index_deadly(ground: Ground) -> Iterator[Trial]:
+    """Index a project with a file that ends the indexer; the file is left alone and told, all others are
+    indexed, and it is read once it is another one."""
+    for number in range(ground.count):
+        way = WAYS[number % len(WAYS)]
+        deadly = f"{way}.py"
+        files = {f"m{n}.py": f"def f{n}() -> None:\n    ...\n" for n in range(OTHERS)}
+        with _faulty(
+            ground.folder / str(number), {**files, deadly: "def deadly() -> None:\n    ...\n"}
+        ) as user:
+            project = user.open_ready()
+            lost = _wrong_of(project, deadly, OTHERS)
+            if not lost:
+                (user.project / deadly).rename(user.project / "mended.py")
+                mended = wait_until(partial(_is_whole, user), pause=0.1)
+                lost = "" if mended else f"it isn't read under another name: {user.open_ready()}"
+            yield Trial(f"{number}: it {way}", lost)
+
+
+def _is_whole(user: Home) -> bool:
+    return not user.open_ready()["degraded"]
+
+
+def _wrong_of(project: dict[str, Any], deadly: str, others: int) -> str:
+    said = " ".join(project["degraded"])
+    if project["skipped"].get("quarantined") != 1 or deadly not in said:
+        return f"it isn't told that {deadly} is left alone: {project['skipped']}, {said}"
+    if project["symbols"] != others or project["files_pending"]:
+        return f"{project['symbols']} of {others} definitions are known"
+    return ""
+
+
+def abandon_hanging(ground: Ground) -> Iterator[Trial]:
+    """Kill a daemon whose indexer hangs without a thread that could notice; no process may be left."""
+    for number in range(ground.count):
+        with _faulty(ground.folder / str(number), {"hangs.py": "x = 1\n", "fine.py": "y = 2\n"}) as user:
+            user.call("OpenProject", path=str(user.project))
+            process = psutil.Process(user.pid)
+            if not wait_until(partial(_hangs, user), pause=0.005):
+                yield Trial(f"{number}", "it doesn't hang")
+                continue
+            family = process.children(recursive=True)
+            user.kill()
+            left = psutil.wait_procs(family, DEADLINE_S / 2)[1]
+            lost = f"{[one.cmdline() for one in left]} outlived the daemon" if left else ""
+            project = user.open_ready()
+            yield Trial(f"{number}", lost or _wrong_of(project, "hangs.py", 1))
+
+
+def _hangs(user: Home) -> bool:
+    """Whether the indexer says that it is at the file that holds it up."""
+    return any(b"hangs.py" in path.read_bytes() for path in user.state.glob("projects/*/at_work"))
+
+
+@contextmanager
+def _faulty(folder: Path, files: dict[str, str]) -> Iterator[Home]:
+    """Give a user whose daemon has an indexer with deadly files."""
+    with home(folder, files=files) as user:
+        user.command = COMMAND
+        yield user
+
+
+PROMISE = Promise(
+    6,
+    "A worker that dies is started again, a file that ends it twice is left alone",
+    (
+        Test(KILLED, kill_workers, 120, PROOF, 8),
+        Test(DEADLY, index_deadly, 40, "tests/test_suspects.py", 4),
+        Test(ABANDONED, abandon_hanging, 10, PROOF, 1),
+    ),
+)

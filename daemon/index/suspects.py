@@ -1,0 +1,203 @@
+"""Owns the note of which file is being worked on, so that a file that ends the process twice is left alone.
+
+Memory runs out, a native library crashes, a parser never returns: none of that can be caught in the process
+that it ends. So the note is written before each file, and the next process reads whose turn it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import struct
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ..project.tree import FileRecord
+from ..storage import DatabaseError
+from ..system import Stamp
+from .store import Store
+
+log = logging.getLogger(__name__)
+
+DEATHS_MAX: Final = 2
+"""A file may be bad luck once, as when something else took all memory."""
+
+HANG_S: Final = 30.0
+"""A file that takes longer ends the process. The parser gives up after some seconds of its own; the largest
+file that is read takes about one, and this is far above what a busy machine makes of it."""
+
+NAMED_MAX: Final = 3
+NOTE_NAME: Final = "at_work"
+NOTE_BYTES: Final = 64 * 1024
+META_KEY: Final = "suspects"
+_LENGTH: Final = struct.Struct("<I")
+
+Alarm = Callable[[float], object]
+"""Ends this process after so many seconds; with 0 it doesn't."""
+
+
+class Suspects:
+    """The files of one project during whose work a process ended, on the indexer's working thread.
+
+    `records` are the project's files, live: a suspect is a file as it was, by its stamp, and one that was
+    written since is none. The note is a file beside the index and costs a system call; it needs no fsync,
+    since it outlives the process and not the machine.
+    """
+
+    def __init__(
+        self, folder: str, store: Store, records: Mapping[str, FileRecord], alarm: Alarm | None = None
+    ) -> None:
+        self._store = store
+        self._records = records
+        self._alarm = alarm
+        self._writing = threading.Lock()
+        """Guards the note, which another thread clears when the daemon is gone."""
+        self._noted = False
+        self._closed = False
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._note = os.open(os.path.join(folder, NOTE_NAME), flags, 0o600)
+        self._deaths = _deaths_in(store.get_meta(META_KEY))
+        self._take_note()
+
+    @property
+    def problem(self) -> str:
+        """Say which files are left alone, or nothing."""
+        names = [path for path in sorted(self._deaths) if self._is_left_alone(path)]
+        if not names:
+            return ""
+        more = f" and {len(names) - NAMED_MAX:,} more" if len(names) > NAMED_MAX else ""
+        return (
+            f"{', '.join(names[:NAMED_MAX])}{more} ended the indexer {DEATHS_MAX} times: "
+            "left alone until changed, or: foveal reindex --full"
+        )
+
+    def __contains__(self, path: object) -> bool:
+        """Whether a process ended during the work on a file as it is now."""
+        record = self._records.get(path) if isinstance(path, str) else None
+        return record is not None and self._of(record) > 0
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the suspects that are still as they were."""
+        return (path for path in sorted(self._deaths) if path in self)
+
+    def is_quarantined(self, record: FileRecord) -> bool:
+        """Whether a file is to be left alone as it is now."""
+        return self._of(record) >= DEATHS_MAX
+
+    @contextlib.contextmanager
+    def work(self) -> Iterator[None]:
+        """Enclose work on files, each of which `begin` names. Where the disk fails no file is to blame;
+        any other error ends the process, and the note stays."""
+        try:
+            yield
+        except (DatabaseError, OSError):
+            self._clear()
+            raise
+        self._clear()
+
+    def begin(self, path: str) -> None:
+        """Note that the work on a file begins, and with it the time after which it ends the process."""
+        record = self._records.get(path)
+        if record is None:
+            return
+        stamp = record.stamp
+        data = json.dumps([path, stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode]).encode()
+        self._write(data)
+        self._noted = True
+        if self._alarm is not None:
+            self._alarm(HANG_S)
+
+    def absolve(self) -> None:
+        """Forget who was suspected only: all of them were read now."""
+        kept = {path: entry for path, entry in self._deaths.items() if self._is_left_alone(path)}
+        if kept != self._deaths:
+            self._keep(kept)
+
+    def forget(self) -> None:
+        """Forget all of it, so that each is tried again."""
+        if self._deaths:
+            self._keep({})
+
+    def abandon(self) -> None:
+        """Clear the note for good, since this process ends for another reason. From any thread."""
+        with self._writing:
+            if not self._closed:
+                self._put(b"")
+                self._closed = True
+
+    def close(self) -> None:
+        """Close the note; if an error ends the process in the middle of a file, it still names that."""
+        with self._writing:
+            self._closed = True
+            os.close(self._note)
+
+    def _of(self, record: FileRecord) -> int:
+        deaths, stamp = self._deaths.get(record.path, (0, None))
+        return deaths if stamp == record.stamp else 0
+
+    def _is_left_alone(self, path: str) -> bool:
+        record = self._records.get(path)
+        return record is not None and self.is_quarantined(record)
+
+    def _take_note(self) -> None:
+        """Count what the note says of the process before, if that ended in the middle of a file."""
+        found = _noted_in(os.pread(self._note, NOTE_BYTES, 0))
+        if found is not None:
+            path, stamp = found
+            former, of_stamp = self._deaths.get(path, (0, None))
+            deaths = former + 1 if of_stamp == stamp else 1
+            log.warning("the indexer ended while it worked on %s (%d times)", path, deaths)
+            self._keep({**self._deaths, path: (deaths, stamp)})
+        self._put(b"")
+
+    def _keep(self, deaths: dict[str, tuple[int, Stamp]]) -> None:
+        rows = {
+            path: [count, stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode]
+            for path, (count, stamp) in deaths.items()
+        }
+        with self._store.side_notes():
+            self._store.set_meta(META_KEY, json.dumps(rows))
+        self._deaths = deaths
+
+    def _clear(self) -> None:
+        if self._noted:
+            if self._alarm is not None:
+                self._alarm(0.0)
+            self._write(b"")
+            self._noted = False
+
+    def _write(self, data: bytes) -> None:
+        with self._writing:
+            if not self._closed:
+                self._put(data)
+
+    def _put(self, data: bytes) -> None:
+        try:
+            os.pwrite(self._note, _LENGTH.pack(len(data)) + data, 0)
+        except OSError as error:  # the disk is full: then a file that ends the process isn't found out yet
+            log.info("the file at work can't be noted: %s", error)
+
+
+def _noted_in(data: bytes) -> tuple[str, Stamp] | None:
+    """Return which file a note names; None for none, and for a note that makes no sense."""
+    if len(data) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack_from(data)
+    try:
+        path, *stamp = json.loads(data[_LENGTH.size : _LENGTH.size + length])
+        return str(path), Stamp(*map(int, stamp))
+    except (ValueError, TypeError):
+        return None
+
+
+def _deaths_in(text: str | None) -> dict[str, tuple[int, Stamp]]:
+    """Return what was kept; nothing of what makes no sense, which only has the files tried again."""
+    try:
+        rows = json.loads(text or "{}")
+        return {str(path): (int(row[0]), Stamp(*map(int, row[1:]))) for path, row in rows.items()}
+    except (ValueError, TypeError, AttributeError, IndexError):
+        log.warning("which files ended the indexer can't be read: each is tried again")
+        return {}
