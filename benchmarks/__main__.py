@@ -1,40 +1,112 @@
-"""Owns the run: python -m benchmarks prints one table, with --json for programs, --quick in a minute."""
+"""Owns the run: python -m benchmarks prints one table, with --json for programs, --quick in a minute.
+
+$ python -m benchmarks                       everything; the large tree and the million vectors take long
+$ python -m benchmarks --quick
+$ python -m benchmarks --list
+$ python -m benchmarks --only hot_context --only search
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import platform
 import sys
-import tempfile
-from datetime import UTC, datetime
+import time
+import traceback
 from pathlib import Path
+from typing import Any
 
-from . import contexts, corpus
-from .statistics import table
+from . import machine
+from .bench import Bench
+from .machine import Machine
+from .registry import BENCHMARKS, Benchmark, find
+from .statistics import Measure, table
 
 
-def main() -> int:
-    """Run and print; the exit status is 1 if a target was missed."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--quick", action="store_true", help="fewer samples")
-    parser.add_argument(
-        "--project", type=Path, help="measure on this folder (a copy of it) instead of Django"
+def main(arguments: list[str] | None = None) -> int:
+    """Run and print; the exit status is 1 if a target was missed or a benchmark failed, 2 for a name that none
+    has."""
+    options = _parser().parse_args(arguments)
+    if options.list:
+        print(
+            "\n".join(f"{one.name:18} {'' if one.quick else '(whole run) '}{one.about}" for one in BENCHMARKS)
+        )
+        return 0
+    try:
+        chosen = find(options.only) or [one for one in BENCHMARKS if one.quick or not options.quick]
+    except KeyError as error:
+        print(f"no benchmark is called {error.args[0]}; see: python -m benchmarks --list", file=sys.stderr)
+        return 2
+    seen = machine.look()
+    if seen.warning:
+        print(f"warning: {seen.warning}", file=sys.stderr)
+    with Bench(quick=options.quick, source=options.project, aider=options.aider) as bench:
+        groups = _run(chosen, bench)
+        body = _to_map(seen, bench, groups)
+    if options.json_file:
+        options.json_file.write_text(json.dumps(body, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(body, indent=2) if options.json else _page(seen, bench, groups))
+    return 1 if bench.failed or any(one.met is False for group in groups.values() for one in group) else 0
+
+
+def _run(chosen: list[Benchmark], bench: Bench) -> dict[str, list[Measure]]:
+    """Run them in turn; a line on standard error says which, and what it took."""
+    groups = {}
+    for one in chosen:
+        print(f"{one.name}: {one.about} …", file=sys.stderr, flush=True)
+        started = time.perf_counter()
+        try:
+            groups[one.name] = one.run(bench)
+        except Exception as error:  # noqa: BLE001 - the other figures stay, and it is told below them
+            traceback.print_exc()
+            bench.failed.append(f"{one.name} failed: {type(error).__name__}: {error}")
+        print(f"  {time.perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
+    return groups
+
+
+def _page(seen: Machine, bench: Bench, groups: dict[str, list[Measure]]) -> str:
+    size = "a quick run, targets of larger projects aren't judged" if bench.quick else "a whole run"
+    load = ", ".join(f"{one:.1f}" for one in seen.load)
+    lines = [f"{bench.source.name}, {seen.description}, {seen.date}, load {load} at the start; {size}.", ""]
+    if seen.warning:
+        lines += [f"**Warning**: {seen.warning}.", ""]
+    lines.append(table([one for group in groups.values() for one in group]))
+    if bench.skipped or bench.failed:
+        lines += ["", "Not run:", "", *(f"- {one}" for one in (*bench.failed, *bench.skipped))]
+    return "\n".join(lines)
+
+
+def _to_map(seen: Machine, bench: Bench, groups: dict[str, list[Measure]]) -> dict[str, Any]:
+    return {
+        "machine": seen.description,
+        "date": seen.date,
+        "load": seen.load,
+        "warning": seen.warning,
+        "project": bench.source.name,
+        "quick": bench.quick,
+        "measures": [{"benchmark": name, **one.to_map()} for name, group in groups.items() for one in group],
+        "failed": bench.failed,
+        "skipped": bench.skipped,
+    }
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    arguments = parser.parse_args()
-    source = arguments.project or corpus.fetch()
-    with tempfile.TemporaryDirectory(prefix="fv-") as temporary:
-        measures = contexts.run(source, Path(temporary), quick=arguments.quick)
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    date = datetime.now(UTC).date().isoformat()
-    if arguments.json:
-        body = {"machine": machine, "date": date, "project": source.name}
-        print(json.dumps(body | {"measures": [one.to_map() for one in measures]}, indent=2))
-    else:
-        print(f"{source.name}, {machine}, {date}\n\n{table(measures)}")
-    return 1 if any(one.met is False for one in measures) else 0
+    add = parser.add_argument
+    add("--list", action="store_true", help="list the benchmarks")
+    add("--only", action="append", default=[], metavar="NAME", help="run this one; may be given again")
+    add("--quick", action="store_true", help="fewer samples and smaller projects")
+    add("--json", action="store_true", help="print JSON")
+    add("--json-file", type=Path, metavar="FILE", help="write JSON to this file too")
+    add("--project", type=Path, help="measure on copies of this folder's files instead of Django's")
+    add("--aider", default=os.environ.get("FOVEAL_BENCH_AIDER", ""), metavar="PYTHON",
+        help="the Python of an environment that has aider-chat (default: $FOVEAL_BENCH_AIDER)")  # fmt: skip
+    return parser
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zlib
 from pathlib import Path
 
 import platformdirs
@@ -43,3 +44,25 @@ def copy(source: Path, target: Path) -> Path:
     """Copy a code base, so that a benchmark may edit it."""
     shutil.copytree(source, target, symlinks=True)
     return target.resolve()
+
+
+def part(source: Path, target: Path, count: int) -> Path:
+    """Copy `count` files of a code base, so that a benchmark may edit them.
+
+    Its Python files come first, those of its package before its tests, folder by folder, so that what they
+    import is there as far as it can be; then the others, in the order of their paths.
+    """
+    paths = sorted(str(path.relative_to(source)) for path in source.rglob("*") if path.is_file())
+    paths.sort(key=lambda path: (not path.endswith(".py"), path.startswith(("tests/", "docs/"))))
+    for path in paths[:count]:
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / path, target / path)
+    (target / ".git").mkdir(parents=True, exist_ok=True)  # the root of a project, and no repository
+    return target.resolve()
+
+
+def python_files(root: Path) -> list[str]:
+    """Return source files of some size, in an order that spreads over the folders and is always the same."""
+    found = [path for path in root.rglob("*.py") if 1_000 < path.stat().st_size < 20_000]
+    found.sort(key=lambda path: (zlib.crc32(path.name.encode()), str(path)))
+    return [str(path.relative_to(root)) for path in found]

@@ -1,15 +1,21 @@
-"""Owns the figures: samples in, percentiles and a table out."""
+"""Owns the figures: samples in, percentiles, the ratio to a baseline and a table out."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Measure:
-    """One line of the table. Samples are in the unit that is named; `target` is a bound on `which`."""
+    """One line of the table. Samples are in the unit that is named.
+
+    `target` bounds `which` ("p50" or "p99") from above, or from below with `least`. It is judged unless the
+    run is smaller than what the target speaks of. `baseline` is what it is held against: the ratio is of the
+    same quantile, or of the medians where the baseline has one sample. `memory_mb` is what the note, or else
+    the daemon, had in memory after it.
+    """
 
     name: str
     unit: str = "ms"
@@ -17,6 +23,10 @@ class Measure:
     target: float | None = None
     which: str = "p50"
     note: str = ""
+    least: bool = False
+    judged: bool = True
+    baseline: Measure | None = None
+    memory_mb: float | None = None
 
     def time(self, work: Callable[[], object], count: int = 1) -> Measure:
         """Add the times of some calls in milliseconds."""
@@ -42,9 +52,24 @@ class Measure:
         return self.quantile(0.99)
 
     @property
+    def value(self) -> float:
+        """What the target bounds; the median where there is none."""
+        return self.p99 if self.which == "p99" else self.p50
+
+    @property
     def met(self) -> bool | None:
-        """Whether the target was met; None where there is none."""
-        return None if self.target is None else getattr(self, self.which) <= self.target
+        """Whether the target was met; None where there is none, or this run can't tell."""
+        if self.target is None or not self.judged:
+            return None
+        return self.value >= self.target if self.least else self.value <= self.target
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times the baseline this is; None without one."""
+        if self.baseline is None or not self.baseline.samples:
+            return None
+        same = self.baseline.p99 if self.which == "p99" else self.baseline.p50
+        return self.value / same if same else None
 
     def to_map(self) -> dict[str, object]:
         """Return the line for JSON."""
@@ -52,31 +77,52 @@ class Measure:
             "name": self.name,
             "unit": self.unit,
             "count": len(self.samples),
+            "value": round(self.value, 4),
             "p50": round(self.p50, 4),
             "p99": round(self.p99, 4),
             "max": round(max(self.samples), 4),
             "target": self.target,
             "target_of": self.which if self.target is not None else None,
+            "target_is": None if self.target is None else "least" if self.least else "most",
             "met": self.met,
+            "baseline": None if self.baseline is None else self.baseline.name,
+            "ratio": None if self.ratio is None else round(self.ratio, 3),
+            "memory_mb": None if self.memory_mb is None else round(self.memory_mb, 1),
             "note": self.note,
         }
 
 
-def table(measures: list[Measure]) -> str:
-    """Return the measures as a Markdown table."""
-    lines = ["| measure | P50 | P99 | max | unit | n | target | met |", "|---|---|---|---|---|---|---|---|"]
-    for one in measures:
-        target = "" if one.target is None else f"{one.which.upper()} ≤ {_number(one.target)}"
-        met = {None: "", True: "yes", False: "**no**"}[one.met]
-        note = f" ({one.note})" if one.note else ""
-        lines.append(
-            f"| {one.name}{note} | {_number(one.p50)} | {_number(one.p99)} | {_number(max(one.samples))} |"
-            f" {one.unit} | {len(one.samples):,} | {target} | {met} |"
-        )
+def table(measures: Sequence[Measure]) -> str:
+    """Return the measures as a Markdown table; columns that no line fills are left out."""
+    rows = [_cells(one) for one in measures]
+    columns = [name for name in _COLUMNS if any(row[name] for row in rows)]
+    lines = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
+    lines += ["| " + " | ".join(row[name] for name in columns) + " |" for row in rows]
     return "\n".join(lines)
 
 
+_COLUMNS = ("measure", "target", "this run", "met", "baseline", "P50", "P99", "max", "unit", "n", "memory MB")
+
+
+def _cells(one: Measure) -> dict[str, str]:
+    ratio = "" if one.ratio is None or one.baseline is None else f"{_number(one.ratio)} x {one.baseline.name}"
+    bound = "≥" if one.least else "≤"
+    return {
+        "measure": one.name + (f" ({one.note})" if one.note else ""),
+        "target": "" if one.target is None else f"{one.which.upper()} {bound} {_number(one.target)}",
+        "this run": _number(one.value),
+        "met": {None: "", True: "yes", False: "**no**"}[one.met],
+        "baseline": ratio,
+        "P50": _number(one.p50),
+        "P99": _number(one.p99),
+        "max": _number(max(one.samples)),
+        "unit": one.unit,
+        "n": f"{len(one.samples):,}",
+        "memory MB": "" if one.memory_mb is None else _number(one.memory_mb),
+    }
+
+
 def _number(value: float) -> str:
-    if value >= 1000:
+    if abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"

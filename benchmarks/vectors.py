@@ -31,6 +31,8 @@ from foveal.daemon.embedding.vectors import TAIL_VECTORS, VectorIndex
 from foveal.daemon.system import System
 from numpy.typing import NDArray
 
+from .bench import Bench
+from .machine import peak_mb
 from .statistics import Measure, table
 
 T = TypeVar("T")
@@ -39,6 +41,11 @@ DIM = 384
 MODEL = "synthetic"
 QUESTIONS = 200
 """Questions whose true answers are computed."""
+
+QUICK_COUNTS = (10_000,)
+
+EXACT_ROWS = 20_000_000
+"""So many rows numpy reads for all of its questions together, 20 questions of a million vectors."""
 
 SHARES = (0.01, 0.1, 0.5)
 """Filters: the share of the vectors that they allow."""
@@ -123,7 +130,13 @@ def run(count: int, folder: Path, samples: int) -> list[Measure]:
         target = targets.search if what == "search" else targets.filtered if "filter" in what else None
         busy = Measure("", samples=searched.busy[what])
         note = f"P50 {busy.p50:.2f}, P99 {busy.p99:.2f} of the processor's time"
-        measures.append(Measure(name(what), samples=times, target=target, which="p99", note=note))
+        line = Measure(name(what), samples=times, target=target, which="p99", note=note)
+        line.memory_mb = searched.own_memory + searched.mapped_memory
+        measures.append(line)
+    exact = _exact_searches(matrix[:count], ids, questions[: min(EXACT_ROWS // count, QUESTIONS)], filters)
+    for one in measures:
+        one.baseline = exact.get(one.name.split(": ", 1)[1])
+    measures += [Measure(name(one.name), samples=one.samples) for one in exact.values()]
     scores = _all_scores(matrix[:count], questions[:QUESTIONS])
     for what, found in searched.found.items():
         among = None if what == "search" else filters[float(what.split()[-1])]
@@ -138,6 +151,16 @@ def run(count: int, folder: Path, samples: int) -> list[Measure]:
     disk = [sum(path.stat().st_size for path in (folder / "state").rglob("*")) / 1e6]
     measures.append(Measure(name("disk"), "MB", disk, targets.disk, note="database and vector file"))
     return measures
+
+
+def sizes(bench: Bench) -> list[int]:
+    """Return the numbers of vectors that a run has."""
+    return list(QUICK_COUNTS) if bench.quick else list(TARGETS)
+
+
+def figures(bench: Bench, count: int) -> list[Measure]:
+    """Return the measures of a number of vectors, taken once in a run."""
+    return bench.kept(("vectors", count), lambda: run(count, bench.new_folder("v"), bench.count(2_000, 300)))
 
 
 def search(folder: Path) -> Searched:
@@ -228,13 +251,7 @@ def build(folder: Path) -> tuple[float, float]:
     seconds = time.perf_counter() - started
     assert len(index) == len(ids)
     store.close()
-    return seconds, (_peak_bytes() - before) / 1e6
-
-
-def _peak_bytes() -> int:
-    """Return the most memory that this process ever had; getrusage would count that of its parent too."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+    return seconds, peak_mb() - before / 1e6
 
 
 def _in_another_process(work: Callable[[], T]) -> T:
@@ -265,6 +282,27 @@ def _all_scores(matrix: NDArray[np.float16], questions: Floats) -> Floats:
         for start in range(0, len(matrix), 10_000)
     )
     return np.concatenate(list(blocks), axis=1)
+
+
+def _exact_searches(
+    matrix: NDArray[np.float16], ids: Ids, questions: Floats, filters: dict[float, Ids]
+) -> dict[str, Measure]:
+    """Time numpy's exact search for the ten nearest, by the name of what it is the baseline of."""
+    whole = matrix.astype(np.float32)
+    rows = {"search": whole}
+    rows |= {
+        f"search under a filter of {share}": whole[np.isin(ids, among)] for share, among in filters.items()
+    }
+    exact = {}
+    for what, part in rows.items():
+        measure = exact[what] = Measure(f"numpy: exact {what}")
+        for question in questions:
+            measure.time(partial(_ten_nearest, part, question))
+    return exact
+
+
+def _ten_nearest(matrix: Floats, question: Floats) -> NDArray[np.intp]:
+    return np.argpartition(matrix @ question, -10)[-10:]
 
 
 def _missed(scores: Floats, ids: Ids, found: list[list[int]], among: Ids | None) -> float:

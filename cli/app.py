@@ -15,7 +15,13 @@ from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, Out
 from .group import CommandGroup, UnknownCommand
 
 SECTIONS = {
-    "Context": {"context": "context", "query": "query", "node": "nodes"},
+    "Context": {
+        "context": "context",
+        "query": "query",
+        "node": "nodes",
+        "contexts": "contexts",
+        "why": "contexts",
+    },
     "Projects": {
         "open": "projects",
         "close": "projects",
@@ -33,9 +39,10 @@ SECTIONS = {
         "feedback": "feedback",
     },
     "Scopes": {"scopes": "scopes", "expand": "scopes", "contract": "scopes", "release": "scopes"},
-    "Agents": {"hooks": "hooks"},
+    "Agents": {"hooks": "hooks", "editors": "editors"},
     "Decisions": {"decide": "decisions", "decisions": "decisions"},
     "Daemon": {
+        "dashboard": "dashboard",
         "up": "daemon_commands",
         "down": "daemon_commands",
         "restart": "daemon_commands",
@@ -55,6 +62,15 @@ EXAMPLES = (
     "foveal status               # what the daemon is doing",
     "foveal doctor               # what is wrong, and what to run",
 )
+
+PROGRAMS = {
+    "Agents": {
+        "hook": "Answer one event of an agent; agents run it by themselves.",
+        "mcp": "Serve the Model Context Protocol on the standard streams.",
+        "lsp": "Serve the Language Server Protocol on the standard streams.",
+    }
+}
+"""What `__main__` runs before any of this is imported, by the section of the help that tells of it."""
 
 MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
@@ -79,6 +95,10 @@ class App(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is meant. Raises `UsageError` with the nearest name for an unknown one."""
+        if args and any(args[0] in names for names in PROGRAMS.values()):
+            raise click.UsageError(
+                f"{args[0]} is the first word: foveal {args[0]}, and options behind it", ctx
+            )
         if args and args[0] not in MODULES and not args[0].startswith("-"):
             raise UnknownCommand(args[0], ctx, MODULES)
         return super().resolve_command(ctx, args)
@@ -91,6 +111,7 @@ class App(click.Group):
                 command = self.get_command(ctx, name)
                 assert command is not None
                 rows.append((name, command.get_short_help_str(limit=70)))
+            rows += PROGRAMS.get(title, {}).items()
             with formatter.section(title):
                 formatter.write_dl(rows)
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("daemon", "ipc", "dashboard", "hooks", "cli")
 
 OWNERS = {
-    "aiohttp": {"dashboard/app.py", "hooks/http.py", "hooks/mcp_server/face.py", "hooks/editors/lsp_face.py"},
+    "aiohttp": {"dashboard/", "hooks/http.py", "hooks/upgrade.py"},
     "fastembed": {"daemon/embedding/model.py"},
     "anyio": {"daemon/tool/tool_connection.py"},
     "httpx2": {
@@ -24,7 +24,10 @@ OWNERS = {
         "daemon/compression/model_endpoint.py",
     },
     "bpe_openai": {"daemon/context/exact_tokens.py"},
-    "jinja2": {"daemon/context/prompts.py"},
+    "jinja2": {"daemon/context/prompts.py", "dashboard/view.py"},
+    "markupsafe": {"dashboard/"},
+    "prometheus_client": {"dashboard/prometheus.py"},
+    "pygments": {"dashboard/drawings/highlighting.py"},
     "lsprotocol": {"hooks/editors/lsp_server.py"},
     "pygls": {"hooks/editors/lsp_server.py"},
     "tenacity": {"daemon/compression/model_endpoint.py"},

@@ -5,6 +5,7 @@ The daemons here are real processes: a small one that binds the socket and answe
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -20,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.ipc.client import KEPT_EVENTS, Client, daemon_environment, ensure_daemon
+from foveal.ipc import paths
+from foveal.ipc.client import KEPT_EVENTS, Client, _open_lock, daemon_environment, ensure_daemon
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 from foveal.ipc.listener import bind
 from foveal.ipc.paths import (
@@ -413,6 +415,23 @@ def test_another_daemon_that_won_the_race_is_waited_for(environ: dict[str, str],
         with bind(path) as listener:
             listener.listen()
             waiting.result(timeout=20).close()
+
+
+def test_a_lock_on_a_disk_that_cant_be_written_stays_where_it_is(
+    environ: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str, *_: object) -> int:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    state = paths.private_folder(paths.state_folder(environ))
+    lock = Path(paths.start_lock_file(state))
+    lock.touch(0o600)
+    with monkeypatch.context() as patch:
+        patch.setattr("foveal.ipc.client.os.open", refuse)
+        with pytest.raises(DaemonUnavailable, match="FOVEAL_STATE_DIR") as raised:
+            _open_lock(str(lock))
+    assert "Read-only" in str(raised.value)
+    assert lock.exists()
 
 
 def test_an_explicit_socket_starts_no_daemon(environ: dict[str, str], folder: str) -> None:

@@ -539,6 +539,7 @@ def test_an_unknown_method(shared_daemon: DaemonProcess) -> None:
         assert error.code == "unknown_method"
         assert "GetContext" in error.message
         assert len(error.message) < 1_000
+        assert error.data is not None
         assert "GetContext" in error.data["methods"]
     assert shared_daemon.error("Search").message.endswith("did you mean SearchItems?")
 

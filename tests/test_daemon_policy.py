@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.daemon.given_context_methods import LIST_MAX
 from foveal.daemon.guard import WAYS
 from foveal.ipc.errors import PERMISSION_DENIED, RpcError
 
@@ -165,6 +166,8 @@ PROMPTS = (
     "open LEDGER_PASSWORD",
 )
 FORMATS = ("markdown", "json", "messages", "prompts")
+GIVEN_ASKED = 60
+"""So many contexts are asked for, those given last, and a quarter of them why files are in them."""
 QUERIES = (
     "treasure chamber count",
     "who calls helper",
@@ -235,10 +238,26 @@ def calls(asked: Asked) -> dict[str, list[dict[str, Any]]]:
         "src/other.py#work",
     ]
     each = [{**own, "experience_id": one} for one in asked.experience_ids]
+    listed = asked.daemon.call("ListContexts", cwd=cwd, limit=LIST_MAX)["contexts"]
+    given = [one["context_id"] for one in listed]
     item = {"type": "rule", "name": "style"}
     return {
         "GetContext": contexts,
         "PrepareContext": [{**own, "focus_paths": ["secret"]}],
+        "ListContexts": [own, {}, {**own, "limit": LIST_MAX}, {"session_id": session}],
+        "GetBuiltContext": [{"context_id": one} for one in given[:GIVEN_ASKED]],
+        "ExplainPath": [
+            {"context_id": one, "path": path}
+            for one in given[:GIVEN_ASKED:4]
+            for path in (
+                "src/app.py",
+                "src/link.py",
+                "linked/__init__.py",
+                "secret/none.py",
+                "x/keys.py",
+                "docs",
+            )
+        ],
         "Query": [
             {**own, "query": query, "limit": 50, **extra}
             for query in QUERIES
@@ -251,6 +270,10 @@ def calls(asked: Asked) -> dict[str, list[dict[str, Any]]]:
                 {"scope_id": asked.scope_id},
             )
         ],
+        "FindSymbols": [
+            {**own, "query": part, "limit": 500} for part in ("t", "thing", "secret.th", "run", "hlp", "key")
+        ],
+        "FindFiles": [{**own, "query": part, "limit": 500} for part in ("e", "/", ".py", "secret/q")],
         "GetNode": [{**own, "node_id": node} for node in nodes],
         "ExpandFocus": [{"scope_id": asked.scope_id, "paths": ["secret", "secret/*.py", "src/app.py"]}],
         "ContractFocus": [{"scope_id": asked.scope_id, "paths": ["secret", "src/none.py"]}],

@@ -95,11 +95,21 @@ def test_a_file_found_damaged_at_work_is_set_aside(path: Path) -> None:
 
 
 def test_what_cannot_be_opened_is_said_and_may_be_mended(path: Path) -> None:
-    path.mkdir(parents=True)
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.write_text("no folder")
     with pytest.raises(StateError, match=r"requests\.db can't be opened"):
         LedgerFile(str(path), Clock())
-    path.rmdir()
+    path.parent.unlink()
     file = LedgerFile(str(path), Clock())
+    file.close()
+
+
+def test_what_lies_in_its_place_is_set_aside_and_said(path: Path) -> None:
+    path.mkdir(parents=True)
+    file = LedgerFile(str(path), Clock())
+    (warning,) = file.take_warnings()
+    assert "is a folder, not a file" in warning
+    assert len(list(path.parent.glob(f"{path.name}.damaged-*"))) == 1
     file.close()
 
 

@@ -140,3 +140,28 @@ async def test_pruning_by_hand_tells_how_many_it_touched(tmp_path: Path) -> None
         assert await log.prune() == 2
         (summary,) = await log.list("one", 1, "")
         assert "older than" in summary.pruned
+
+
+async def test_what_finds_no_room_is_told_and_written_as_soon_as_there_is_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_log, "RETRY_S", 0.0)
+    async with opened(tmp_path, Clock()) as log:
+        assert log._opened is not None
+        database = log._opened.file
+
+        async def until(told: bool) -> None:
+            async with asyncio.timeout(20):
+                while bool(log.problem) != told:  # noqa: ASYNC110 - it is written behind, which is no event
+                    await asyncio.sleep(0)
+
+        with database.writing() as connection:
+            connection.execute("PRAGMA max_page_count = 1")
+        ids = [record(log, f"s{number}") for number in range(200)]
+        await until(told=True)
+        assert "full" in log.problem
+        with database.writing() as connection:
+            connection.execute("PRAGMA max_page_count = 1000000")
+        await until(told=False)
+    async with opened(tmp_path, Clock()) as log:
+        assert [(await log.list(f"s{number}", 1, ""))[0].id for number in (0, 199)] == [ids[0], ids[199]]

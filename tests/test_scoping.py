@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from foveal.daemon import scoping
 from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context.focus import GLOBS_MAX
 from foveal.daemon.context.scopes import ScopeTable
@@ -91,3 +92,30 @@ async def test_so_many_globs_are_matched_and_the_others_are_unknown(base: Path) 
             "already": [],
             "unknown": globs[GLOBS_MAX:],
         }
+
+
+def limit_pages(desk: Desk, pages: int) -> None:
+    """Let SQLite find no room beyond so many pages, as on a disk that is full."""
+    store = desk.scoping._store
+    assert store is not None
+    store._db.execute(f"PRAGMA max_page_count = {pages}")
+
+
+async def test_a_full_disk_keeps_nobody_from_a_scope_and_is_told_until_it_was_written(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoping, "RETRY_S", 0.0)
+    async with desk(base) as first:
+        ids = await make(first, base, "a")
+        limit_pages(first, 1)
+        long = "x" * 100_000
+        ids += await make(first, base, f"b{long}")
+        assert "full" in first.scoping.problem
+        await first.scoping.expand(ids[0], ["a.py"])  # there is room for that
+        limit_pages(first, 1_000_000)
+        async with asyncio.timeout(20):
+            while first.scoping.problem:  # noqa: ASYNC110 - it is written by itself, which is no event
+                await asyncio.sleep(0)
+    async with desk(base) as second:
+        assert [scope.id for scope in second.scopes.of_project(None)] == ids[::-1]
+        assert second.scopes.get(ids[0]).expanded == ("a.py",)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,8 @@ import psutil
 from foveal.ipc.client import Client
 
 from .. import corpus
-from ..contexts import WAIT_S, _daemon, _environment
+from ..own_daemon import WAIT_S, environment, running
+from ..questions import definitions
 from ..statistics import Measure
 
 SEED = 4
@@ -42,10 +41,10 @@ _BESIDE = ("facts", "consulted", "places", "unlinked")
 def run(source: Path, folder: Path, *, quick: bool) -> list[Measure]:
     """Measure everything on a copy of `source` in `folder`; returns the lines of the table."""
     root = corpus.copy(source, folder / "project")
-    environ = _environment(folder)
+    environ = environment(folder)
     count = 100 if quick else 1_000
-    names, files = _definitions(root)
-    with _daemon(environ) as client:
+    names, files = definitions(root), sum(1 for _ in root.rglob("*.py"))
+    with running(environ) as client:
         measures = [_first_index(client, root, files)]
         _queries(client, root, names[:WARM], WARM)  # what any query loads is no part of the graph
         before = _resident(client)
@@ -148,22 +147,6 @@ def _busy(client: Client) -> float:
     status = client.call("Status", {}, WAIT_S)
     times = [psutil.Process(pid).cpu_times() for pid in (client.call("Ping")["pid"], status["indexer_pid"])]
     return sum(each.user + each.system for each in times)
-
-
-def _definitions(root: Path) -> tuple[list[str], int]:
-    """Return the distinct names of the functions and classes of a project, sorted, and its Python files."""
-    paths = sorted(root.rglob("*.py"))
-    return sorted({name for path in paths for name in _names(path)}), len(paths)
-
-
-def _names(path: Path) -> Iterator[str]:
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and len(node.name) > 3:
-            yield node.name
 
 
 def _sizes(database: Path, copy: Path) -> tuple[int, int, int]:

@@ -1,0 +1,13 @@
+"""Owns the lines about keeping embeddings: putting, building, opening, memory and disk."""
+
+from __future__ import annotations
+
+from .bench import Bench
+from .statistics import Measure
+from .vectors import figures, sizes
+
+
+def run(bench: Bench) -> list[Measure]:
+    """Measure each number of vectors that this run has."""
+    return [one for count in sizes(bench) for one in figures(bench, count) if "search" not in one.name
+            or "memory of a process" in one.name]  # fmt: skip

@@ -1,0 +1,12 @@
+"""Owns the lines about vector queries among a part of the vectors, beside numpy's search of that part."""
+
+from __future__ import annotations
+
+from .bench import Bench
+from .statistics import Measure
+from .vectors import figures, sizes
+
+
+def run(bench: Bench) -> list[Measure]:
+    """Measure each number of vectors that this run has."""
+    return [one for count in sizes(bench) for one in figures(bench, count) if "filter" in one.name]
