@@ -25,8 +25,7 @@ from .statistics import Measure, table
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run and print; the exit status is 1 if a target was missed or a benchmark failed, 2 for a name that none
-    has."""
+    """Run and print; the exit status is 1 for a missed target or failed benchmark, 2 for an unknown name."""
     options = _parser().parse_args(arguments)
     if options.list:
         print(

@@ -32,8 +32,10 @@ WITHOUT_MEANING = "[embedding]\nenabled = false\n"
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What a tree of so many files took: seconds; megabytes (`daemon` after the first index, `warm_daemon` after
-    a warm start); milliseconds by request."""
+    """What a tree of so many files took: seconds, megabytes, milliseconds by request.
+
+    `daemon` is its memory after the first index, `warm_daemon` after a warm start.
+    """
 
     files: int
     walk: float

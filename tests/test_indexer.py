@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.messages import EDITS_MAX, Refreshed
+from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, Refreshed, TreeDelta
 from foveal.daemon.index.store import FILE_NAME, Activity, Reader
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import ParsedFile
@@ -572,6 +572,24 @@ def test_polling_misses_nothing_and_says_so(bench: Bench) -> None:
     assert bench.sync().complete
     assert "sub/b.py" not in bench.tree.files
     check_true(bench)
+
+
+def test_many_files_are_told_as_unread_only_after_the_project_is_not_ready(bench: Bench) -> None:
+    put(bench.root, {"a.py": ""})
+    bench.deaf = True
+    bench.open()
+    bench.settle()
+    bench.events.clear()
+    files = {f"f{n}.py": "x = 1\n" for n in range(30)}
+    write_files(bench.root, files)
+    bench.tell(Batch(frozenset(str(bench.root / name) for name in files)))
+    bench.settle()
+    first, second = bench.events[:2]
+    assert isinstance(first, ProjectProgress)
+    assert (first.state, first.pending) == ("indexing", 30)
+    assert isinstance(second, TreeDelta)
+    assert len(second.upserted) == 30
+    assert bench.states == ["indexing", "ready"]
 
 
 def test_an_overflow_is_announced_and_swept(bench: Bench) -> None:

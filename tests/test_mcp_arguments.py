@@ -69,7 +69,10 @@ def test_what_is_read(given: dict[str, Any], changed: dict[str, Any]) -> None:
         ({"whole": "yes"}, "whole must be true or false, not a text"),
         ({"wanted": ["rule"]}, "wanted must hold items"),
         ({"wanted": [{"type": "rule", "name": 5}]}, "wanted must hold items"),
-        ({"other": 1}, "there is no argument 'other'. The arguments are: name, limit, paths, mode, wanted, whole."),
+        (
+            {"other": 1},
+            "there is no argument 'other'. The arguments are: name, limit, paths, mode, wanted, whole.",
+        ),
     ],
 )
 def test_what_is_refused(given: dict[str, Any], said: str) -> None:

@@ -14,6 +14,8 @@ from foveal.ipc.errors import RpcError
 from .home import DEADLINE_S
 
 SYMBOLS_MAX = 500
+EDITED = 8
+"""While so many files are read that were just saved, a project goes on to be ready."""
 _GENERATION = re.compile(r"walrus_(\d+)_of_(\d+)")
 
 
@@ -58,10 +60,12 @@ class Generations:
         if context and self.stale(context["context"]):
             wrong.append(f"a context shows {self.stale(context['context'])[0]}")
         state = str(project.get("state", ""))
-        if state == "ready" and not project["degraded"] and not project["files_pending"]:
-            figures = project["files"], project["symbols"]
-            if figures != (self.count, self.count):
-                wrong.append(f"Status says ready and nothing unread, with (files, definitions) {figures}")
+        if state == "ready" and not project["degraded"]:
+            unread = project["files_pending"]
+            figures = project["files"], project["symbols"] + unread
+            if figures != (self.count, self.count) or unread > EDITED:
+                wrong.append(f"Status says ready with {figures} files and definitions, {unread} unread")
+            state = "indexing" if unread else state
         return state, "; ".join(wrong)
 
 

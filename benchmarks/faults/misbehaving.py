@@ -97,7 +97,7 @@ def unread(path: str, root: str) -> NoReturn:
 
 
 def half_frames(path: str, root: str) -> NoReturn:
-    """Send nearly all of the largest frame on sixteen connections, again where one was cut off, and no end."""
+    """Send nearly all of the largest frame on sixteen connections, never its end, again and again."""
     head = msgpack.packb([0, 1, "Ping"])[:1].replace(b"\x93", b"\x94") + msgpack.packb(0) + msgpack.packb(1)
     head += msgpack.packb("Ping") + b"\x91\x81" + msgpack.packb("prompt")
     body = head + b"\xdb" + HALF.to_bytes(4, "big") + bytes(HALF - 4096)

@@ -354,7 +354,8 @@ class ProjectIndexer:
 
     def _begin_bulk(self) -> None:
         """Leave what is still to be read or linked to bulk work."""
-        if self._bulk is None and (self._pending or self._linking.waiting()):
+        unfinished = self._state == "indexing" or self._pending or self._linking.waiting()
+        if self._bulk is None and unfinished:
             self._state = "indexing"
             self._bulk = self._read_pending()
 
@@ -416,6 +417,8 @@ class ProjectIndexer:
                 self._known[record.path] = record
             for path in added:
                 self._resolver.added(path)
+            if self._state == "ready" and len(self._pending) > LINK_NOW:
+                self._set_state("indexing")  # before anybody hears of files that aren't read
             with self._store.transaction() as generation:
                 self._linking.names_changed(added, removed)
                 self._linking.contents_lost([one.path for one in changes.upserted if one.skipped])
