@@ -92,7 +92,8 @@ def ready_shop(shared_daemon: DaemonProcess, shop: Path) -> str:
 def test_protocol_names_every_method(shared_daemon: DaemonProcess) -> None:
     error = shared_daemon.error("NoSuchMethod")
     assert error.code == "unknown_method"
-    assert set(error.message.partition("there are ")[2].split(", ")) == set(METHODS)
+    assert error.data is not None
+    assert set(error.data["methods"]) == set(METHODS)
 
 
 def test_protocol_names_every_topic(shared_daemon: DaemonProcess) -> None:

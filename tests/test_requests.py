@@ -36,10 +36,10 @@ OTHERS = [
 def test_different_requests_have_different_keys() -> None:
     assert len({request.key for request in OTHERS}) == len(OTHERS)
     changed = {one.name for other in OTHERS for one in fields(other) if _differs(other, one.name)}
-    # Who asks is none of it: equal requests differ by the policy that follows.
-    asking = {"agent_name", "agent_type"}
+    # Who asks is none of it: equal requests differ by the policy that follows. Nor is whether it counts as sent.
+    asking = {"agent_name", "agent_type", "preview"}
     assert changed == {one.name for one in fields(ContextRequest)} - asking
-    assert ContextRequest(agent_name="a", agent_type="b").key == ContextRequest().key
+    assert ContextRequest(agent_name="a", agent_type="b", preview=True).key == ContextRequest().key
 
 
 def _differs(other: ContextRequest, name: str) -> bool:
