@@ -245,7 +245,8 @@ class Scoping:
     def _check_written(self, changes: Iterable[str], write: asyncio.Future[None]) -> None:
         error = None if write.cancelled() else write.exception()
         if error is None and not write.cancelled():
-            if not self._scopes.changed:  # else an earlier write failed, and is still to be tried again
+            # Else one that failed is to be tried again, or just is: one thread writes them in order.
+            if not self._scopes.changed and write is self._last_write:
                 self.problem = ""
             return
         self._scopes.mark_changed(changes)
