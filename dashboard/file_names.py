@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from .view import PROJECT, View
+from .view import View
 
 NAMES: Final = 20
 """So many are offered: more than a list shows at once."""
@@ -26,6 +26,6 @@ class FileNames:
         typed = request.query.get("q", "").strip()
         found: dict[str, Any] = {"files": []}
         if typed:
-            root = request.query.get(PROJECT, "")
+            root = (await self._view.project(request)).root  # of an open project: a GET opens none
             found = await self._view.call("FindFiles", cwd=root, query=typed, limit=NAMES)
         return web.json_response({"files": found["files"]})

@@ -126,7 +126,7 @@ def href(path: str, /, **query: Any) -> str:
 def page_number(request: web.Request, name: str = "page") -> int:
     """Return which page of a list an address asks for, from 1."""
     text = request.query.get(name, "1")
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1_000_000:
+    if not text.isascii() or not text.isdigit() or len(text) > 7 or not 1 <= int(text) <= 1_000_000:
         raise RpcError(INVALID_PARAMS, f"{name} must be a number from 1, not {text!r:.40}", {"field": name})
     return int(text)
 

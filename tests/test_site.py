@@ -124,3 +124,14 @@ def test_long_lines_keep_their_peaks(
     values: list[float | None], points: int, expected: list[float | None]
 ) -> None:
     assert thinned(values, points) == expected
+
+
+@pytest.mark.parametrize("address", ["/files?project={}&q=a", "/items/one?project={}&type=rule&name=x"])
+async def test_reading_a_page_opens_no_project(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path, address: str
+) -> None:
+    folder = write_files(tmp_path / "stranger", {"a.py": "x = 1\n"})
+    async with pages.get(address.format(folder)) as reply:
+        assert reply.status in (400, 404)
+    roots = [one["root"] for one in shared_daemon.call("ListProjects")["projects"]]
+    assert str(folder) not in roots

@@ -81,7 +81,8 @@ class ItemsPage:
         if not query.get(PROJECT):
             raise RpcError(INVALID_PARAMS, "project is missing: a project's root", {"field": PROJECT})
         wanted = (query.get("type", ""), query.get("name", ""), query.get("server_name", ""))
-        listed = await self._view.call("ListItems", cwd=query[PROJECT], types=[wanted[0]])
+        project = await self._view.project(request)  # an open one: a GET opens none
+        listed = await self._view.call("ListItems", cwd=project.root, types=[wanted[0]])
         for item in listed["items"]:
             if key_of(item) == wanted:
                 return web.json_response(item)

@@ -1,7 +1,8 @@
 // Short messages at the edge of the page; what went wrong stays until it is closed.
 const SHOWN_MS = 8000;
 
-export function say(text, { bad = false, label = "", run = null } = {}) {
+export function say(text, options) {
+  const { bad = false, label = "", run = null } = options ?? {};
   const message = document.createElement("div");
   message.className = bad ? "message bad" : "message";
   const words = document.createElement("span");

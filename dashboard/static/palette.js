@@ -75,7 +75,7 @@ function places() {
   const links = (selector, kind) => [...document.querySelectorAll(selector)].map((link) => ({
     label: (link.querySelector("strong") ?? link).textContent.trim(),
     more: link.querySelector(".path")?.textContent.trim() ?? kind,
-    address: link.href,
+    address: new URL(link.getAttribute("href"), location).href, // that of a link in a drawing is an object
   }));
   const seen = new Set();
   return [...links(".pages a", "page"), ...links(".picker .menu a", "project"), ...links("main a[data-stop]", "on this page")]

@@ -26,7 +26,7 @@ async function ask() {
   try {
     const reply = await fetch(address, { signal: asking.signal });
     const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
-    const found = fresh.getElementById("results") ?? fresh.querySelector("#content .notice");
+    const found = fresh.getElementById("results") ?? fresh.querySelector("#content .notice:not([hidden])");
     if (found) results.replaceChildren(...(found.id ? found.childNodes : [document.importNode(found, true)]));
     localTimes(results);
     history.replaceState(null, "", address);
