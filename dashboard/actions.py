@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
-from ..hooks.http import to_json
-from ..ipc.errors import INVALID_PARAMS, UNKNOWN_METHOD, RpcError
+from ..hooks.http import read_params, to_json
+from ..ipc.errors import UNKNOWN_METHOD, RpcError
 from ..ipc.link import DaemonLink
 
 METHODS: Final = frozenset(
@@ -55,17 +54,6 @@ class Actions:
         if method not in METHODS:
             raise RpcError(UNKNOWN_METHOD, f"pages can't call {method!r:.80}; use the socket or foveal")
         return web.Response(
-            body=to_json(await self._link.call(method, await json_body(request))),
+            body=to_json(await self._link.call(method, await read_params(request))),
             content_type="application/json",
         )
-
-
-async def json_body(request: web.Request) -> dict[str, Any]:
-    """Return the JSON object in a request's body. Raises `RpcError` for anything else."""
-    try:
-        value = json.loads(await request.read() or b"{}")
-    except (ValueError, RecursionError) as error:
-        raise RpcError(INVALID_PARAMS, f"the body is not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise RpcError(INVALID_PARAMS, "the body must be a JSON object")
-    return value

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..hooks.http import to_json
+from ..hooks.http import read_params, to_json
 from ..ipc.errors import INVALID_PARAMS, RpcError
 from ..ipc.link import DaemonLink
-from .actions import json_body
 
 FIELDS: Final[Mapping[str, str]] = {
     "name": "name",
@@ -49,7 +48,7 @@ class SessionsApi:
         return _reply(await self._link.call("GetSession", {"session_id": session_id}))
 
     async def _change(self, request: web.Request) -> web.Response:
-        changes = update_of(await json_body(request))
+        changes = update_of(await read_params(request))
         session_id = request.match_info["session_id"]
         return _reply(await self._link.call("UpdateSession", {"session_id": session_id, **changes}))
 

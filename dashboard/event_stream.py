@@ -7,13 +7,16 @@ from typing import Final
 
 from aiohttp import web
 
-from ..hooks.http import encode_event
+from ..hooks.http import pass_on
 from ..ipc.aclient import AsyncClient
 from ..ipc.errors import INVALID_PARAMS, RpcError
 from ..ipc.link import DaemonLink
 
 HEARTBEAT_S: Final = 10.0
-"""Between two comments, so that either side notices when the other is gone."""
+"""Between two beats, so that either side notices when the other is gone."""
+
+BEAT: Final = b"event: beat\ndata: {}\n\n"
+"""An event, since a browser's script doesn't see comments."""
 
 RETRY_MS: Final = 1_000
 """After this time a browser asks again for a stream that broke."""
@@ -49,26 +52,11 @@ class EventStream:
             )
             await response.prepare(request)
             await response.write(b"retry: %d\n\n" % RETRY_MS)
-            await self._pass_on(response, connection)
+            await pass_on(response, connection, BEAT, self._heartbeat_s)
             return response
         finally:
             self._open.discard(connection)
             await connection.close()
-
-    async def _pass_on(self, response: web.StreamResponse, connection: AsyncClient) -> None:
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                beating = tasks.create_task(self._beat(response))
-                async for event in connection.events():
-                    await response.write(encode_event(event))
-                beating.cancel()
-        except* ConnectionError:
-            pass  # the reader went away: that is how a stream is meant to end
-
-    async def _beat(self, response: web.StreamResponse) -> None:
-        while True:
-            await response.write(b"event: beat\ndata: {}\n\n")  # a browser's script doesn't see comments
-            await asyncio.sleep(self._heartbeat_s)
 
     async def _end(self, application: web.Application) -> None:
         await asyncio.gather(*[connection.close() for connection in self._open])

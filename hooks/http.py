@@ -44,6 +44,9 @@ log = logging.getLogger(__name__)
 HEARTBEAT_S = 15.0
 """Between two comments on a stream of events, so that either side notices when the other is gone."""
 
+COMMENT = b":\n\n"
+"""What is written between events: readers pass over it."""
+
 MAX_BODY_BYTES = MAX_FRAME_BYTES
 """What JSON says takes no more bytes as MessagePack, so a larger body could rarely be sent on."""
 
@@ -107,7 +110,7 @@ class HttpFace:
     async def _post(self, request: web.Request) -> web.StreamResponse:
         if request.query_string:
             raise RpcError(INVALID_PARAMS, "the parameters of a POST go into its body, as a JSON object")
-        return await self._answer(request.match_info["method"], await _read_params(request))
+        return await self._answer(request.match_info["method"], await read_params(request))
 
     async def _get(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
@@ -133,28 +136,11 @@ class HttpFace:
                 headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
             )
             await response.prepare(request)
-            await self._stream(response, connection)
+            await pass_on(response, connection, COMMENT, self._heartbeat_s)
             return response
         finally:
             self._streams.discard(connection)
             await connection.close()
-
-    async def _stream(self, response: web.StreamResponse, connection: AsyncClient) -> None:
-        """Write events until the daemon or the reader is gone."""
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                beating = tasks.create_task(self._beat(response))
-                async for event in connection.events():
-                    await response.write(encode_event(event))
-                beating.cancel()
-        except* ConnectionError:
-            pass  # the reader hung up: that is how a stream is meant to end
-
-    async def _beat(self, response: web.StreamResponse) -> None:
-        """Write a comment at once, which sends the headers, and then one after each pause."""
-        while True:
-            await response.write(b":\n\n")
-            await asyncio.sleep(self._heartbeat_s)
 
     async def _hook(self, request: web.Request) -> web.StreamResponse:
         """Answer an agent's event with what its hook is to print: nothing, whatever goes wrong.
@@ -179,6 +165,27 @@ class HttpFace:
 
     async def _close(self, application: web.Application) -> None:
         await self._link.close()
+
+
+async def pass_on(
+    response: web.StreamResponse, connection: AsyncClient, beat: bytes, heartbeat_s: float
+) -> None:
+    """Write events until the daemon or the reader is gone, and `beat` at once, which sends the headers, and
+    after each pause."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            beating = tasks.create_task(_repeat(response, beat, heartbeat_s))
+            async for event in connection.events():
+                await response.write(encode_event(event))
+            beating.cancel()
+    except* ConnectionError:
+        pass  # the reader hung up: that is how a stream is meant to end
+
+
+async def _repeat(response: web.StreamResponse, beat: bytes, pause_s: float) -> None:
+    while True:
+        await response.write(beat)
+        await asyncio.sleep(pause_s)
 
 
 def to_json(value: Any) -> bytes:
@@ -247,7 +254,7 @@ def _is_domain(host: str) -> bool:
     return "." in name and "%" not in name and not address
 
 
-async def _read_params(request: web.Request) -> dict[str, Any]:
+async def read_params(request: web.Request) -> dict[str, Any]:
     """Return the parameters in the body; none for an empty one. Raises `RpcError` for anything else."""
     if (request.content_length or 0) > MAX_BODY_BYTES:
         raise _body_too_large()  # before it is sent

@@ -60,7 +60,7 @@ async def test_sets_are_replaced_one_is_set_and_joined(pages: Pages, session: st
     ("body", "status", "field"),
     [
         ({}, 400, None),
-        ([], 400, None),
+        ([], 400, "params"),
         ({"contxt": {}}, 400, "contxt"),
         ({"setContext": ["files"]}, 400, "set_context"),
         ({"setContext": {"setName": "files", "entries": []}}, 400, "set_context.entries"),
@@ -78,6 +78,12 @@ async def test_what_cannot_be_done_changes_nothing_and_says_why(
     assert (found, error.get("data", {}).get("field")) == (status, field), error
     assert error["message"]
     assert shared_daemon.call("GetSession", session_id=session) == before
+
+
+async def test_a_body_that_cannot_be_unpacked_is_refused(pages: Pages, session: str) -> None:
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    async with pages.patch(f"/api/sessions/{session}", data=b"junk", headers=headers) as reply:
+        assert (reply.status, (await reply.json())["code"]) == (400, "invalid_params")
 
 
 async def test_a_session_that_there_is_none_of_is_404(pages: Pages) -> None:

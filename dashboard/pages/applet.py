@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from aiohttp import web
 
+from ...hooks.http import read_params
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ..actions import json_body
 from ..view import View, href
 
 SET_NAME: Final = "applet"
@@ -114,7 +114,7 @@ class LastOpenKeeper:
         application.router.add_post("/sessions/{session_id}/last-open", self._keep)
 
     async def _keep(self, request: web.Request) -> web.Response:
-        address = (await json_body(request)).get("address")
+        address = (await read_params(request)).get("address")
         if not isinstance(address, str):
             raise RpcError(INVALID_PARAMS, "address must be a text", {"field": "address"})
         applet = applet_of(address)
