@@ -219,6 +219,12 @@ def test_a_language_server_is_asked_many_things_at_once(tmp_path: Path) -> None:
             talk.call("echo", 1)
 
 
+def test_a_language_server_that_ends_at_once_leaves_nothing_behind(tmp_path: Path) -> None:
+    server = tool(tmp_path / "server", "#!/bin/sh\nexec <&-\n")
+    with pytest.raises(ServerGone):
+        LanguageServer([str(server)], tmp_path, repr)
+
+
 def test_the_oracle_follows_variables_and_drops_what_is_of_another_name(tmp_path: Path) -> None:
     tool(tmp_path / "bin/basedpyright-langserver", SERVER.format(python=sys.executable))
     root = project(tmp_path / "shop", SHOP | {"shop/lost.py": "def lost(): ...\n\n\nlost(print(1))\n"})
