@@ -25,6 +25,9 @@ def tool(name: str, server: str, include: str = "agent") -> ItemDraft:
     return draft_of({"type": "tool", "name": name, "server_name": server, "include": include})
 
 
+HOUR_NS = 3_600 * 10**9
+
+
 def store_in(folder: Path) -> ItemStore:
     return ItemStore(str(folder / "items.json"), System())
 
@@ -136,17 +139,24 @@ def test_a_change_by_hand_is_seen(tmp_path: Path) -> None:
 
 def test_a_settled_file_is_read_once(tmp_path: Path) -> None:
     store_in(tmp_path).put(rule("a"))
-    os.utime(tmp_path / "items.json", (1, 1))
+    os.utime(tmp_path / "items.json", (1, 1))  # which proves nothing: anybody can set it back
     reads = []
+    age_ns = 0
 
     class Counting(System):
+        def time_ns(self) -> int:
+            return super().time_ns() + age_ns
+
         def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
             reads.append(path)
             return super().read(path, limit)
 
     store = ItemStore(str(tmp_path / "items.json"), Counting())
+    assert store.load() is not store.load()
+    assert len(reads) == 2
+    age_ns = HOUR_NS
     assert store.load() is store.load()
-    assert len(reads) == 1
+    assert len(reads) == 3
 
 
 def test_a_disk_that_fails_changes_nothing(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 
 from ..context.items import IncludeMode
 from ..errors import FovealError, InvalidRequest, StateError, TooLarge
-from ..system import RACY_NS, Stamp, System, stamp_of
+from ..system import Stamp, System, is_racy, stamp_of
 from .item_draft import ItemDraft, draft_of, fields_of, key_in
 from .item_keys import ItemKey
 
@@ -133,12 +133,13 @@ class ItemStore:
                 raise self._unusable(
                     f"can't be written: {error.strerror or error}. Nothing changed"
                 ) from error
-            # Without a stamp it is read again, for within `RACY_NS` another program's write may go unseen.
+            # Without a stamp it is read again: within a tick of the clock another write may go unseen.
             self._stamp, self._known = None, stored
 
     def _read(self) -> dict[str, Any]:
         """Read the file and remember what it says; an empty content where there is none."""
         self._stamp = self._known = None
+        now = self._system.time_ns()
         try:
             data, status = self._system.read(self.path, MAX_FILE_BYTES + 1)
         except FileNotFoundError:
@@ -157,8 +158,8 @@ class ItemStore:
             self._known = _stored(content)
         except (ValueError, RecursionError, FovealError) as error:
             raise self._unusable(f"can't be used ({error})") from error
-        if status.st_mtime_ns <= self._system.time_ns() - RACY_NS:
-            self._stamp = stamp_of(status)
+        stamp = stamp_of(status)
+        self._stamp = None if is_racy(stamp, now) else stamp
         return content
 
     def _stamp_now(self) -> Stamp | None:

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..system import RACY_NS, Stamp, System, stamp_of
+from ..system import Stamp, System, is_racy, stamp_of
 from .server_definition import SCOPES, Host, Scope, Server, ServerFile, digest_of
 from .server_dialects import server_of
 
@@ -154,14 +154,15 @@ class _Reader:
         self.stamps[path] = None
         if within and not _lies_in(os.path.realpath(path), os.path.realpath(within)):
             raise _Unusable("is a link that leaves the project: replace it by a file")
+        now = self._system.time_ns()
         try:
             data, status = self._system.read(path, most + 1)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
             raise _Unusable(f"can't be read ({error})") from error
-        self.stamps[path] = stamp_of(status)
-        self.settled = self.settled and status.st_mtime_ns <= self._system.time_ns() - RACY_NS
+        stamp = self.stamps[path] = stamp_of(status)
+        self.settled = self.settled and not is_racy(stamp, now)
         if len(data) > most:
             raise _Unusable(f"exceeds {most} bytes")
         try:
