@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from foveal.daemon.feedback import feedback_path
+from foveal.daemon.projects import project_folder
+
 from tests.command_cases import CommandLine
 from tests.conftest import DaemonProcess, git, write_files
 
@@ -81,3 +84,22 @@ def test_an_edit_of_what_was_shown_is_use(shared_daemon: DaemonProcess, tmp_path
     while not boosts:  # until the watcher tells of it
         boosts = shared_daemon.call("GetFeedback", cwd=str(root))["boosts"]
     assert boosts == [{"path": "pay.py", "boost": 1.05}]
+
+
+def test_what_cannot_be_written_is_told_and_written_later(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = str(write_files(tmp_path / "kite", {"pay.py": "x = 1\n", ".git/HEAD": ""}))
+    shared_daemon.open_ready(root)
+    file = Path(feedback_path(project_folder(str(shared_daemon.state), root)))
+    file.unlink(missing_ok=True)
+    file.mkdir()  # a file can't take a folder's place
+
+    def problems() -> str:
+        shared_daemon.call("ClearFeedback", cwd=root)
+        return str(shared_daemon.call("Status", cwd=root)["projects"])
+
+    assert "what was of use can't be written" in problems()
+    file.rmdir()
+    assert "what was of use" not in problems()
+    assert file.is_file()
