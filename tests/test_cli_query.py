@@ -196,6 +196,7 @@ def test_errors(daemon: DaemonProcess, root: Path) -> None:
 def test_a_terminal_gets_colours_and_a_pipe_the_very_text(daemon: DaemonProcess, tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", {"a.py": 'def parse():\n    return "\x1b]0;pwned\x07"\n'})
     git(root, "init", "-q")
+    daemon.open_ready(root)
     assert "\x1b]0;pwned\x07" in run(daemon, root, "parse", "-q")[1]
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "foveal", "query", "parse"]

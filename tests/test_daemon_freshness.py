@@ -120,7 +120,7 @@ def test_no_signature_of_a_dependency_is_stale(daemon: DaemonProcess, tmp_path: 
     assert not stale
     # With writers that never rest most answers are caught by one; once they do, the answer is whole.
     with daemon.client() as client:
-        reply = ask(client, root, focus_paths=["main.py"])
+        reply = ask(client, root, focus_paths=["main.py"], fresh="tree")
     assert not said_so(reply), reply["degraded"]
     assert not stale_lines(reply["context"], r"def f_(\d)_of_(\d+)", done)
 

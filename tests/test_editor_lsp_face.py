@@ -70,9 +70,14 @@ def test_no_connection_ends_the_process_or_others(
             assert one.readline() == b"HTTP/1.1 101 Switching Protocols\r\n"
             while one.readline() != b"\r\n":
                 pass
-        bad.sendall(data)
-        bad.shutdown(socket.SHUT_WR)
-        assert b"Traceback" not in other.read()
+        try:
+            bad.sendall(data)
+            bad.shutdown(socket.SHUT_WR)
+            assert b"Traceback" not in other.read()
+        except TimeoutError:
+            raise
+        except OSError:
+            pass  # that is how a kernel ends a connection with bytes that nobody read
         good.sendall(request(1, "initialize", INITIALIZE))
         size = int(stream.readline().split()[1])
         while stream.readline() != b"\r\n":
