@@ -10,8 +10,7 @@ import click
 
 from .. import __version__
 from ..ipc.client import Client
-from ..ipc.listener import SocketInUse
-from ..ipc.paths import PathError, config_file, config_folder
+from ..ipc.paths import config_file, config_folder
 from . import terminal
 from .command import Command, Settings, absolute, json_option, settings_of
 from .errors import FAILED, CliError
@@ -146,12 +145,14 @@ def _index(client: Client, path: str, *, wait: bool) -> None:
 
 def _run_here(settings: Settings) -> None:
     """Run the daemon in this process. Raises `CliError` if it can't start."""
-    from ..daemon.errors import FovealError
-    from ..daemon.server import prepare, serve
+    import gc
+
+    gc.disable()  # what is imported stays; `serve` enables it when clients come
+    from ..daemon.server import UNABLE_TO_START, prepare, serve
 
     try:
         serve(prepare(settings.socket, settings.environ, log_to_file=not terminal.is_terminal(sys.stdout)))
-    except (FovealError, PathError, SocketInUse) as error:
+    except UNABLE_TO_START as error:
         raise CliError(str(error)) from error
 
 

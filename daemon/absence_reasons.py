@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from .config import ScanConfig
 from .context.items import Item
 from .context.requests import ContextRequest
+from .lazy_dataclass import dataclass
 from .project.left_out import LeftOut, left_out
 from .project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from .project.tree import FileRecord, Tree

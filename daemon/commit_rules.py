@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from .experience.edits import Changes, Edit, EditKind, applied
 from .experience.experience import Experience
 from .experience.records import Known
+from .lazy_dataclass import dataclass
 from .project.commits import Commit, Reverts
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar
 
 from .item.selection import Selection
+from .lazy_dataclass import dataclass
 from .policy.agent_tables import NO_TABLES, AgentTables
 
 USER_FILE = "config.toml"

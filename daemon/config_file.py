@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from .config import (
@@ -33,6 +33,7 @@ from .config_values import Setting, checked, quoted, type_of, wrong
 from .config_warnings import Warnings
 from .errors import ConfigError, InvalidRequest
 from .item.selection import Selection, parse_selection
+from .lazy_dataclass import dataclass
 from .policy.agent_tables import AgentTable, AgentTables, parse_agent_tables
 from .project.globs import compile_glob
 from .system import Stamp, System

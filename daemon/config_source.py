@@ -10,10 +10,10 @@ import re
 import stat
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from .errors import ConfigError
+from .lazy_dataclass import dataclass
 from .system import Stamp, System, stamp_of
 
 MAX_CONFIG_BYTES = 1_048_576

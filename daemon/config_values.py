@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass
+from dataclasses import Field
 
 from .config import TYPE_NAMES, KeyRule, rule_of
 from .config_source import Source
 from .errors import ConfigError
+from .lazy_dataclass import dataclass
 
 _MAX_STRINGS = 1_000
 _MAX_STRING_CHARACTERS = 1_000

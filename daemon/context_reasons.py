@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from .context.reply import DROPPED_MAX
 from .context.requests import ContextRequest
 from .context.scopes import Scope
 from .context.skeleton import drawn_files, printable
+from .lazy_dataclass import dataclass
 
 HEADING = "\n## Project Structure\n"
 

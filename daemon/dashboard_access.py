@@ -11,10 +11,11 @@ import hashlib
 import hmac
 import logging
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .dashboard_file import DashboardFile, DashboardState, KeptSession
 from .errors import StateError
+from .lazy_dataclass import dataclass
 from .system import System
 
 log = logging.getLogger(__name__)

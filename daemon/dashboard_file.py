@@ -7,11 +7,12 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 from .aside import clear_own_file, set_aside
 from .errors import StateError
+from .lazy_dataclass import dataclass
 from .system import System
 
 NAME = "dashboard.json"

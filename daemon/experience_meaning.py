@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from .errors import FovealError
+from .lazy_dataclass import dataclass
 from .projects import Project
 from .semantics import Semantics
 from .work import Work

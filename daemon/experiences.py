@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -16,6 +16,7 @@ from .experience.pool import GraftResult, PruneResult
 from .experience.pruning import Criteria
 from .experience.quarantine import Quarantined
 from .experience.records import Known
+from .lazy_dataclass import dataclass
 from .project.git import head
 from .projects import Project
 from .system import System

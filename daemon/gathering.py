@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from .item.item_keys import ItemKey
 from .item.selection import scaled
 from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from .item_searching import ItemSearching
+from .lazy_dataclass import dataclass
 from .permissions import Permissions
 from .project.metadata import ProjectMetadata, metadata_key, read_metadata
 from .projects import Project

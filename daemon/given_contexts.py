@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from .context.assembly import Built
 from .context.requests import ContextRequest
 from .context.scopes import Scope
+from .lazy_dataclass import dataclass
 from .policy.policy import Policy
 from .shared_texts import SharedTexts
 from .system import System

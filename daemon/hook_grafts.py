@@ -10,7 +10,6 @@ import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 from .errors import InvalidRequest
@@ -18,6 +17,7 @@ from .hook.dialects import speaker_of
 from .hook.events import Event, SessionEnding, SubagentStopped, TurnEnded
 from .hook.fields import fields_in
 from .hook.spool import Spool, Spooled
+from .lazy_dataclass import dataclass
 from .system import System
 
 log = logging.getLogger(__name__)

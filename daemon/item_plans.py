@@ -5,7 +5,6 @@ finds. Knows neither files nor the budget, which may leave some of them out.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from .config import ProjectConfig
@@ -18,6 +17,7 @@ from .item.item_choice import ItemScore
 from .item.item_keys import ItemKey
 from .item.selection import Profiles, Selection, parse_selection, resolve
 from .item_searching import ItemSearching
+from .lazy_dataclass import dataclass
 from .session.sessions import Session
 
 ITEMS_WAIT_S = 2.0

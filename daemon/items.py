@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from .config import PROJECT_FILE, Environment
@@ -20,6 +20,7 @@ from .item.agent_items import AgentItems, delete_item, merge_items, put_item, se
 from .item.configured_items import ConfiguredItems, items_in
 from .item.item_keys import ItemKey
 from .item.item_store import ItemStore, StoredItems
+from .lazy_dataclass import dataclass
 from .projects import Project
 from .system import Stamp, System
 from .tool.agent_tools import FileState, file_states, list_tools

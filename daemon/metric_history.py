@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from .events import iso
+from .lazy_dataclass import dataclass
 from .metric_sample import Gauges, Sample, sample_between
 from .metrics import Metrics, MetricsStatistics
 from .system import System

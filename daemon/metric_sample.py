@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from .lazy_dataclass import dataclass
 from .metrics import LATENCY_BOUNDS_MS, OTHERS, HistogramStatistics, MetricsStatistics
 
 AGENTS_TOLD = 8

@@ -14,8 +14,9 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from io import BufferedReader
+
+from .lazy_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from .context.focus import GLOBS_MAX, resolve_paths, split_node_id
 from .context.scopes import Scope, ScopeStore, ScopeTable, identity_of
 from .errors import PermissionDenied
 from .events import EventHub, iso
+from .lazy_dataclass import dataclass
 from .nodes import describe_node
 from .open_projects import OpenProjects
 from .project.tree import Tree

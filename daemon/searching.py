@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +15,7 @@ from .freshness import Deadline
 from .index.messages import RebuildLexical
 from .index.store import Reader
 from .indexing import Indexing
+from .lazy_dataclass import dataclass
 from .policy.policy import NO_POLICY, Policy
 from .project.tree import Tree
 from .projects import Project

@@ -7,7 +7,6 @@ import logging
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from .child import ChildProcess
@@ -31,6 +30,7 @@ from .embedding.messages import (
 )
 from .errors import ChildDied, FovealError, Unsupported
 from .events import EventHub
+from .lazy_dataclass import dataclass
 from .work import Work
 
 log = logging.getLogger(__name__)

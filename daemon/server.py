@@ -12,12 +12,12 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .. import __version__
 from ..ipc import paths
 from ..ipc.connection import Limits
-from ..ipc.listener import bind, connection_limit, raise_file_limit, remove_socket
+from ..ipc.listener import SocketInUse, bind, connection_limit, raise_file_limit, remove_socket
 from ..ipc.paths import DaemonInfo
 from ..ipc.protocol import PROTOCOL_VERSION
 from ..ipc.server import Server
@@ -27,9 +27,11 @@ from .config_file import load_user_config
 from .config_last import load_or_last
 from .dashboard import Dashboard
 from .engine import Engine
+from .errors import FovealError
 from .events import iso
 from .faces import FacesStarter
 from .handlers import Handlers, to_error
+from .lazy_dataclass import dataclass
 from .state import StateLock, bring_up, check_version
 from .system import System
 
@@ -47,6 +49,9 @@ IDLE_CHECK_S = 15.0
 LAST_CONFIG = "config.last.toml"
 FOLDERS = ("projects", "sessions", "embeddings", "tools")
 """Of the state folder."""
+
+UNABLE_TO_START = (FovealError, paths.PathError, SocketInUse)
+"""What `prepare` and `serve` raise where there can be no daemon; its text is fit for a person."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 """What asks a daemon to shut down."""
@@ -169,8 +174,10 @@ class Daemon:
                 dashboard = tasks.create_task(self._dashboard.reopen(), name="dashboard")
                 idle = tasks.create_task(self._stop_when_idle(server), name="idle")
                 hooks = tasks.create_task(self._handlers.hooks.run(), name="hooks")
-                gc.collect()
-                gc.freeze()  # what start-up made stays: collections look at what requests make
+                # What start-up made stays, and collections look at what requests make. There was none before:
+                # the garbage of imports is a thousand objects, and to find them took 25 ms.
+                gc.freeze()
+                gc.enable()
                 log.info("foveal %s serves on %s (pid %d)", __version__, self._startup.socket, os.getpid())
                 await self._stopping.wait()
                 log.info("shutting down")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from .config import ProjectConfig
 from .context.instructions import RuleSet
 from .experience.choice import Chosen
 from .index.lexical_handle import LexicalHandle
 from .index.store import Reader
+from .lazy_dataclass import dataclass
 from .policy.policy import NO_POLICY, Policy
 from .project.tree import Tree
 from .system import System

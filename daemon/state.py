@@ -8,11 +8,11 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
 
 from .aside import clear_file, set_aside
 from .errors import StateError
+from .lazy_dataclass import dataclass
 from .migration import MIGRATIONS, Migration, back_up
 from .system import System
 

@@ -10,7 +10,6 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -24,6 +23,7 @@ from .feedback import Feedback
 from .index.lexical_files import check_files, read_listing
 from .index.lexical_format import check_format
 from .item.item_store import ItemStore
+from .lazy_dataclass import dataclass
 from .session.session_meta import Damaged, NewerVersion, session_in
 from .state import VERSION_FILE, check_version
 from .storage import DatabaseError, check_database

@@ -7,9 +7,9 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from .aside import KEPT_AS, clear_file
+from .lazy_dataclass import dataclass
 from .system import System
 
 Database = sqlite3.Connection

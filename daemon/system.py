@@ -8,8 +8,9 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from .lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from .context.requests import ContextRequest
 from .context.residency import Resident
@@ -11,6 +11,7 @@ from .context.scopes import Scope
 from .errors import InvalidRequest
 from .item.selection import Selection
 from .item_plans import selection_of
+from .lazy_dataclass import dataclass
 from .permissions import policy_for
 from .policy.policy import NO_POLICY, Policy
 from .projects import Project

@@ -11,10 +11,10 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from .config import PROJECT_FILE
 from .errors import InvalidRequest, NotFound, StateError
+from .lazy_dataclass import dataclass
 from .system import System
 
 VERSION = 1

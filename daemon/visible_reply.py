@@ -6,9 +6,9 @@ It knows things by their fields, whichever method tells of them, so that a new m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from .lazy_dataclass import dataclass
 from .policy.policy import Policy
 
 PATH_FIELDS = ("path", "node_id", "file")

@@ -175,3 +175,16 @@ def test_output_is_utf_8_in_a_pipe_whatever_the_locale(environ: dict[str, str]) 
     assert run(environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, "logs") == (
         0, "naïve ✓\n", "",
     )  # fmt: skip
+
+
+def test_a_daemon_that_a_client_starts_imports_no_command_line(environ: dict[str, str]) -> None:
+    code = (
+        "import gc, sys, foveal.daemon.server as server\n"
+        "from foveal.__main__ import main\n"
+        "before = {'click', 'yaml', 'foveal.cli'} & set(sys.modules)\n"
+        "server.serve = lambda startup: print(startup.log_to_file, gc.isenabled(), before or 'none of them')\n"
+        "sys.argv = ['foveal', 'up', '--foreground']; main()\n"
+        "print({'click', 'foveal.cli'} & set(sys.modules) or 'none of them')"
+    )
+    output = subprocess.check_output([sys.executable, "-c", code], env=environ, text=True)
+    assert output == "True False none of them\nnone of them\n"

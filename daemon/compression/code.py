@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .definitions import COMMENT_MARKS, Definitions
 from .document import Document

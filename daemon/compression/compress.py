@@ -6,9 +6,9 @@ Deterministic: the same text, words, room and symbols give the same form. Nothin
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .code import compress_code
 from .cutting import cut, is_packed

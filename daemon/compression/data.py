@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..project.languages import language_of
 from .code import own_worth
 from .document import AROUND_MAX, NO_LINE, Document

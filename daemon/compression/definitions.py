@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .document import NO_LINE, Document
 from .prompt_terms import Term

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .compress import Compressed
 from .model_compressor import ModelCompressor

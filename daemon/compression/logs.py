@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .code import own_worth
 from .document import NO_LINE, Document
 from .folded import Folded, Rows, count_of, width_of

@@ -7,8 +7,9 @@ import logging
 import math
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..lazy_dataclass import dataclass
 from ..privacy.secret_values import mask_secrets
 from ..project.tree import Symbol
 from ..storage import DatabaseError

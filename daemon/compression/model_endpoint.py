@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FovealError
+from ..lazy_dataclass import dataclass
 from ..system import System
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from ..lazy_dataclass import dataclass
 
 TERMS_MAX = 64
 """So many terms are looked for, the weightiest first: each costs a pass over the text, about 0.3 ms a MB."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .document import AROUND_MAX, Document
 from .folded import Folded, count_of
 from .prompt_terms import Term

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Literal
 
+from ..lazy_dataclass import dataclass
 from .document import Document
 
 UnitKind = Literal["heading", "sentence", "block"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from dataclasses import dataclass
 from threading import Lock
 
+from ..lazy_dataclass import dataclass
 from .document import Document
 
 KEPT_FROM = 20_000

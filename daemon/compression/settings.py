@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from ..lazy_dataclass import dataclass
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 

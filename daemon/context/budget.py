@@ -14,9 +14,9 @@ What it promises, whatever the slices are:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from ..lazy_dataclass import dataclass
 from .slices import Form, Slice, SliceType
 from .tokens import CHARACTERS_PER_TOKEN, TokenCounter
 

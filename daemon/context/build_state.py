@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..compression.compress import Compress
 from ..config import WeightsConfig
 from ..index.store import Reader
+from ..lazy_dataclass import dataclass
 from ..snapshot import ProjectSnapshot
 from .content import Content
 from .focus import prompt_words

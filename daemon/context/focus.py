@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
 from ..index.store import Reader
+from ..lazy_dataclass import dataclass
 from ..policy.policy import NO_POLICY, Policy
 from ..project.globs import compile_glob
 from ..project.languages import language_of

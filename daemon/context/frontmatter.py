@@ -1,18 +1,17 @@
 """Owns frontmatter: the YAML on top of a Markdown file, read from files that nobody vouched for.
 
-The only part that knows yaml. Every scalar is read as text (the base loader, a subset of the safe one), so
-no value can be a surprise: not `on` for a boolean, a date that doesn't exist, or a number of 60,000 digits.
+The only part that knows yaml, and loads it for the first such file: 10 ms that the daemon's start doesn't
+have. Every scalar is read as text (the base loader, a subset of the safe one), so no value can be a surprise:
+not `on` for a boolean, a date that doesn't exist, or a number of 60,000 digits.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
-import yaml
-
+from ..lazy_dataclass import dataclass
 from ..project.globs import split_globs
 
 MAX_FRONTMATTER = 65_536
@@ -22,7 +21,6 @@ MAX_DEPTH = 16
 GLOB_KEYS = ("globs", "glob", "paths", "applyTo")
 """The keys under which Claude, Cursor, Copilot, Cline and Windsurf keep globs."""
 
-_LOADER: type = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _DELIMITER = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _GLOB_LINE = re.compile(rf"^((?:{'|'.join(GLOB_KEYS)})[ \t]*:[ \t]+)([*{{!].*)$", re.MULTILINE)
 _STAR_ITEM = re.compile(r"^([ \t]*-[ \t]+)(\*.*)$", re.MULTILINE)
@@ -79,14 +77,17 @@ def split_frontmatter(text: str) -> Frontmatter:
     line = 3 + head.count("\n")
     try:
         fields = _load_leniently(head)
-    except (yaml.YAMLError, ValueError) as error:
-        return Frontmatter(MappingProxyType({}), body, line, present=False, problem=_one_line(error))
+    except ValueError as error:
+        return Frontmatter(MappingProxyType({}), body, line, present=False, problem=str(error))
     if fields is None:  # two rules across the page with prose between them
         return Frontmatter(MappingProxyType({}), text, 1, present=False)
     return Frontmatter(MappingProxyType(fields), body, line, present=True)
 
 
 def _load_leniently(head: str) -> dict[str, object] | None:
+    """Read a map; `None` for a plain text. Raises `ValueError` with one line for a person."""
+    import yaml
+
     if len(head) > MAX_FRONTMATTER:
         raise ValueError(f"it has {len(head)} characters, at most {MAX_FRONTMATTER} are read")
     head = _STAR_ITEM.sub(_quote, _GLOB_LINE.sub(_quote, head))
@@ -96,13 +97,16 @@ def _load_leniently(head: str) -> dict[str, object] | None:
         try:
             return _load(_VALUE_LINE.sub(_quote, head))
         except yaml.YAMLError:
-            raise error from None  # the first one speaks of what the author wrote
+            raise ValueError(_one_line(error)) from None  # the first one speaks of what the author wrote
 
 
 def _load(head: str) -> dict[str, object] | None:
     """Read a map; `None` for a plain text. Raises `YAMLError`, or `ValueError` for what is refused."""
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     depth = 0
-    for event in yaml.parse(head, Loader=_LOADER):
+    for event in yaml.parse(head, Loader=loader):
         if getattr(event, "anchor", None) is not None:
             raise ValueError("it has an anchor or an alias (&, *), which aren't read")
         if isinstance(event, yaml.CollectionStartEvent):
@@ -111,7 +115,7 @@ def _load(head: str) -> dict[str, object] | None:
                 raise ValueError(f"it is nested more than {MAX_DEPTH} deep")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-    value = yaml.load(head, Loader=_LOADER)  # noqa: S506 - the base loader builds str, list and dict only
+    value = yaml.load(head, Loader=loader)  # noqa: S506 - the base loader builds str, list and dict only
     if value is None or value == "":
         return {}
     if isinstance(value, str):
@@ -141,6 +145,8 @@ def _quoted(text: str) -> str:
 
 
 def _one_line(error: Exception) -> str:
+    import yaml
+
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         # The head begins on the file's second line, and marks count from 0.
         return f"{error.problem} on line {error.problem_mark.line + 2}"

@@ -7,9 +7,10 @@ where they are assembled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..compression.compress import Compress, compress
+from ..lazy_dataclass import dataclass
 from ..project.metadata import ProjectMetadata
 from ..retrieval.hits import Hit
 from ..snapshot import ProjectSnapshot

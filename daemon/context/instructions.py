@@ -11,9 +11,10 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
+from ..lazy_dataclass import dataclass
 from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from ..system import Stamp, System
 from .expansion import Importer

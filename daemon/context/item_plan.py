@@ -6,8 +6,8 @@ A plan is made before a context is built: only what depends on the files in focu
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..project.globs import compile_glob
 from .items import IncludeMode, Item
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FovealError
+from ..lazy_dataclass import dataclass
 from ..project.metadata import ProjectMetadata
 from ..system import Stamp, System, stamp_of
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
+from ..lazy_dataclass import dataclass
 from . import render
 from .slices import Form, Slice
 

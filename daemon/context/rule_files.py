@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .instructions import RuleSet, is_instruction_path
 from .items import Item
 

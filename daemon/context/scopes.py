@@ -7,9 +7,10 @@ import json
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from ..errors import NotFound
+from ..lazy_dataclass import dataclass
 from ..storage import Database, open_database, transaction
 from ..system import System
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from ..compression.compress import MARK, Compressed, compress
 from ..compression.text_kinds import kind_of
+from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .excerpt import Source, excerpt
 

@@ -6,8 +6,8 @@ import heapq
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..project.tree import Folder, Layout
 
 NAMES_MAX = 40

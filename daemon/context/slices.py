@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from ..lazy_dataclass import dataclass
 
 Layer = Literal["anchor", "focus", "horizon"]
 LAYERS: tuple[Layer, ...] = ("anchor", "focus", "horizon")

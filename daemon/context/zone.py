@@ -9,10 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 
+from ..lazy_dataclass import dataclass
 from ..system import RACY_NS, Stamp, System, stamp_of
 
 MAX_FILE_BYTES = 4 * 1024 * 1024

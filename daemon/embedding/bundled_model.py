@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .errors import ModelUnavailable
 

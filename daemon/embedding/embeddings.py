@@ -6,11 +6,11 @@ import glob
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..lazy_dataclass import dataclass
 from ..storage import DatabaseError, database_bytes, open_database, transaction
 from ..system import System
 from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves

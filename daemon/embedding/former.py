@@ -7,9 +7,9 @@ also how it is known which one it was, so that it is known after a restart too.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ..index.store import Reader
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .embeddings import EmbeddingStore
 from .lazy_model import LazyModel

@@ -16,9 +16,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .bundled_model import TOKENIZER, WEIGHTS, read_bundled
 from .errors import ModelUnavailable, RebuildFailed

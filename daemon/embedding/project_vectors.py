@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..index.chunk_table import ChunkText
 from ..index.store import Reader
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .embeddings import EmbeddingStore
 from .exact import Floats, Ids, as_ids

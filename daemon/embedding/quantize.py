@@ -12,7 +12,7 @@ The graph takes one text, or several of exactly the same length: it has no atten
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import onnxruntime  # type: ignore[import-untyped]  # it ships no types
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from ..lazy_dataclass import dataclass
 from .errors import RebuildFailed
 
 Array = NDArray[np.generic]

@@ -19,11 +19,11 @@ import stat
 import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import FovealError
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .exact import Halves, Ids
 

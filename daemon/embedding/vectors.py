@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .embeddings import StoredVectors
 from .exact import Ids, Matrix, as_ids, ordered_ids, stored_halves, unit

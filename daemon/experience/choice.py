@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..lazy_dataclass import dataclass
 from .experience import Experience
 from .folding import fold
 from .relevance import words_of

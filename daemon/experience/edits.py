@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, cast, get_args
 
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 from ..privacy.secret_values import mask_secrets
 from .experience import Experience, Mark, OutcomeKind, Trust, timestamp_of
 from .fields import (

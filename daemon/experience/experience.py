@@ -6,9 +6,10 @@ How one is made of what a caller gives is the draft's.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
+
+from ..lazy_dataclass import dataclass
 
 OutcomeKind = Literal["", "success", "failure", "reverted"]
 Trust = Literal["normal", "low"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .experience import Experience
 from .relevance import words_of
 

@@ -12,8 +12,9 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..lazy_dataclass import dataclass
 from ..system import Stamp
 from .draft import experience_in
 from .edits import EDIT_KINDS, Edit, edit_fields, edit_in

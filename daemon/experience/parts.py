@@ -13,8 +13,8 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..system import Stamp, System, stamp_of
 from .pool_file import PoolFile
 

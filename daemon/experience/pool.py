@@ -10,9 +10,9 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ..errors import Busy, NotFound, StateError
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .batch import Batch, new_edit_id
 from .draft import Checked, Draft, checked

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 from .experience import Experience
 from .fields import BadField, normal_timestamp
 from .relevance import contains

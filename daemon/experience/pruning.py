@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ..lazy_dataclass import dataclass
 from .experience import Experience, timestamp_of
 
 

@@ -7,9 +7,9 @@ import json
 import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ..errors import StateError
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .experience import timestamp_of
 from .lines import Damage, digests_in, lines_from, record_of

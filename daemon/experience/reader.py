@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..errors import Busy, StateError
+from ..lazy_dataclass import dataclass
 from ..system import Stamp, System, stamp_of
 from .edits import Edit
 from .fields import BadField

@@ -8,10 +8,10 @@ import re
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
 
+from ..lazy_dataclass import dataclass
 from .experience import Experience
 
 ASKED_CHARACTERS = 20_000

@@ -10,7 +10,8 @@ import base64
 import binascii
 import hashlib
 from array import array
-from dataclasses import dataclass
+
+from ..lazy_dataclass import dataclass
 
 LINES_KEPT = 64
 """The estimate's standard error is at most .06 then; a sketch takes 344 characters in the pool."""

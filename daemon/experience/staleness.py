@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .experience import Experience
 from .sketch import Sketch
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ..lazy_dataclass import dataclass
 
 CONTEXT_TAG = "foveal-context"
 """What stands in this element is ours; the reader of transcripts takes exactly it out."""

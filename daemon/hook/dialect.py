@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .answer import NO_ROOM, Answer, Room
 from .events import Event
 from .fields import Fields

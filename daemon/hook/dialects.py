@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 from .claude_code import CLAUDE_CODE
 from .codex import CODEX
 from .copilot import COPILOT

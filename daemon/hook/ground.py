@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from ..lazy_dataclass import dataclass
 from .answer import Room
 from .events import Origin
 

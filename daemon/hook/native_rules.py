@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from ..context.items import Item
+from ..lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

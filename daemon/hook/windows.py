@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ..lazy_dataclass import dataclass
 
 WINDOWS_MAX = 1_000
 SENT_MAX = 256

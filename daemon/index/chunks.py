@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from ..lazy_dataclass import dataclass
 from ..project.source_text import clean_source
 from ..project.tree import ParsedFile, SplitPoint, Symbol
 from .divider import MAX_CHARACTERS, Divider, Range

@@ -10,10 +10,10 @@ import os
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import FovealError
+from ..lazy_dataclass import dataclass
 
 FOLDER = "lexical"
 """The lexical index in a project's folder."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from heapq import nlargest
 from threading import Lock
 
 import tantivy
 
+from ..lazy_dataclass import dataclass
 from .lexical_files import LexicalDamaged, check_files, check_sizes, read_listing
 from .lexical_format import TEXT_FIELDS, check_format, raising
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..lazy_dataclass import dataclass
 from ..pipe import Stop
 from ..project.tree import FileRecord, ProjectState, WatchMode
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..context.items import Item
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 from ..system import Stamp
 from .item_draft import ItemDraft, draft_of
 

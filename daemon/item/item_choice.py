@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from ..context.items import Item, ItemType
+from ..lazy_dataclass import dataclass
 from .item_keys import ItemKey, key_of
 from .selection import Profile, Profiles
 

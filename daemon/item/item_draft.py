@@ -6,11 +6,11 @@ It isn't an item yet: one without text says only how another source's item of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast, get_args
 
 from ..context.items import IncludeMode, Item
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 from ..project.globs import compile_glob
 from .item_keys import ItemKey, item_key
 from .texts import has_harmful

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast, get_args
 
 from ..context.items import Item, ItemType
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 from .texts import has_harmful
 
 MAX_NAME_CHARACTERS = 1_000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .item_text import CHUNK_CHARACTERS, chunks
 
 MESSAGE_CHUNKS = 12

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast, get_args
 
 from ..context.items import IncludeMode
 from ..errors import FovealError, InvalidRequest, StateError, TooLarge
+from ..lazy_dataclass import dataclass
 from ..system import Stamp, System, is_racy, stamp_of
 from .item_draft import ItemDraft, draft_of, fields_of, key_in
 from .item_keys import ItemKey

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..context.items import Item
 from ..index.terms import document_terms, query_terms
+from ..lazy_dataclass import dataclass
 from .item_text import CHUNK_CHARACTERS, MAX_CHUNKS, item_text
 
 NAMED_MAX = 3

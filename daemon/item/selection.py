@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from ..context.items import ItemType
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 
 Preset = Literal["aggressive", "normal", "conservative"]
 

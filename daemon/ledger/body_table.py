@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..storage import Database
 from . import piece_table
 from .manifest import DamagedManifest, Manifest, manifest_bytes, manifest_in, manifest_of, rebuilt

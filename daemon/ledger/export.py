@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 from ..session.sessions import timestamp_of
 from .ledger import Ledger
 from .recalled import Recalled

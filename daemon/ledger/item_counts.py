@@ -6,11 +6,11 @@ Counts outlive the requests they were made of, so that a share over time isn't a
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import cast
 
 from ..context.items import ItemType
 from ..item.item_keys import ItemKey
+from ..lazy_dataclass import dataclass
 from ..storage import Database
 from .request_record import RequestRecord, UsedItem
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from ..item.item_keys import ItemKey
+from ..lazy_dataclass import dataclass
 from .messages import LAYOUT, ItemPart, Said, Sent
 
 

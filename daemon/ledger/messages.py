@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from ..context.items import Item
 from ..item.item_keys import ItemKey, key_of
 from ..item.item_text import item_text
+from ..lazy_dataclass import dataclass
 
 LAYOUT = 1
 """Names the way in which `messages` puts parts together. Raised when that changes, so that what was sent in

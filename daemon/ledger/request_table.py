@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..lazy_dataclass import dataclass
 from ..storage import Database
 from .query_sketch import Sketch, sketch_bytes, sketch_in
 from .request_record import RequestRecord

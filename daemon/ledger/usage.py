@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from ..context.items import IncludeMode
 from ..item.item_keys import ItemKey
+from ..lazy_dataclass import dataclass
 from ..storage import Database
 from . import item_counts, query_table, request_table
 from .item_counts import DayShare, ItemCounts

@@ -6,9 +6,9 @@ A project's tables come with a repository: they only take away, and lift nothing
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 from ..project.globs import compile_glob
 from .policy import Policy, folded_path
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
+from ..lazy_dataclass import dataclass
 from ..privacy.secret_files import is_secret_file
 from ..privacy.secret_values import mask_secrets
 from ..project.globs import Glob, compile_glob

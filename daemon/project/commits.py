@@ -6,8 +6,8 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .git import GitError, git_folder, head, output_of, split_at_nuls
 

@@ -11,11 +11,11 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Self
 
 from ..errors import FovealError
+from ..lazy_dataclass import dataclass
 from ..system import System
 
 IDLE_TIMEOUT_S = 10.0

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from ..lazy_dataclass import dataclass
 
 MAX_PATTERN = 4096
 """Characters of a pattern; no path is longer on Linux (PATH_MAX)."""

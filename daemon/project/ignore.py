@@ -12,8 +12,8 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..system import System
 
 MAX_FILE_BYTES = 1 << 20

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Literal, cast
 
+from ..lazy_dataclass import dataclass
 from ..system import System
 from . import git
 from .ignore import IgnoreRules

@@ -11,9 +11,9 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from ..lazy_dataclass import dataclass
 from ..system import System
 
 Purpose = Literal["build", "test", "check", "run"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..system import Stamp, System, stamp_of
 from . import git
 from .languages import language_of

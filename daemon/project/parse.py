@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Query, QueryCursor
 
+from ..lazy_dataclass import dataclass
 from .definitions import DefinitionReader, Match, Pattern
 from .grammar_gaps import is_cpp, is_tangled, readable
 from .import_statements import ImportReader

@@ -10,8 +10,9 @@ with one of `LITERALS` (a value of the language itself) or is `UNKNOWN`: `"".joi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
+
+from ..lazy_dataclass import dataclass
 
 UNKNOWN: Final = "?"
 LITERALS: Final = frozenset({"''", "0", "[]", "{}"})

@@ -8,10 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from watchfiles import Change, watch
+
+from ..lazy_dataclass import dataclass
 
 Mode = Literal["native", "polling", "off"]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .asking_words import ASKING, LOOKING, TELLING
 from .clauses import Clause, split_clauses

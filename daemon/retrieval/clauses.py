@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from ..lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .path_mentions import read_path
 from .patterns import compiled

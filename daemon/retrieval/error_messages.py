@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, islice
 
+from ..lazy_dataclass import dataclass
 from .patterns import compiled
 
 MAX_ERRORS = 16

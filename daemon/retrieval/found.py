@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from ..lazy_dataclass import dataclass
 from .code_graph import CodeGraph
 from .hits import Certainty
 

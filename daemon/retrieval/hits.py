@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from ..index.chunk_table import StoredChunk
+from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
 
 Certainty = Literal["", "resolved", "name"]

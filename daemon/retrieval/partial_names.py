@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ..index.store import Reader
+from ..lazy_dataclass import dataclass
 from ..project.tree import Tree
 from .generation_cache import GenerationCache
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
+from ..lazy_dataclass import dataclass
 from ..project.languages import language_of
 from ..project.vocabulary import words
 from .patterns import compiled

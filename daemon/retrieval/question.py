@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from ..lazy_dataclass import dataclass
 from .blocks import Block, BlockKind, readable, split_blocks
 from .error_messages import ErrorMention, find_errors
 from .path_mentions import MAX_PATHS, PathMention, find_paths

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .asking_words import ASKING, AUXILIARY, LOOKING
 from .clauses import Token

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..index.chunk_table import StoredChunk
 from ..index.lexical_files import LexicalDamaged
 from ..index.lexical_handle import LexicalHandle
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
+from ..lazy_dataclass import dataclass
 from ..project.tree import Tree
 from . import structural
 from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .path_mentions import clean_path
 from .patterns import compiled
 

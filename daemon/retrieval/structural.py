@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
+from ..lazy_dataclass import dataclass
 from ..project.tree import Tree
 from .asking_words import ASKING
 from .candidates import files_named

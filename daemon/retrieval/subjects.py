@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ..index.link_table import Definition
+from ..lazy_dataclass import dataclass
 from ..project.languages import language_of
 from ..project.qualified_names import base_name, without_number
 from ..project.tree import Layout

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from ..index.terms import MAX_WORD, looks_like_identifier
+from ..lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .path_mentions import read_path
 from .patterns import compiled

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from ..errors import InvalidRequest, TooLarge
 from ..item.texts import one_line
+from ..lazy_dataclass import dataclass
 from .applet import merged_applet
 from .sessions import Session
 from .set_entries import checked_entries

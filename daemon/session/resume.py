@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .applet import Applet, applet_in
 from .sessions import Session

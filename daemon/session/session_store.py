@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from ..errors import InvalidRequest, NotFound, StateError
 from ..item.item_keys import ItemKey
+from ..lazy_dataclass import dataclass
 from ..system import Stamp, System
 from .session_cache import SessionCache
 from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside

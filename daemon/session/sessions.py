@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from ..context.items import IncludeMode
@@ -12,6 +12,7 @@ from ..errors import InvalidRequest, NotFound, TooLarge
 from ..item.item_keys import ItemKey
 from ..item.selection import parse_selection
 from ..item.texts import one_line, some_lines
+from ..lazy_dataclass import dataclass
 
 MAX_ITEMS = 5_000
 """Of a session. Hosts stop at some hundred tools; more than this is a mistake, and slow."""

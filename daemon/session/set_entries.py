@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ..errors import InvalidRequest
 from ..item.texts import has_harmful
+from ..lazy_dataclass import dataclass
 from .applet import applet_entries
 
 MAX_ENTRY_CHARACTERS = 4_096

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
+from ..lazy_dataclass import dataclass
 from ..project.chains import parts_of
 from ..project.qualified_names import base_name
 from ..project.references import Binding, Export, References, TypeFact

@@ -4,8 +4,8 @@ are approved, and only when that is asked for."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .approvals import Approved, approved_servers
 from .server_definition import Server, ServerFile
 from .server_variables import variables_in

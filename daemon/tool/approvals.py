@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidRequest, NotFound, StateError
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .server_definition import Server, ServerFile
 

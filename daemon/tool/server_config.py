@@ -12,8 +12,8 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..system import Stamp, System, is_racy, stamp_of
 from .server_definition import SCOPES, Host, Scope, Server, ServerFile, digest_of
 from .server_dialects import server_of

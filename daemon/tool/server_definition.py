@@ -6,8 +6,10 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal
+
+from ..lazy_dataclass import dataclass
 
 Host = Literal["claude-code", "cursor", "vscode", "codex", "gemini", "copilot", "opencode"]
 """Whose configuration a file is."""

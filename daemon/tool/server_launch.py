@@ -9,9 +9,9 @@ import ipaddress
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from ..lazy_dataclass import dataclass
 from .server_definition import Server, Transport
 from .server_variables import Unresolved, Variables, variables_in
 

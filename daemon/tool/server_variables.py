@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .server_definition import Host, Server
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"

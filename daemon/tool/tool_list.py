@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from ..context.items import Item
 from ..errors import StateError
 from ..item.texts import has_harmful
+from ..lazy_dataclass import dataclass
 from ..system import System
 from .server_definition import Server
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import attrgetter
 
 from ..experience.experience import OutcomeKind
+from ..lazy_dataclass import dataclass
 from .entry import Entry
 from .folding import joined_outcome, say_the_same, telling_words
 from .scene import Scene

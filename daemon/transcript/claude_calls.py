@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .entry import Tool
 from .records import RESULT_CHARACTERS, Record, cut, joined, map_at, maps_at, parts_at, text_at
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from ..lazy_dataclass import dataclass
 from .entry import Tool
 from .records import Record, maps_at, parts_at, record_of, text_at, texts_at
 

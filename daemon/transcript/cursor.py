@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+
+from ..lazy_dataclass import dataclass
 
 _TAIL_BYTES = 4_096
 """Hosts write times and ids into every record, so two files that agree in so many bytes are one file."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from ..lazy_dataclass import dataclass
 
 EntryKind = Literal["user", "agent", "thinking", "call", "result", "handback", "boundary"]
 Tool = Literal["edit", "write", "read", "run", "search", "agent", "other", ""]

@@ -7,10 +7,10 @@ knows no file and no host's format.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ..experience.experience import OutcomeKind
+from ..lazy_dataclass import dataclass
 from ..privacy.low_trust import suspicions
 from .candidates import Candidate, best, folded, in_order
 from .conversation import Conversation

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from ..lazy_dataclass import dataclass
 from .cursor import Cursor
 from .extraction import Finding
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from ..lazy_dataclass import dataclass
 
 MAX_ERROR = 240
 """Of a failure its most telling line, in characters."""

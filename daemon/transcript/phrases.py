@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from ..lazy_dataclass import dataclass
 
 NEVER = r"(?!)"
 """Matches nothing: a language has no such phrase, or none that is sure enough."""

@@ -6,9 +6,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ..errors import InvalidRequest
+from ..lazy_dataclass import dataclass
 
 FIELD = "transcript_path"
 MAX_LINE_BYTES = 4 * 1024 * 1024

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .cursor import Cursor, digest_before
 from .entry import Entry
 from .formats import Format, Reader, format_of

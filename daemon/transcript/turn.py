@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..lazy_dataclass import dataclass
 from .candidates import Candidate
 from .evidence import CAUSE
 from .folding import say_the_same, telling_words

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from .phrases import Phrases, compiled, meets, words
 from .statement import Reading
 
