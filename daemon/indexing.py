@@ -19,6 +19,7 @@ from .index.messages import (
     ProjectProgress,
     Refreshed,
     Reindex,
+    SyncTree,
     TreeDelta,
 )
 from .index.store import Activity
@@ -50,6 +51,13 @@ class Indexing:
         """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""
         reply: Refreshed | None = await self.link.request(command)
         return reply
+
+    async def sync(self, project: Project) -> Tree | None:
+        """Have every change that is on the disk taken in; returns the very tree with them, which may not be
+        the last one by now, or None where some contents are still unread. Raises as `ask` does."""
+        trees: list[Tree] = []
+        reply: Refreshed = await self.link.request(SyncTree(project.root), lambda: trees.append(project.tree))
+        return trees[-1] if reply.complete else None
 
     async def open(self, project: Project) -> None:
         """Have a project indexed. One that can't be is served without, and says so."""

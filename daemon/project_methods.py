@@ -50,7 +50,12 @@ class ProjectMethods:
         return {"closed": True}
 
     async def _list(self, parameters: Parameters) -> dict[str, Any]:
-        return {"projects": [await project_map(self._engine, project) for project in self._engine.projects]}
+        projects = self._engine.projects
+        closed = await projects.closed()
+        return {
+            "projects": [await project_map(self._engine, project) for project in projects],
+            "closed": [{"root": root, "state": "closed"} for root in closed],
+        }
 
     async def _reindex(self, parameters: Parameters) -> dict[str, Any]:
         full = parameters.flag("full")
@@ -112,6 +117,7 @@ async def project_map(engine: Engine, project: Project) -> dict[str, Any]:
         "chunks": size.chunks,
         "embedding": _embedding_state(engine.semantics, embedding),
         "files_pending": project.tree.pending,
+        "files_unhashed": project.tree.unhashed,
         "files_unlinked": 0 if progress is None else progress.unlinked,
         "watch": "off" if progress is None else progress.watch,
         "degraded": degraded,

@@ -30,6 +30,7 @@ PROJECT_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "chunks_per_second": float,
     "eta_ms": (int, type(None)),
     "files_pending": int,
+    "files_unhashed": int,
     "files_unlinked": int,
     "watch": str,
     "degraded": list,

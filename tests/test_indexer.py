@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.index import indexer as indexing
+from foveal.daemon.index import reading
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, Refreshed, TreeDelta
 from foveal.daemon.index.store import FILE_NAME, Activity, Reader
@@ -41,7 +42,7 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         parsed.append(data)
         return real(data, language)
 
-    monkeypatch.setattr(indexing, "parse_source", parse)
+    monkeypatch.setattr(reading, "parse_source", parse)
     return parsed
 
 
@@ -106,6 +107,52 @@ def test_names_are_known_before_contents(bench: Bench) -> None:
     assert skipped(bench, "logo.png") == "binary"
     assert (bench.progress.total, bench.progress.pending, bench.progress.watch) == (3, 0, "native")
     check_true(bench)
+
+
+def test_all_hashes_are_known_before_any_file_is_parsed_where_there_are_many(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "LOOK_FROM", 5)
+    files = {f"f{n}.py": f"def f{n}(): ...\n" for n in range(6)}
+    put(bench.root, {**files, "logo.png": b"\x89PNG\0", ".env": "KEY=1\n", "tool": "#!/bin/sh\n"})
+    bench.open()
+    bench.until(lambda: not bench.tree.unhashed and len(bench.tree.files) == 9)
+    assert bench.tree.pending == 7
+    assert not any(record.parsed for record in bench.tree.files.values())
+    assert (skipped(bench, "logo.png"), skipped(bench, ".env")) == ("binary", "secret")
+    assert bench.tree.files["tool"].language == "bash"
+    looked_at = {path: record.hashed for path, record in bench.tree.files.items() if record.hashed}
+    bench.settle()
+    assert {path: bench.tree.files[path].digest for path in looked_at} == looked_at
+    assert not any(record.hashed for record in bench.tree.files.values())
+    check_true(bench)
+
+
+def test_what_was_looked_at_by_a_process_that_was_killed_is_read_by_the_next(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "LOOK_FROM", 5)
+    put(bench.root, {f"f{n}.py": f"def f{n}(): ...\n" for n in range(6)})
+    bench.open()
+    bench.until(lambda: len(bench.tree.files) == 6 and not bench.tree.unhashed)
+    put(bench.root, {"f1.py": "def other(): ...\n"})
+    bench.open()
+    assert (bench.tree.pending, bench.tree.unhashed) == (6, 0)
+    bench.settle()
+    assert symbols(bench, "f1.py") == ["other"]
+    check_true(bench)
+
+
+def test_what_is_known_answers_while_many_files_are_read_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "LOOK_FROM", 5)
+    put(bench.root, {f"f{n}.py": f"def f{n}(): ...\n" for n in range(6)})
+    bench.open()
+    bench.settle()
+    bench.indexer.reindex(full=True)
+    while bench.work():
+        assert bench.tree.pending == 0
 
 
 def test_a_warm_start_reads_only_what_changed(bench: Bench, parses: list[bytes]) -> None:

@@ -12,7 +12,8 @@ from foveal.daemon.index import lexing as lexing_file
 from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.lexical_files import FOLDER, LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexing import APART_S, COMMIT_S, IDLE_S, RETRY_S, Lexing
+from foveal.daemon.index.lexing import APART_S, COMMIT_S, IDLE_S, RETRY_MAX_S, RETRY_S, Lexing
+from foveal.daemon.index.reading import Terms
 from foveal.daemon.index.store import FILE_NAME, Store
 
 from tests.search_cases import Clock, chunk, put, remove, until
@@ -365,9 +366,41 @@ def test_what_can_not_be_written_is_tried_again_and_said(bench: Bench) -> None:
         bench.lexing.write_now(["a.py"])
     assert len(bench.store.chunks.unlexed(100)) == 1, "the log grows with changes, not with attempts"
     (bench.folder / FOLDER).unlink()
-    bench.clock.skipped_s += RETRY_S
+    bench.clock.skipped_s += RETRY_MAX_S
     bench.fill()
     assert (bench.found("alpha"), bench.lexing.problem) == (["a.py"], "")
+
+
+def test_the_pause_before_another_attempt_grows_up_to_a_limit(bench: Bench) -> None:
+    put(bench.store, "a.py", [chunk("alpha", "one")])
+    (bench.folder / FOLDER).write_bytes(b"in the way")
+    assert bench.lexing.patience() is None
+    pauses = []
+    for _ in range(7):
+        assert not bench.lexing.saved(LONG_S)
+        pauses.append(bench.lexing.patience() or 0.0)
+        bench.clock.skipped_s += pauses[-1]
+    assert pauses == pytest.approx(
+        [RETRY_S, 2 * RETRY_S, 4 * RETRY_S, 8 * RETRY_S, *[RETRY_MAX_S] * 3], abs=1
+    )
+    (bench.folder / FOLDER).unlink()
+    bench.lexing.saved(LONG_S)
+    assert (bench.found("alpha"), bench.lexing.problem, bench.lexing.patience()) == (["a.py"], "", None)
+
+
+def test_terms_that_were_cut_elsewhere_are_used_for_the_chunks_that_they_are_of(bench: Bench) -> None:
+    first, second = chunk("alpha", "one"), chunk("beta", "two")
+    put(bench.store, "a.py", [first])
+    bench.lexing.offer("a.py", [Terms(first.digest, first.kind, "offered", "path", "name")])
+    put(bench.store, "b.py", [second])
+    bench.lexing.offer("b.py", [Terms(first.digest, first.kind, "stale", "path", "name")])
+    bench.fill()
+    assert [bench.found(term) for term in ("offered", "stale", "alpha", "beta")] == [
+        ["a.py"],
+        [],
+        [],
+        ["b.py"],
+    ]
 
 
 def test_an_index_that_goes_while_it_is_open_is_made_anew(bench: Bench) -> None:

@@ -169,6 +169,15 @@ def test_a_process_that_loses_its_daemon_blames_no_file(suspects: Making) -> Non
     assert list(suspects()) == []
 
 
+def test_the_end_of_another_process_counts_as_the_end_of_this_one(suspects: Making) -> None:
+    one = suspects()
+    one.blame("a.py")
+    one.blame("nowhere.py")
+    assert (list(one), one.is_quarantined(RECORDS["a.py"])) == (["a.py"], False)
+    one.begin("a.py")
+    assert suspects().is_quarantined(RECORDS["a.py"])
+
+
 def test_only_the_same_file_as_it_was_counts(suspects: Making, monkeypatch: pytest.MonkeyPatch) -> None:
     suspects().begin("a.py")
     suspects().begin("b.py")

@@ -9,7 +9,8 @@ import os
 import re
 import signal
 
-from foveal.daemon.index.worker import main, set_alarm
+from foveal.daemon.index.suspects import set_alarm
+from foveal.daemon.index.worker import main
 from foveal.daemon.system import System
 
 HANG_S = 1.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..errors import FovealError
+from ..lazy_dataclass import dataclass
 from ..storage import Database
 from .chunks import Chunk
 
@@ -63,6 +63,24 @@ class ChunkText:
     text: str
 
 
+class StoredText(NamedTuple):
+    """A file's chunks as they are written: a row each, without its ids, and the texts of all, packed."""
+
+    rows: tuple[tuple[int, int, str, str, str, bytes, bool], ...]
+    packed: bytes
+
+
+def pack_chunks(chunks: Sequence[Chunk]) -> StoredText:
+    """Return a file's chunks, in their order, as they are written."""
+    return StoredText(
+        tuple(
+            (one.start_line, one.end_line, one.symbol, one.kind, "\0".join(one.names), one.digest, one.embed)
+            for one in chunks
+        ),
+        zlib.compress("\0".join(chunk.text for chunk in chunks).encode("utf-8", "replace"), 1),
+    )
+
+
 class TextsDamaged(FovealError):
     """The texts of a file in the index can't be used, which SQLite doesn't see: it must be read again."""
 
@@ -73,20 +91,15 @@ class ChunkTable:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def put(self, file_id: int, chunks: Sequence[Chunk]) -> None:
+    def put(self, file_id: int, text: StoredText) -> None:
         """Write a file's chunks in place of those that it had."""
         self._db.execute("DELETE FROM chunks WHERE file_id = ?", (file_id,))
         self._db.executemany(
             "INSERT INTO chunks (file_id, start_line, end_line, symbol, kind, names, digest, embed)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (file_id, chunk.start_line, chunk.end_line, chunk.symbol, chunk.kind, "\0".join(chunk.names),
-                 chunk.digest, chunk.embed)
-                for chunk in chunks
-            ],
-        )  # fmt: skip
-        packed = zlib.compress("\0".join(chunk.text for chunk in chunks).encode("utf-8", "replace"), 1)
-        self._db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", (file_id, packed))
+            [(file_id, *row) for row in text.rows],
+        )
+        self._db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?)", (file_id, text.packed))
         self._log(file_id)
 
     def clear(self, file_id: int) -> None:
@@ -132,6 +145,14 @@ class ChunkTable:
         """Return a file's id, None if there is none."""
         row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
         return None if row is None else int(row[0])
+
+    def kinds_of_file(self, file_id: int) -> tuple[str, list[tuple[int, bytes, str]]]:
+        """Return a file's path and its chunks without their texts, in source order: id, digest and kind."""
+        row = self._db.execute("SELECT path FROM files WHERE id = ?", (file_id,)).fetchone()
+        found = self._db.execute(
+            "SELECT id, digest, kind FROM chunks WHERE file_id = ? ORDER BY id", (file_id,)
+        )
+        return "" if row is None else str(row[0]), found.fetchall()
 
     def of_file(self, file_id: int) -> list[ChunkText]:
         """Return a file's chunks with their texts, in source order; none for a file that is gone.
@@ -197,12 +218,28 @@ class ChunkQueries:
 
         Belongs in a snapshot, as what stands in several tables is put together.
         """
-        found: dict[int, ChunkText] = {}
-        wanted = set(ids)
-        for file_id in sorted({chunk.file_id for chunk in self.by_ids(wanted).values()}):
-            # The indexer has such a file read again, when it meets it.
+        known = self.by_ids(ids)
+        return {
+            number: ChunkText(number, one.file_id, one.path, one.kind, one.names, one.digest, text)
+            for number, text in self.texts_of(known.values()).items()
+            if (one := known[number])
+        }
+
+    def texts_of(self, chunks: Iterable[StoredChunk]) -> dict[int, str]:
+        """Return the texts of chunks by id; what is left out, and where this belongs, as with `texts`."""
+        wanted: dict[int, set[int]] = {}
+        for chunk in chunks:
+            wanted.setdefault(chunk.file_id, set()).add(chunk.id)
+        found: dict[int, str] = {}
+        for file_id, numbers in sorted(wanted.items()):
+            rows = self._db.execute("SELECT id FROM chunks WHERE file_id = ? ORDER BY id", (file_id,))
+            ids = [number for (number,) in rows]
+            if numbers.isdisjoint(ids):
+                continue
+            # The indexer has a file whose texts are damaged read again, when it meets it.
             with suppress(TextsDamaged):
-                found.update((chunk.id, chunk) for chunk in _texts(self._db, file_id) if chunk.id in wanted)
+                texts = _texts_of_file(self._db, file_id, len(ids))
+                found.update(pair for pair in zip(ids, texts, strict=True) if pair[0] in numbers)
         return found
 
     def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
@@ -267,14 +304,20 @@ def _texts(database: Database, file_id: int) -> list[ChunkText]:
     ).fetchall()
     if not rows:
         return []
-    packed = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
-    texts = _unpacked(b"" if packed is None else packed[0])
-    if len(texts) != len(rows):
-        raise TextsDamaged(f"there are {len(texts)} texts for the {len(rows)} chunks of a file")
+    texts = _texts_of_file(database, file_id, len(rows))
     return [
         ChunkText(number, file_id, path, kind, _names(names), bytes(digest), text)
         for (number, path, kind, names, digest), text in zip(rows, texts, strict=True)
     ]
+
+
+def _texts_of_file(database: Database, file_id: int, count: int) -> list[str]:
+    """Return the texts of a file's chunks, of which there are so many. Raises `TextsDamaged`."""
+    packed = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
+    texts = _unpacked(b"" if packed is None else packed[0])
+    if len(texts) != count:
+        raise TextsDamaged(f"there are {len(texts)} texts for the {count} chunks of a file")
+    return texts
 
 
 def _unpacked(packed: bytes) -> list[str]:

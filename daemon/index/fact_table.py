@@ -7,7 +7,7 @@ import re
 import zlib
 from array import array
 from collections.abc import Collection, Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import FovealError
 from ..project.references import Binding, Reference, References, TypeFact
@@ -29,6 +29,33 @@ COMPRESSION: Final = 1
 BATCH: Final = 500
 
 
+class StoredFacts(NamedTuple):
+    """A file's facts as they are written, see `SCHEMA`."""
+
+    said: bytes
+    shown: bytes
+    interface: bytes
+    refs: bytes
+
+    def shown_interface(self) -> FileInterface:
+        """Return what the file shows to others."""
+        return _interface(self.interface)[0]
+
+
+def pack_facts(interface: FileInterface, references: References) -> StoredFacts:
+    """Return a file's facts as they are written.
+
+    Of its references that is what linking the file itself needs; its interface has the rest.
+    """
+    shown = _names_shown(interface)
+    return StoredFacts(
+        _packed(shown | _names_said(references)),
+        _packed(shown),
+        zlib.compress(interface.encode(), COMPRESSION),
+        _encoded(references),
+    )
+
+
 class FactsDamaged(FovealError):
     """The facts of a file in the index can't be used, which SQLite doesn't see: it must be read again."""
 
@@ -39,18 +66,9 @@ class FactTable:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def put(self, file_id: int, interface: FileInterface, references: References) -> None:
-        """Write a file's facts in place of those that it had.
-
-        Of its references that is what linking the file itself needs; its interface has the rest.
-        """
-        shown = _names_shown(interface)
-        said = shown | _names_said(references)
-        self._db.execute(
-            "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?, ?)",
-            (file_id, _packed(said), _packed(shown), zlib.compress(interface.encode(), COMPRESSION),
-             _encoded(references)),
-        )  # fmt: skip
+    def put(self, file_id: int, facts: StoredFacts) -> None:
+        """Write a file's facts in place of those that it had."""
+        self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?, ?)", (file_id, *facts))
 
     def clear(self, file_id: int) -> None:
         """Forget a file's facts."""

@@ -5,7 +5,6 @@ Runs in the indexer process, on its one working thread. What a commit changed is
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 from collections import deque
@@ -15,22 +14,24 @@ from itertools import islice
 
 from ..privacy.secret_files import is_secret_file
 from ..project import git
-from ..project.binary import classify_content
 from ..project.globs import compile_glob
 from ..project.import_keys import keys_of_path
 from ..project.imports import ImportResolver
-from ..project.languages import LANGUAGES, language_of
-from ..project.parse import PARSER_VERSION, parse_source
+from ..project.parse import PARSER_VERSION
 from ..project.scan import Scanner
-from ..project.scan_results import Changes, RootGone
+from ..project.scan_results import Changes, RootGone, ScanStatistics
 from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
-from ..project.tree import FileRecord, Import, ProjectState
+from ..project.tree import FileRecord, Import, ProjectState, Symbol
 from ..project.watcher import Batch, Watcher
-from ..system import RACY_NS, System, is_racy, stamp_of
-from .chunks import CHUNKER_VERSION, chunk_source
+from ..system import RACY_NS, Stamp, System
+from .beside import MakeBeside
+from .chunks import CHUNKER_VERSION
 from .lexing import Lexing
+from .link_ahead import LinkAhead, LinkOpening
 from .linking import Linking
 from .messages import EDITS_MAX, ActivityTaken, Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
+from .read_ahead import FILES_MAX, ReadAhead
+from .reading import Asked, FileReader, Look, Read
 from .store import FileContent, ImportRow, InterfaceChanged, Store, StoredImport
 from .suspects import Alarm, Suspects
 
@@ -41,6 +42,17 @@ STEP_S = 0.04
 what save-to-visible may take at the median (100 ms)."""
 
 STEP_FILES = 256
+
+LOOK_FROM = 512
+"""From so many files that wait to be read all of them are looked at first, 0.1 ms each, so that long before
+the last one is parsed the hashes are known, and what isn't indexed at all. Fewer are read in two seconds."""
+
+AHEAD_FROM = 64
+"""From so many files that wait another process reads too: fewer are read before it has started (0.3 s)."""
+
+TAKEN_FILES = 32
+"""So many files that another process read are written in one step: 1 to 2 ms each."""
+
 READ_NOW = 64
 """So many changed files are read in one go; more become bulk work, so that names are known first."""
 
@@ -78,7 +90,8 @@ kept by linking.py, since links are made anew without reading."""
 
 class ProjectIndexer:
     """One project in the indexer process. `announce` sends an event, `enqueue` adds work from any thread,
-    `alarm` ends the process if a file takes too long, `make_watcher` is called as `Watcher` is."""
+    `alarm` ends the process if a file takes too long, `make_watcher` is called as `Watcher` is, `make_beside`
+    as `Beside` is; without it no other process reads or links."""
 
     def __init__(
         self,
@@ -89,6 +102,7 @@ class ProjectIndexer:
         *,
         alarm: Alarm | None = None,
         make_watcher: Callable[..., Watcher] = Watcher,
+        make_beside: MakeBeside | None = None,
     ) -> None:
         self._command = command
         self._root = command.root
@@ -98,12 +112,27 @@ class ProjectIndexer:
         self._make_watcher = make_watcher
         self._store = Store(command.folder, system)
         self._scanner = Scanner(command.root, system, _settings(command))
+        self._statistics: ScanStatistics | None = None
+        """What the scanner left out, until it looks again: to count it in each step took a tenth of the
+        time."""
+        self._reader = FileReader(command.root, command.max_file_bytes, system)
+        self._make_beside = make_beside
+        self._ahead: ReadAhead | None = None
         self._known: dict[str, FileRecord] = self._store.load_files()
         self._suspects = Suspects(command.folder, self._store, self._known, alarm)
         self._lexing = Lexing(command.folder, self._store, system, self._suspects.begin)
         self._shown = tuple(map(compile_glob, command.show_files))
         self._resolver = ImportResolver(self._known.keys(), self._read_config)
-        self._linking = Linking(self._store, self._resolver, self._known, system, begin=self._suspects.begin)
+        opening = LinkOpening(command.root, command.folder, command.max_file_bytes)
+        self._linking = Linking(
+            self._store,
+            self._resolver,
+            self._known,
+            system,
+            begin=self._suspects.begin,
+            blame=self._suspects.blame,
+            ahead=None if make_beside is None else LinkAhead(make_beside, opening),
+        )
         self._pending: dict[str, FileRecord | None] = {}
         """Paths to read, in order, each with what was known of its content before, if anything."""
         self._watcher: Watcher | None = None
@@ -135,6 +164,8 @@ class ProjectIndexer:
         if self._watcher is not None:
             self._watcher.close()
         self._lexing.close()
+        self._stop_ahead()
+        self._linking.rest()
         self._suspects.close()
         self._store.close()
 
@@ -239,6 +270,7 @@ class ProjectIndexer:
         # What changed between the listing of a folder and the start of its watch.
         self._sweep()
         self._set_state("indexing")
+        yield from self._look_at_all()
         yield from self._read_pending()
         # Only now: a process that was killed before reads the rest with the next one.
         self._store.set_meta("parser", self._version)
@@ -248,23 +280,127 @@ class ProjectIndexer:
 
     def _read_pending(self) -> Iterator[None]:
         lexing = linking = True
+        much = len(self._pending) >= AHEAD_FROM
         while self._pending or lexing or linking:
             if self._pending:
-                self._read(self._next_batch(), STEP_S)
+                self._read_some()
+            else:
+                self._stop_ahead()
             with self._suspects.work():
                 lexing = self._lexing.step(STEP_S, more=bool(self._pending))
             linking = self._link(STEP_S)
             self._report()
             yield
         self._suspects.absolve()
+        if much:
+            self._store.relax()
         self._set_state("ready")
 
-    def _next_batch(self) -> list[str]:
-        """Return which files to read next: suspects last, each alone, since it may end the process."""
+    def _next_batch(self, count: int = 0) -> list[str]:
+        """Return which files to read next (so many, a step's by default), of those that no other process
+        reads: suspects last, each alone, since it may end the process."""
         for path in [path for path in self._suspects if path in self._pending]:
             self._pending[path] = self._pending.pop(path)
-        batch = list(islice(self._pending, STEP_FILES))
+        away = self._ahead if self._ahead is not None else ()
+        batch = list(islice((path for path in self._pending if path not in away), count or STEP_FILES))
         return [path for path in batch if path not in self._suspects] or batch[:1]
+
+    def _look_at_all(self) -> Iterator[None]:
+        """Look at what waits to be read, if that is much: the hashes of all of it come before the parsing of
+        any. The bytes are read again then, from the system's memory; to keep them would take more of ours."""
+        if len(self._pending) < LOOK_FROM:
+            return
+        self._ask_ahead()
+        waiting = deque(self._pending)
+        while waiting:
+            deadline = self._system.monotonic() + STEP_S
+            records: list[FileRecord] = []
+            while waiting and self._system.monotonic() < deadline:
+                path = waiting.popleft()
+                record = self._known[path] if path in self._pending else None
+                if record is not None and not (record.hashed or record.digest):
+                    records.append(self._look_at(record))
+            self._keep_looks(records)
+            yield
+
+    def _look_at(self, record: FileRecord) -> FileRecord:
+        """Return a file's record with the hash of what it holds now, or why that isn't indexed."""
+        left_alone = self._left_alone(record)
+        if left_alone is not None:
+            return left_alone
+        look = self._reader.look(Asked(record.path, record.language))
+        return replace(_looked_at(record, look), hashed=look.digest, digest=b"")
+
+    def _keep_looks(self, records: Sequence[FileRecord]) -> None:
+        changed = [record for record in records if record != self._known[record.path]]
+        if not changed:
+            return
+        for record in changed:
+            self._known[record.path] = record
+            if record.skipped:
+                self._pending.pop(record.path)
+        with self._store.transaction() as generation:
+            self._linking.contents_lost([record.path for record in changed if record.skipped])
+            self._store.put_records(changed)
+        self._announce(TreeDelta(self._root, generation, tuple(changed)))
+        self._report()
+
+    # Reading ahead
+
+    def _read_some(self) -> None:
+        """Read for one step: what another process has read is written, and while it reads so does this."""
+        self._ask_ahead()
+        if self._take_ahead(0.0):
+            return
+        batch = self._next_batch()
+        if batch:
+            self._read(batch, STEP_S)
+        else:
+            self._take_ahead(STEP_S)
+
+    def _ask_ahead(self) -> None:
+        """Have another process read files too, where many wait."""
+        if self._ahead is None:
+            if self._make_beside is None or len(self._pending) < AHEAD_FROM:
+                return
+            self._ahead = ReadAhead(self._make_beside, self._root, self._command.max_file_bytes)
+        room = self._ahead.room
+        # Half of what is left at most, so that neither waits for the other at the end.
+        share = min(room, (len(self._pending) - (FILES_MAX - room)) // 2)
+        if 2 * room < FILES_MAX or share <= 0:
+            return
+        batch = [path for path in self._next_batch(share) if path not in self._suspects]
+        records = [self._known[path] for path in batch]
+        self._ahead.ask(
+            (self._asked(record, self._pending[record.path], words=True), record.stamp)
+            for record in records
+            if self._left_alone(record) is None
+        )
+
+    def _take_ahead(self, seconds: float) -> bool:
+        """Write what another process has read; whether it had read anything. What changed meanwhile waits
+        to be read again."""
+        ahead = self._ahead
+        if ahead is None:
+            return False
+        outcomes: list[FileContent | FileRecord] = []
+        found = False
+        for read, stamp in ahead.take(TAKEN_FILES, seconds):
+            found = True
+            path = read.look.path
+            if path in self._pending and self._known[path].stamp == stamp:
+                outcomes.append(self._outcome(self._known[path], self._pending.pop(path), read))
+        if ahead.culprit:
+            self._suspects.blame(ahead.culprit)
+            ahead.culprit = ""
+        with self._suspects.work():
+            self._write_read(outcomes)
+        return found
+
+    def _stop_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
+            self._ahead = None
 
     def _periodic_sweep(self) -> Iterator[None]:
         self._schedule_sweep()
@@ -400,6 +536,7 @@ class ProjectIndexer:
 
     def _apply(self, changes: Changes) -> None:
         """Commit which files there are and announce it; their contents become pending."""
+        self._statistics = None
         if changes:
             removed = [path for path in changes.removed if path in self._known]
             added = [record.path for record in changes.upserted if record.path not in self._known]
@@ -476,19 +613,20 @@ class ProjectIndexer:
 
     def _read_files(self, paths: Sequence[str], seconds: float | None) -> None:
         deadline = None if seconds is None else self._system.monotonic() + seconds
-        contents: list[FileContent] = []
-        records: list[FileRecord] = []
+        outcomes: list[FileContent | FileRecord] = []
         for path in paths:
             former = self._pending.pop(path)
-            found = self._read_file(self._known[path], former)
-            if isinstance(found, FileContent):
-                contents.append(found)
-            else:
-                records.append(found)
+            outcomes.append(self._read_file(self._known[path], former))
             if deadline is not None and self._system.monotonic() > deadline:
                 break
-        if not contents and not records:
+        self._write_read(outcomes)
+
+    def _write_read(self, outcomes: Sequence[FileContent | FileRecord]) -> None:
+        """Write what files hold, and announce it."""
+        if not outcomes:
             return
+        contents = [each for each in outcomes if isinstance(each, FileContent)]
+        records = [each for each in outcomes if isinstance(each, FileRecord)]
         upserted = (*records, *(content.record for content in contents))
         self._known.update((record.path, record) for record in upserted)
         with self._store.transaction() as generation:
@@ -506,44 +644,42 @@ class ProjectIndexer:
 
     def _read_file(self, record: FileRecord, former: FileRecord | None) -> FileContent | FileRecord:
         """Return a file's new record, with its definitions unless it holds what it held before."""
+        left_alone = self._left_alone(record)
+        if left_alone is not None:
+            return left_alone
+        self._suspects.begin(record.path)
+        return self._outcome(record, former, self._reader.read(self._asked(record, former)))
+
+    def _left_alone(self, record: FileRecord) -> FileRecord | None:
+        """Return the record of a file that isn't even read, None for one that is."""
         if is_secret_file(record.path) and not any(glob.matches(record.path) for glob in self._shown):
-            return replace(_without_content(record), skipped="secret")  # not even read
+            return replace(_without_content(record), skipped="secret")
         if self._suspects.is_quarantined(record):
             return replace(_without_content(record), skipped="quarantined")
-        self._suspects.begin(record.path)
-        # Taken before the read: a write while it lasts may leave the time of the last one unchanged.
-        now = self._system.time_ns()
-        try:
-            data, status = self._system.read(
-                os.path.join(self._root, record.path), self._command.max_file_bytes + 1
-            )
-        except FileNotFoundError:
+        return None
+
+    def _asked(self, record: FileRecord, former: FileRecord | None, *, words: bool = False) -> Asked:
+        known = (former.digest, former.language) if former is not None else (b"", "")
+        return Asked(record.path, record.language, *known, words)
+
+    def _outcome(self, record: FileRecord, former: FileRecord | None, read: Read) -> FileContent | FileRecord:
+        """Return what is written for a file that was read, by this process or another."""
+        look, contents = read.look, read.contents
+        if read.problem:
+            log.info("%s can't be read: %s", record.path, read.problem)
+        if look.skipped == "gone":
             return record  # the watcher or the next sweep takes it out
-        except OSError as error:
-            log.info("%s can't be read: %s", record.path, error)
-            return replace(_without_content(record), skipped="unreadable")
-        stamp = stamp_of(status)
-        record = replace(_without_content(record), stamp=stamp, racy=is_racy(stamp, now))
-        if len(data) > self._command.max_file_bytes:
-            return replace(record, skipped="too_large")
-        skipped = classify_content(data)
-        if skipped:
-            return replace(record, skipped=skipped)
-        digest = hashlib.blake2b(data, digest_size=16).digest()
-        if former is not None and former.digest == digest and former.language == record.language:
-            return replace(
-                record, digest=digest, lines=former.lines, symbols=former.symbols, language=former.language
-            )
-        language = record.language or language_of(record.path, data[:256])
-        parsed = parse_source(data, language)
-        chunks = chunk_source(record.path, data, parsed, language)
-        record = replace(
-            record, digest=digest, language=language, lines=parsed.lines, symbols=len(parsed.symbols)
-        )
-        imports = [self._import_row(record, imported) for imported in parsed.imports]
-        row = LANGUAGES.get(language)
-        referring = row is not None and bool(row.references or row.facts)
-        return FileContent(record, parsed.symbols, imports, chunks, parsed.references if referring else None)
+        record = _looked_at(record, look)
+        if contents is None:
+            if look.skipped or former is None:
+                return record
+            return replace(record, lines=former.lines, symbols=former.symbols)
+        record = replace(record, lines=contents.lines, symbols=len(contents.symbols))
+        if contents.terms is not None:
+            self._lexing.offer(record.path, contents.terms)
+        imports = [self._import_row(record, Import(*imported)) for imported in contents.imports]
+        symbols = [Symbol(*symbol) for symbol in contents.symbols]
+        return FileContent(record, symbols, imports, contents.text, contents.facts)
 
     def _import_row(self, record: FileRecord, imported: Import) -> ImportRow:
         target, missing = self._resolve(record.path, record.language, imported)
@@ -589,6 +725,9 @@ class ProjectIndexer:
         """Keep what is known and wait for the root to come back."""
         self._reasons["root"] = str(error)
         self._bulk = None
+        self._statistics = None
+        self._stop_ahead()
+        self._linking.rest()
         if self._watcher is not None:
             self._watcher.close()
             self._watcher = None
@@ -601,7 +740,9 @@ class ProjectIndexer:
 
     def _report(self) -> None:
         """Say how far the index is, if that changed since it was last said."""
-        statistics = self._scanner.statistics()
+        if self._statistics is None:
+            self._statistics = self._scanner.statistics()
+        statistics = self._statistics
         watcher = self._watcher
         reasons = list(self._reasons.values())
         problems = (self._suspects.problem, self._lexing.problem, self._linking.problem)
@@ -626,7 +767,18 @@ class ProjectIndexer:
 
 def _without_content(record: FileRecord) -> FileRecord:
     """Return a record that claims nothing of the content, so that no later read is compared with it."""
-    return replace(record, digest=b"", skipped="", lines=0, symbols=0)
+    return replace(record, digest=b"", hashed=b"", skipped="", lines=0, symbols=0)
+
+
+def _looked_at(record: FileRecord, look: Look) -> FileRecord:
+    """Return a file's record with what a look at its bytes says; one that is gone stays as it was."""
+    if look.skipped == "gone":
+        return record
+    record = replace(_without_content(record), skipped=look.skipped)
+    if look.stamp is None:
+        return record
+    record = replace(record, stamp=Stamp(*look.stamp), racy=look.racy)
+    return record if look.skipped else replace(record, digest=look.digest, language=look.language)
 
 
 def _settings(command: OpenProject) -> ScanSettings:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import tantivy
 
+from ..lazy_dataclass import dataclass
 from .lexical_files import (
     LexicalDamaged,
     LexicalStatistics,
@@ -44,6 +44,8 @@ class LexicalWriter:
         check_files(folder, listing)
         with raising(LexicalDamaged):
             index = tantivy.Index.open(folder)
+            # Opened for reading too, it would load its segments with each commit, for nobody.
+            index.config_reader("manual")
         register_terms(index)
         self._folder = folder
         with raising(LexicalUnwritable):

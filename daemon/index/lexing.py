@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ..system import System
@@ -12,6 +13,7 @@ from .chunk_table import ChunkText, TextsDamaged
 from .lexical_files import FOLDER, LexicalDamaged, LexicalUnwritable, check_files, read_listing
 from .lexical_format import check_format
 from .lexical_writer import LexicalDocument, LexicalWriter
+from .reading import Terms
 from .store import Store
 from .terms import document_terms, path_terms
 
@@ -33,7 +35,13 @@ IDLE_S = 20.0
 """A writer holds seven threads and up to 30 MB: it goes when nothing was written for so long."""
 
 RETRY_S = 5.0
-"""An index that can't be written, as a disk is full or a folder read-only, is tried again after so long."""
+RETRY_MAX_S = 60.0
+"""An index that can't be written, as a disk is full or a folder read-only, is tried again after so long, and
+each time it can't after twice as long as before, up to the second of these."""
+
+OFFERED_CHARACTERS = 8_000_000
+"""Terms that were cut elsewhere and wait to be written are kept up to so many characters: those of some
+thousand files. Those of others are cut here."""
 
 DELETED_MIN = 5_000
 """An index with fewer deleted chunks isn't built anew, however few others there are: merges see to it."""
@@ -77,7 +85,11 @@ class Lexing:
         self._due_at: float | None = None
         self._used_at = 0.0
         self._again_at = 0.0
+        self._failures = 0
+        """How often in a row it couldn't be written."""
         self._created_at = -CREATED_LATELY_S
+        self._offered: OrderedDict[str, Sequence[Terms]] = OrderedDict()
+        self._offered_size = 0
 
     def close(self) -> None:
         """Let go of the index. What wasn't committed is written again by the next one."""
@@ -119,8 +131,23 @@ class Lexing:
         return False
 
     def patience(self) -> float | None:
-        """Return in how many seconds what was put off is due, None where nothing was."""
-        return None if self._due_at is None else max(0.0, self._due_at - self._system.monotonic())
+        """Return in how many seconds what was put off is due, or could not be written is to be tried again;
+        None where nothing is."""
+        waits = [] if self._due_at is None else [self._due_at]
+        if self._failures:
+            waits.append(self._again_at)
+        return max(0.0, min(waits) - self._system.monotonic()) if waits else None
+
+    def offer(self, path: str, terms: Sequence[Terms]) -> None:
+        """Take the terms of a file's chunks, in their order, for when it is written: it costs less then.
+
+        They are used if the chunks are still these.
+        """
+        self._take_offered(path)
+        self._offered[path] = terms
+        self._offered_size += _size(terms)
+        while self._offered_size > OFFERED_CHARACTERS:
+            self._take_offered(next(iter(self._offered)))
 
     def write_now(self, paths: Iterable[str]) -> None:
         """Write those of these files that wait for it and commit, ahead of what else waits."""
@@ -162,12 +189,14 @@ class Lexing:
                 f"the lexical index can't be written ({error}): newer text is not found by its words"
             )
             self._verified = False
-            self._again_at = self._system.monotonic() + RETRY_S
+            pause = min(RETRY_S * 2**self._failures, RETRY_MAX_S)
+            self._again_at = self._system.monotonic() + pause
+            self._failures = min(self._failures + 1, 10)  # the pause has long been the longest
             self.close()
 
     def _step(self, deadline: float, *, more: bool) -> bool:
         if self._writer is None and not self._store.chunks.unlexed(1) and self._is_whole():
-            self.problem = ""
+            self._succeed()
             return False
         writer = self._open()
         done = self._write(writer, deadline)
@@ -175,9 +204,13 @@ class Lexing:
         if (done and not more) or now >= self._commit_at:
             self._commit(writer)
             if done:
-                self.problem = ""
+                self._succeed()
             return not done
         return True
+
+    def _succeed(self) -> None:
+        self.problem = ""
+        self._failures = 0
 
     def _write(self, writer: LexicalWriter, deadline: float) -> bool:
         """Give the writer what changed; whether that was all."""
@@ -201,6 +234,10 @@ class Lexing:
 
     def _replace(self, writer: LexicalWriter, file_id: int) -> None:
         self._used_at = self._system.monotonic()
+        documents = self._documents_offered(file_id) if self._offered else None
+        if documents is not None:
+            writer.replace(file_id, documents)
+            return
         try:
             chunks = self._store.chunks.of_file(file_id)
         except TextsDamaged as error:
@@ -211,6 +248,23 @@ class Lexing:
         if chunks:
             self._begin_file(chunks[0].path)
         writer.replace(file_id, map(_document, chunks))
+
+    def _documents_offered(self, file_id: int) -> list[LexicalDocument] | None:
+        """Return a file's documents of what was offered; None where that isn't of its chunks as they are."""
+        path, chunks = self._store.chunks.kinds_of_file(file_id)
+        terms = self._take_offered(path)
+        if terms is None or [each[1:] for each in chunks] != [(one.digest, one.kind) for one in terms]:
+            return None
+        return [
+            LexicalDocument(number, one.kind, [one.body], [one.path], [one.symbols])
+            for (number, *_), one in zip(chunks, terms, strict=True)
+        ]
+
+    def _take_offered(self, path: str) -> Sequence[Terms] | None:
+        terms = self._offered.pop(path, None)
+        if terms is not None:
+            self._offered_size -= _size(terms)
+        return terms
 
     def _open(self) -> LexicalWriter:
         """Return the writer; an index that isn't whole, or not of this store, is made anew for it."""
@@ -257,6 +311,11 @@ class Lexing:
                 return False  # whoever opens it next hears why
             self._verified = True
         return self._verified
+
+
+def _size(terms: Iterable[Terms]) -> int:
+    """Return about how many characters terms take."""
+    return sum(len(one.body) + len(one.symbols) + 100 for one in terms)
 
 
 def _document(chunk: ChunkText) -> LexicalDocument:

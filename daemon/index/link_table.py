@@ -209,6 +209,11 @@ class LinkTable:
         self._names = _Interned(database, "names", "name")
         self._places = _Interned(database, "places", "path")
 
+    def forget_numbers(self) -> None:
+        """Forget the numbers of names and places: a transaction that gave some was undone."""
+        self._names.forget()
+        self._places.forget()
+
     def put(self, files: Mapping[int, Sequence[LinkRow]]) -> int:
         """Write the links of files in place of those that they had; returns how many of them differ now.
 
@@ -303,6 +308,11 @@ class LinkTable:
         rows = self._db.execute(f"{_QUEUED} ORDER BY u.turn, u.file_id LIMIT ?", (limit,))
         return rows.fetchall()
 
+    def queued_last(self, limit: int) -> list[tuple[int, str, str]]:
+        """Return (file id, path, language) of files that wait, from the end of the queue."""
+        rows = self._db.execute(f"{_QUEUED} ORDER BY u.turn DESC, u.file_id DESC LIMIT ?", (limit,))
+        return rows.fetchall()
+
     def queued_among(self, paths: Iterable[str]) -> list[tuple[int, str, str]]:
         """Return (file id, path, language) of those of some files that wait, by id."""
         found = [
@@ -336,6 +346,10 @@ class LinkTable:
         return [Symbol(*row) for row in rows]
 
 
+INTERNED_MAX: Final = 50_000
+"""Texts whose numbers are kept, about 6 MB: when there are more all are forgotten. Django has 25,000."""
+
+
 class _Interned:
     """Texts with a number each, in a table of its own; those met lately are kept."""
 
@@ -353,7 +367,14 @@ class _Interned:
             self._db.executemany(self._insert, [(text,) for text in missing])
             for batch in _batches(missing):
                 found.update(self._db.execute(f"{self._select}({_marks(batch)})", batch))
+            if len(self._known) > INTERNED_MAX:
+                self.forget()
+            self._known.update((text, found[text]) for text in missing)
         return found
+
+    def forget(self) -> None:
+        """Look all of them up again."""
+        self._known.clear()
 
 
 _SYMBOL = "d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc, d.depth"

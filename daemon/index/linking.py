@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..project.import_keys import keys_of_path
 from ..project.imports import ImportResolver
@@ -14,6 +14,7 @@ from ..structure.evaluator import World
 from ..structure.linker import LINKER_VERSION, LinkedFile, link_file
 from ..system import System
 from .fact_table import FactsDamaged
+from .link_ahead import FILES_MAX, LinkAhead, QueuedFile
 from .link_table import BY_NAME, KINDS, STATES, LinkRow
 from .store import InterfaceChanged, Store
 from .world import BoundedCache, StoredWorld, missing_key
@@ -31,21 +32,17 @@ DEFINITIONS_MAX: Final = 200_000
 VERSION_KEY: Final = "linker"
 """The setting in the store that says by which linker its links were made."""
 
-
-class QueuedFile(NamedTuple):
-    """A file that waits to be linked."""
-
-    id: int
-    path: str
-    language: str
+AHEAD_FROM: Final = 200
+"""From so many files that wait another process links too: fewer are linked before it has started."""
 
 
 class Linking:
     """The links of one project, on the indexer's working thread.
 
     `problem` says which files could not be linked, or is empty. `linked` counts the files that were linked
-    since this was made; `begin` hears of each before. Methods that say so belong in a transaction of the
-    store. Raises `DatabaseError` where the store fails.
+    since this was made; `begin` hears of each before, `blame` of one that another process of ours ended over;
+    `ahead` is that process. Methods that say so belong in a transaction of the store. Raises `DatabaseError`
+    where the store fails.
     """
 
     def __init__(
@@ -56,8 +53,14 @@ class Linking:
         system: System,
         link: LinkFile = link_file,
         begin: Callable[[str], None] = lambda _path: None,
+        blame: Callable[[str], None] = lambda _path: None,
+        ahead: LinkAhead | None = None,
     ) -> None:
         self.linked = 0
+        self._blame = blame
+        self._ahead = ahead
+        self._epoch = 0
+        """Counts the changes of what links rest on: what was linked ahead in an earlier one is dropped."""
         self._store = store
         self._table = store.links
         self._resolver = resolver
@@ -89,11 +92,24 @@ class Linking:
         """
         deadline = self._system.monotonic() + seconds
         changed = False
-        while waiting := [QueuedFile(*row) for row in self._table.queued(BATCH_FILES)]:
-            changed = self._link_batch(waiting, deadline) or changed
+        while True:
+            self._ask_ahead()
+            waiting = self._next_batch()
+            # While nothing is left for this process it waits for the other one.
+            patience = 0.0 if waiting else max(0.0, deadline - self._system.monotonic())
+            outcomes = self._take_ahead(patience)
+            if not waiting and not outcomes and not self._is_away():
+                self.rest()
+                return changed, self.waiting() > 0  # it may have ended just now, with some of them
+            outcomes |= self._outcomes(waiting, deadline)
+            changed = self._write_batch(outcomes) or changed
             if self._system.monotonic() > deadline:
                 return changed, self.waiting() > 0
-        return changed, False
+
+    def rest(self) -> None:
+        """End the other process, which is started again when there is much to do."""
+        if self._ahead is not None:
+            self._ahead.rest()
 
     def link_now(self, paths: Iterable[str]) -> None:
         """Link those of some files that wait, in the caller's transaction."""
@@ -104,6 +120,7 @@ class Linking:
 
     def contents_changed(self, changes: Iterable[InterfaceChanged], paths: Iterable[str]) -> None:
         """Queue who may mean something else, now that files of these `paths` were written anew."""
+        self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
             self._ids.drop(path)
@@ -112,6 +129,7 @@ class Linking:
 
     def names_changed(self, added: Collection[str], removed: Collection[str]) -> None:
         """Queue who may mean something else, now that names came or went; the store still has the latter."""
+        self._epoch += 1
         for path in added:
             self._world.name_added(path)
         for path in removed:
@@ -124,6 +142,7 @@ class Linking:
 
     def contents_lost(self, paths: Iterable[str]) -> None:
         """Queue who may mean something else, now that files' contents can't be known any more."""
+        self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
             self._ids.drop(path)
@@ -131,6 +150,7 @@ class Linking:
 
     def imports_changed(self, importers: Collection[str]) -> None:
         """Queue who may mean something else, now that imports of files lead elsewhere."""
+        self._epoch += 1
         self._world.imports_changed()
         if importers:
             own = [self._store.chunks.id_of(path) for path in sorted(set(importers))]
@@ -162,10 +182,43 @@ class Linking:
 
     # Linking
 
-    def _link_batch(self, waiting: Sequence[QueuedFile], deadline: float) -> bool:
-        """Link files until a moment, and write them as one; whether any link changed, which is a new
-        generation: answers that were made before may be others now."""
-        outcomes = self._outcomes(waiting, deadline)
+    def _next_batch(self) -> list[QueuedFile]:
+        """Return which files this process links next."""
+        found = [QueuedFile(*row) for row in self._table.queued(BATCH_FILES + self._is_away())]
+        return [each for each in found if self._ahead is None or each.id not in self._ahead][:BATCH_FILES]
+
+    def _is_away(self) -> int:
+        """Return how many files the other process links."""
+        return 0 if self._ahead is None else self._ahead.busy
+
+    def _ask_ahead(self) -> None:
+        """Have another process link files too, from the end of the queue, where many wait."""
+        ahead = self._ahead
+        if ahead is None or 2 * ahead.room < FILES_MAX:
+            return
+        if self.waiting() < (2 * FILES_MAX if ahead.runs else AHEAD_FROM):
+            return
+        last = [QueuedFile(*row) for row in self._table.queued_last(FILES_MAX)]
+        ahead.ask(self._epoch, [each for each in last if each.id not in ahead][: ahead.room])
+
+    def _take_ahead(self, seconds: float) -> dict[QueuedFile, LinkedFile | None]:
+        """Return what the other process has linked."""
+        if self._ahead is None:
+            return {}
+        found: dict[QueuedFile, LinkedFile | None] = dict(self._ahead.take(self._epoch, seconds))
+        self.linked += len(found)
+        for file in found:
+            self._failed.pop(file.path, None)
+        if self._ahead.culprit:
+            self._blame(self._ahead.culprit)
+            self._ahead.culprit = ""
+        return found
+
+    def _write_batch(self, outcomes: Mapping[QueuedFile, LinkedFile | None]) -> bool:
+        """Write files that were linked as one; whether any link changed, which is a new generation: answers
+        that were made before may be others now."""
+        if not outcomes:
+            return False
         with self._store.side_notes():
             changed = self._write(outcomes)
             if changed:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
+from ..lazy_dataclass import dataclass
 from ..project.qualified_names import base_name
 from ..project.references import References
 from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
@@ -14,31 +14,35 @@ from ..storage import Database, open_database, open_reader, transaction
 from ..structure.interface import FileInterface, InterfaceChange, change_between, interface_of
 from ..system import Stamp, System
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
-from .chunk_table import ChunkQueries, ChunkTable
+from .chunk_table import ChunkQueries, ChunkTable, StoredText, pack_chunks
 from .chunks import Chunk
 from .fact_table import SCHEMA as FACT_SCHEMA
-from .fact_table import FactsDamaged, FactTable
+from .fact_table import FactsDamaged, FactTable, StoredFacts, pack_facts
 from .graph_queries import GraphQueries
 from .link_table import SCHEMA as LINK_SCHEMA
 from .link_table import LinkQueries, LinkTable
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised when the tables change; an index of another version is set aside and built anew, since all of it
 can be derived from the project's files."""
 
 FILE_NAME = "index.sqlite"
 
+CACHE_KIB = 16 * 1024
+"""Pages of the writer that are kept in memory, at most. With SQLite's 2 MB indexes over hashes and names were
+written out and read again within a transaction: a twelfth of a first index."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
     """What is written for a file whose content was read: its record, definitions, imports and chunks, and
-    what it refers to (None where its language says nothing of that)."""
+    what it refers to (None where its language says nothing of that). The last two may be packed already."""
 
     record: FileRecord
     symbols: Sequence[Symbol]
     imports: Sequence[ImportRow]
-    chunks: Sequence[Chunk] = ()
-    references: References | None = None
+    chunks: Sequence[Chunk] | StoredText = ()
+    references: References | StoredFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,7 @@ class Store:
             self.path, _SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA, SCHEMA_VERSION, system
         )
         self._db = opened.database
+        self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         self.chunks = ChunkTable(self._db)
         self.facts = FactTable(self._db)
         self.links = LinkTable(self._db)
@@ -108,6 +113,10 @@ class Store:
                 "UPDATE meta SET value = ? WHERE key = 'generation'", (system.time_ns() // 1_000_000,)
             )
 
+    def relax(self) -> None:
+        """Give back the memory that much writing took."""
+        self._db.execute("PRAGMA shrink_memory")
+
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
         self._db.close()
@@ -115,7 +124,7 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[int]:
         """Run the writes inside as one; yields the new generation, which is stored with them."""
-        with transaction(self._db):
+        with self.side_notes():
             yield self.advance()
 
     def advance(self) -> int:
@@ -127,8 +136,12 @@ class Store:
     @contextmanager
     def side_notes(self) -> Iterator[None]:
         """Run writes that say nothing of the tree, such as activity, as one; the generation stays."""
-        with transaction(self._db):
-            yield
+        try:
+            with transaction(self._db):
+                yield
+        except BaseException:
+            self.links.forget_numbers()
+            raise
 
     @property
     def generation(self) -> int:
@@ -178,7 +191,8 @@ class Store:
                      row.imported.required, row.target, row.missing),
                 )  # fmt: skip
                 self._db.executemany(_PUT_KEY, [(key, cursor.lastrowid) for key in row.keys])
-            self.chunks.put(file_id, content.chunks)
+            text = content.chunks if isinstance(content.chunks, StoredText) else pack_chunks(content.chunks)
+            self.chunks.put(file_id, text)
             change = self._put_facts(file_id, content)
             if change.change or change.other_file:
                 changed.append(change)
@@ -263,16 +277,20 @@ class Store:
         former: FileInterface | None = None
         with suppress(FactsDamaged):  # it takes the place of what can't be read
             former, _ = self.facts.interface(path)
-        current = None
         if references is None:
             self.facts.clear(file_id)
             self.links.clear(file_id)
-        else:
-            current = interface_of(content.record.language, content.symbols, references)
-            self.facts.put(file_id, current, references)
-            self.links.queue([file_id])
-        languages = [None if each is None else each.language for each in (former, current)]
-        return InterfaceChanged(path, change_between(former, current), languages[0] != languages[1])
+            return InterfaceChanged(path, change_between(former, None), former is not None)
+        if not isinstance(references, StoredFacts):
+            shown = interface_of(content.record.language, content.symbols, references)
+            references = pack_facts(shown, references)
+        self.facts.put(file_id, references)
+        self.links.queue([file_id])
+        if former is None:
+            names = frozenset(base_name(symbol.name) for symbol in content.symbols)
+            return InterfaceChanged(path, InterfaceChange(names, shape=True), other_file=True)
+        change = change_between(former, references.shown_interface())
+        return InterfaceChanged(path, change, former.language != content.record.language)
 
     def _clear_content(self, file_id: int) -> None:
         self._clear_imports(file_id)
@@ -408,6 +426,12 @@ class Reader:
         return tuple(found[path] for path in sorted(found))
 
 
+def open_tables(folder: str) -> tuple[Database, Callable[[], dict[str, FileRecord]]]:
+    """Open an index to be read beside the indexer: its database, and what returns all records by path."""
+    database = open_reader(os.path.join(folder, FILE_NAME), SCHEMA_VERSION)
+    return database, lambda: _load_files(database)
+
+
 _BATCH = 500
 
 _SCHEMA = """
@@ -417,7 +441,8 @@ CREATE TABLE files (
     id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, digest BLOB NOT NULL,
     language TEXT NOT NULL,
-    skipped TEXT NOT NULL, lines INTEGER NOT NULL, symbols INTEGER NOT NULL, racy INTEGER NOT NULL);
+    skipped TEXT NOT NULL, lines INTEGER NOT NULL, symbols INTEGER NOT NULL, racy INTEGER NOT NULL,
+    hashed BLOB NOT NULL);
 CREATE TABLE definitions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL, ordinal INTEGER NOT NULL,
     name TEXT NOT NULL, base TEXT NOT NULL, kind TEXT NOT NULL, start_line INTEGER NOT NULL,
@@ -439,18 +464,19 @@ CREATE TABLE activity (
 """
 
 _PUT_FILE = """
-INSERT INTO files (path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET size = excluded.size,
+INSERT INTO files (path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy,
+hashed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET size = excluded.size,
 mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode, digest = excluded.digest,
 language = excluded.language, skipped = excluded.skipped, lines = excluded.lines, symbols = excluded.symbols,
-racy = excluded.racy
+racy = excluded.racy, hashed = excluded.hashed
 """
 
 _PUT_KEY = "INSERT OR IGNORE INTO import_keys VALUES (?, ?)"
 _KEYS = "SELECT key FROM import_keys WHERE import_id = ?"
 
 _FILES = (
-    "SELECT path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy FROM files"
+    "SELECT path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy,"
+    " hashed FROM files"
 )
 
 _STORED_IMPORTS = (
@@ -465,7 +491,8 @@ def _file_row(record: FileRecord) -> tuple[object, ...]:
     # Inodes are unsigned 64-bit numbers on some file systems, SQLite's are signed.
     stamp = record.stamp
     return (record.path, stamp.size, stamp.mtime_ns, stamp.ctime_ns, _signed(stamp.inode), record.digest,
-            record.language, record.skipped, record.lines, record.symbols, record.racy)  # fmt: skip
+            record.language, record.skipped, record.lines, record.symbols, record.racy,
+            record.hashed)  # fmt: skip
 
 
 def _load_files(database: Database) -> dict[str, FileRecord]:
@@ -473,11 +500,13 @@ def _load_files(database: Database) -> dict[str, FileRecord]:
 
 
 def _records(
-    rows: Iterable[tuple[str, int, int, int, int, bytes, str, str, int, int, int]],
+    rows: Iterable[tuple[str, int, int, int, int, bytes, str, str, int, int, int, bytes]],
 ) -> Iterator[FileRecord]:
-    for path, size, mtime, ctime, inode, digest, language, skipped, lines, symbols, racy in rows:
+    for path, size, mtime, ctime, inode, digest, language, skipped, lines, symbols, racy, hashed in rows:
         stamp = Stamp(size, mtime, ctime, inode & _UNSIGNED)
-        yield FileRecord(path, stamp, bytes(digest), language, skipped, lines, symbols, bool(racy))
+        yield FileRecord(
+            path, stamp, bytes(digest), language, skipped, lines, symbols, bool(racy), bytes(hashed)
+        )
 
 
 def _stored_import(row: tuple[int, str, str, str, str, int, int, str, int]) -> StoredImport:

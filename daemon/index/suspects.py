@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import os
+import signal
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -110,6 +111,12 @@ class Suspects:
         if self._alarm is not None:
             self._alarm(HANG_S)
 
+    def blame(self, path: str) -> None:
+        """Count the end of another process of ours that was reading a file."""
+        record = self._records.get(path)
+        if record is not None:
+            self._count(path, record.stamp)
+
     def absolve(self) -> None:
         """Forget who was suspected only: all of them were read now."""
         kept = {path: entry for path, entry in self._deaths.items() if self._is_left_alone(path)}
@@ -146,12 +153,14 @@ class Suspects:
         """Count what the note says of the process before, if that ended in the middle of a file."""
         found = _noted_in(os.pread(self._note, NOTE_BYTES, 0))
         if found is not None:
-            path, stamp = found
-            former, of_stamp = self._deaths.get(path, (0, None))
-            deaths = former + 1 if of_stamp == stamp else 1
-            log.warning("the indexer ended while it worked on %s (%d times)", path, deaths)
-            self._keep({**self._deaths, path: (deaths, stamp)})
+            self._count(*found)
         self._put(b"")
+
+    def _count(self, path: str, stamp: Stamp) -> None:
+        former, of_stamp = self._deaths.get(path, (0, None))
+        deaths = former + 1 if of_stamp == stamp else 1
+        log.warning("the process that worked on %s ended (%d times)", path, deaths)
+        self._keep({**self._deaths, path: (deaths, stamp)})
 
     def _keep(self, deaths: dict[str, tuple[int, Stamp]]) -> None:
         rows = {
@@ -179,6 +188,14 @@ class Suspects:
             os.pwrite(self._note, _LENGTH.pack(len(data)) + data, 0)
         except OSError as error:  # the disk is full: then a file that ends the process isn't found out yet
             log.info("the file at work can't be noted: %s", error)
+
+
+def set_alarm(seconds: float) -> None:
+    """Have the kernel end this process after so many seconds, with 0 not any more.
+
+    A native library that never returns holds the interpreter, so that no thread of ours could.
+    """
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _noted_in(data: bytes) -> tuple[str, Stamp] | None:

@@ -18,6 +18,7 @@ from ..errors import FovealError
 from ..pipe import ChildPipe, Envelope, Reply, Stop
 from ..storage import DatabaseError
 from ..system import System
+from .beside import Beside, MakeBeside
 from .indexer import ProjectIndexer
 from .messages import (
     CloseProject,
@@ -29,7 +30,7 @@ from .messages import (
     Reindex,
     SyncTree,
 )
-from .suspects import Alarm
+from .suspects import Alarm, set_alarm
 
 NICE = 5
 """Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
@@ -57,7 +58,7 @@ class WorkQueue:
 
 class Worker:
     """The loop of the indexer process. `send` takes a reply or an event to the daemon, `alarm` ends the
-    process if a file takes too long."""
+    process if a file takes too long, `make_beside` starts others that read and link beside it."""
 
     def __init__(
         self,
@@ -65,12 +66,14 @@ class Worker:
         queue: WorkQueue,
         send: Callable[[Reply | Event], None],
         alarm: Alarm | None = None,
+        make_beside: MakeBeside | None = None,
     ) -> None:
         self.projects: dict[str, ProjectIndexer] = {}
         self._system = system
         self._queue = queue
         self._send = send
         self._alarm = alarm
+        self._make_beside = make_beside
         self._stopping = False
 
     def run(self) -> None:
@@ -144,6 +147,7 @@ class Worker:
                 self._send,
                 lambda work: self._queue.put(1, work),
                 alarm=self._alarm,
+                make_beside=self._make_beside,
             )
         except (DatabaseError, OSError) as error:
             # Of one project only; a process that died of it would take the others along, again and again.
@@ -158,14 +162,6 @@ class Worker:
         return project
 
 
-def set_alarm(seconds: float) -> None:
-    """Have the kernel end this process after so many seconds, with 0 not any more.
-
-    A native library that never returns holds the interpreter, so that no thread of ours could.
-    """
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-
-
 def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     """Serve on the socket whose descriptor is the one argument."""
     with contextlib.suppress(OSError):
@@ -173,7 +169,9 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm ends the process, whatever the parent did
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     pipe = ChildPipe(int(sys.argv[1]))
-    worker = Worker(system or System(), WorkQueue(), pipe.send, alarm)
+    # With one processor another process would only take turns with this one.
+    make_beside = Beside if (os.cpu_count() or 1) > 1 else None
+    worker = Worker(system or System(), WorkQueue(), pipe.send, alarm, make_beside)
     pipe.listen(worker.submit, worker.abandon)
     gc.freeze()  # modules and tables are never garbage: collections of parse results stay short
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):

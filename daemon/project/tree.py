@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from ..lazy_dataclass import dataclass
 from ..system import Stamp
 from .references import NOTHING, References
 
@@ -74,7 +74,8 @@ class FileRecord:
 
     `skipped` is empty for a file whose content is indexed, else the reason why it isn't: `binary`,
     `too_large`, `unreadable`, `special`, `symlink`, `not_utf8_name`, `secret`, `quarantined`. `digest` is
-    BLAKE2b-128 of the content, empty as long as it hasn't been read. `racy` says that it was modified within
+    BLAKE2b-128 of the content, empty as long as it hasn't been read; `hashed` the same of a content that was
+    only looked at so far, empty once its definitions are known. `racy` says that it was modified within
     `RACY_NS` before it was read.
     """
 
@@ -86,6 +87,7 @@ class FileRecord:
     lines: int = 0
     symbols: int = 0
     racy: bool = False
+    hashed: bytes = b""
 
     @property
     def parsed(self) -> bool:
@@ -162,6 +164,7 @@ class Tree:
         "_layout",
         "_pending",
         "_symbols",
+        "_unhashed",
         "files",
         "generation",
         "hidden",
@@ -177,6 +180,7 @@ class Tree:
         self.files: MappingProxyType[str, FileRecord] = MappingProxyType(dict(files or {}))
         self._layout: Layout | None = None
         self._pending = sum(map(_is_pending, self.files.values()))
+        self._unhashed = sum(map(_is_unhashed, self.files.values()))
         self._symbols = sum(record.symbols for record in self.files.values())
 
     def after(self, former: Tree) -> Tree:
@@ -198,6 +202,11 @@ class Tree:
         return self._pending
 
     @property
+    def unhashed(self) -> int:
+        """How many of these weren't even looked at, so that no hash of their content is known."""
+        return self._unhashed
+
+    @property
     def symbols(self) -> int:
         """How many definitions are known."""
         return self._symbols
@@ -215,12 +224,13 @@ class Tree:
         """Return the tree after a change. Copies one dictionary: 1 ms for 100,000 files."""
         files = self.files.copy()  # the fast path of dict.copy, 40 times faster than dict(proxy)
         names_changed = False
-        pending, symbols = self._pending, self._symbols
+        pending, unhashed, symbols = self._pending, self._unhashed, self._symbols
         for path in removed:
             old = files.pop(path, None)
             if old is not None:
                 names_changed = True
                 pending -= _is_pending(old)
+                unhashed -= _is_unhashed(old)
                 symbols -= old.symbols
         for record in upserted:
             old = files.get(record.path)
@@ -228,31 +238,34 @@ class Tree:
                 names_changed = True
             else:
                 pending -= _is_pending(old)
+                unhashed -= _is_unhashed(old)
                 symbols -= old.symbols
             pending += _is_pending(record)
+            unhashed += _is_unhashed(record)
             symbols += record.symbols
             files[record.path] = record
         tree = self._next(generation, MappingProxyType(files))
         tree.names_generation = self.names_generation + names_changed
         tree._layout = None if names_changed else self._layout
-        tree._pending, tree._symbols = pending, symbols
+        tree._pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
         return tree
 
     def without(self, paths: Iterable[str], former: Tree | None = None) -> Tree:
         """Return this tree without some files, as if there were none. `former` is what that was before: its
         folders are taken over where no name changed since."""
         files = self.files.copy()
-        pending, symbols = self._pending, self._symbols
+        pending, unhashed, symbols = self._pending, self._unhashed, self._symbols
         for path in paths:
             record = files.pop(path, None)
             if record is not None:
                 pending -= _is_pending(record)
+                unhashed -= _is_unhashed(record)
                 symbols -= record.symbols
         tree = self._next(self.generation, MappingProxyType(files))
         tree.hidden = len(self.files) - len(files)
         known = former is not None and former.names_generation == self.names_generation
         tree._layout = former._layout if known and former is not None else None
-        tree._pending, tree._symbols = pending, symbols
+        tree._pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
         return tree
 
     def _next(self, generation: int, files: MappingProxyType[str, FileRecord]) -> Tree:
@@ -260,12 +273,17 @@ class Tree:
         tree = Tree.__new__(Tree)
         tree.root, tree.generation, tree.files = self.root, generation, files
         tree.names_generation, tree.hidden = self.names_generation, self.hidden
-        tree._layout, tree._pending, tree._symbols = self._layout, self._pending, self._symbols
+        tree._layout, tree._symbols = self._layout, self._symbols
+        tree._pending, tree._unhashed = self._pending, self._unhashed
         return tree
 
 
 def _is_pending(record: FileRecord) -> bool:
     return not record.digest and not record.skipped
+
+
+def _is_unhashed(record: FileRecord) -> bool:
+    return not record.digest and not record.skipped and not record.hashed
 
 
 def _add_folder(path: str, children: dict[str, tuple[set[str], list[str]]], totals: dict[str, int]) -> None:

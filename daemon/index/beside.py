@@ -1,0 +1,84 @@
+"""Owns a process beside the indexer that does a part of its work: its start, what crosses, its end.
+
+Reading and linking are most of what a first index takes, and the interpreter's lock lets one thread of a
+process do it at a time. Such a process writes nothing, and ends when the indexer does.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+
+from ..pipe import LENGTH, encode
+
+__all__ = ["Beside", "Empty", "MakeBeside"]
+
+
+class Beside:
+    """A process that runs a module of ours. Raises `OSError` where it can't be started.
+
+    The first message to it is `opening`. For one thread.
+    """
+
+    def __init__(self, module: str, opening: object) -> None:
+        self._socket, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and modules
+                    [sys.executable, "-m", module, str(theirs.fileno())],
+                    pass_fds=(theirs.fileno(),),
+                    stdin=subprocess.DEVNULL,
+                    cwd="/",
+                    env={**os.environ, "PYTHONSAFEPATH": "1"},
+                )
+        except BaseException:
+            self._socket.close()
+            raise
+        self._arrived: SimpleQueue[bytes | None] = SimpleQueue()
+        # Else the process would wait with each answer for as long as the indexer writes.
+        self._thread = threading.Thread(target=self._receive, name=module, daemon=True)
+        self._thread.start()
+        self.send(opening)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def send(self, message: object) -> None:
+        """Send a message; to a process that has ended nothing, which is seen where its answers are taken."""
+        with suppress(OSError):
+            self._socket.sendall(encode(message))
+
+    def take(self, seconds: float) -> object | None:
+        """Return its next answer, None when it ended. Raises `Empty` when none comes for so long."""
+        data = self._arrived.get(timeout=seconds) if seconds > 0 else self._arrived.get_nowait()
+        return None if data is None else pickle.loads(data)  # noqa: S301 - from our own child
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        self._thread.join()  # its stream ends with the process
+        self._socket.close()
+
+    def _receive(self) -> None:
+        with suppress(OSError), self._socket.makefile("rb") as stream:
+            while len(header := stream.read(LENGTH.size)) == LENGTH.size:
+                (length,) = LENGTH.unpack(header)
+                data = stream.read(length)
+                if len(data) < length:
+                    break
+                self._arrived.put(data)
+        self._arrived.put(None)
+
+
+MakeBeside = Callable[[str, object], Beside]
+"""Starts a process beside the indexer, as `Beside` does."""

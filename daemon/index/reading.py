@@ -1,0 +1,158 @@
+"""Owns the reading of one file: from its bytes to what is stored of it; knows neither store nor project.
+
+What comes out is made of plain values, since it may be made in another process (`read_ahead.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Final, NamedTuple
+
+from ..project.binary import classify_content
+from ..project.languages import LANGUAGES, language_of
+from ..project.parse import parse_source
+from ..structure.interface import interface_of
+from ..system import System, is_racy, stamp_of
+from .chunk_table import StoredText, pack_chunks
+from .chunks import Chunk, chunk_source
+from .fact_table import StoredFacts, pack_facts
+from .terms import document_terms, path_terms
+
+DIGEST_BYTES: Final = 16
+
+
+class Opening(NamedTuple):
+    """Of which project a process reads, files of so many bytes at most: the first message to it."""
+
+    root: str
+    max_bytes: int
+
+
+class Asked(NamedTuple):
+    """A file to be read: its path below the root, its language by its name, and what is known of it from
+    before, as `digest` and `former_language`. `words` says that its search terms are wanted too."""
+
+    path: str
+    language: str
+    digest: bytes = b""
+    former_language: str = ""
+    words: bool = False
+
+
+class Terms(NamedTuple):
+    """A chunk's search terms, joined by spaces, with what says which chunk it is."""
+
+    digest: bytes
+    kind: str
+    body: str
+    path: str
+    symbols: str
+
+
+class Contents(NamedTuple):
+    """What a file says. The fields of symbols are those of `Symbol`, those of imports of `Import`.
+
+    `facts` is None where its language says nothing of what it refers to, `terms` where they weren't wanted.
+    """
+
+    lines: int
+    symbols: tuple[tuple[str, str, int, int, str, str, int], ...]
+    imports: tuple[tuple[str, str, int, bool], ...]
+    text: StoredText
+    facts: StoredFacts | None
+    terms: tuple[Terms, ...] | None
+
+
+class Look(NamedTuple):
+    """What a look at a file's bytes says, before they are parsed.
+
+    `stamp` is size, mtime, ctime and inode, None for a file that is gone or can't be read; `skipped` is why
+    the content isn't indexed, `gone` for a file that isn't there any more.
+    """
+
+    path: str
+    skipped: str
+    stamp: tuple[int, int, int, int] | None = None
+    racy: bool = False
+    digest: bytes = b""
+    language: str = ""
+
+
+class Read(NamedTuple):
+    """A file that was read; `contents` is None where there is nothing new to be said of them."""
+
+    look: Look
+    contents: Contents | None
+    problem: str = ""
+    """Why a file can't be read, in words."""
+
+
+class FileReader:
+    """Reads files below one root, of `max_bytes` at most."""
+
+    def __init__(self, root: str, max_bytes: int, system: System) -> None:
+        self._root = root
+        self._max_bytes = max_bytes
+        self._system = system
+
+    def look(self, asked: Asked) -> Look:
+        """Read a file's bytes only to say what they are."""
+        return self._bytes(asked)[0]
+
+    def read(self, asked: Asked) -> Read:
+        """Read a file and say what it holds, unless that is what it held before."""
+        look, data, problem = self._bytes(asked)
+        same = look.digest == asked.digest and asked.language == asked.former_language
+        if look.skipped or (asked.digest and same):
+            return Read(look, None, problem)
+        return Read(look, contents_of(look.path, data, look.language, words=asked.words))
+
+    def _bytes(self, asked: Asked) -> tuple[Look, bytes, str]:
+        # Taken before the read: a write while it lasts may leave the time of the last one unchanged.
+        now = self._system.time_ns()
+        try:
+            data, status = self._system.read(os.path.join(self._root, asked.path), self._max_bytes + 1)
+        except FileNotFoundError:
+            return Look(asked.path, "gone"), b"", ""
+        except OSError as error:
+            return Look(asked.path, "unreadable"), b"", str(error)
+        stamp = stamp_of(status)
+        look = Look(
+            asked.path,
+            "too_large" if len(data) > self._max_bytes else classify_content(data),
+            (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode),
+            is_racy(stamp, now),
+            language=asked.language,
+        )
+        if look.skipped:
+            return look, b"", ""
+        digest = hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+        language = asked.language or language_of(asked.path, data[:256])
+        return look._replace(digest=digest, language=language), data, ""
+
+
+def contents_of(path: str, data: bytes, language: str, *, words: bool = False) -> Contents:
+    """Return what a file's bytes say. Takes bounded time and raises nothing for any bytes."""
+    parsed = parse_source(data, language)
+    chunks = chunk_source(path, data, parsed, language)
+    row = LANGUAGES.get(language)
+    facts = None
+    if row is not None and (row.references or row.facts):
+        facts = pack_facts(interface_of(language, parsed.symbols, parsed.references), parsed.references)
+    return Contents(
+        parsed.lines,
+        tuple(
+            (s.name, s.kind, s.start_line, s.end_line, s.signature, s.doc, s.depth) for s in parsed.symbols
+        ),
+        tuple((one.module, one.name, one.line, one.required) for one in parsed.imports),
+        pack_chunks(chunks),
+        facts,
+        tuple(_terms(path, chunk) for chunk in chunks) if words else None,
+    )
+
+
+def _terms(path: str, chunk: Chunk) -> Terms:
+    symbols = dict.fromkeys(term for name in chunk.names for term in document_terms(name))
+    body = " ".join(document_terms(chunk.text))
+    return Terms(chunk.digest, chunk.kind, body, " ".join(path_terms(path)), " ".join(symbols))

@@ -1,0 +1,87 @@
+"""A process beside the indexer links as it would itself, and what it linked before a change is dropped."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index.beside import Beside
+from foveal.daemon.index.link_ahead import FILES_MAX, STARTS_MAX, LinkAhead, LinkOpening, QueuedFile
+from foveal.daemon.index.linking import AHEAD_FROM
+from foveal.daemon.index.store import Reader
+
+from tests.ahead_cases import Started, content, index, opened, settle, write
+from tests.indexer_cases import GENEROUS_S, put
+
+COUNT = AHEAD_FROM + 60
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a project and what its index is without other processes; not to be changed."""
+    folder = tmp_path_factory.mktemp("links").resolve()
+    index(write(folder, COUNT), folder / "alone")
+    return folder
+
+
+@pytest.fixture
+def ahead(base: Path) -> Iterator[LinkAhead]:
+    opening = LinkOpening(str(base / "project"), str(base / "alone"), 100_000)
+    with closing(LinkAhead(Beside, opening)) as one:
+        yield one
+
+
+def queued(base: Path, *names: str) -> list[QueuedFile]:
+    with closing(Reader(str(base / "alone"))) as reader:
+        ids = reader.chunks.file_ids(names)
+    return [QueuedFile(ids[name], name, "python") for name in names]
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_what_is_linked_ahead_is_what_the_indexer_links(base: Path, tmp_path: Path, dies: bool) -> None:
+    started = Started()
+    if dies:
+        started.on_start = lambda module, beside: (
+            os.kill(beside.pid, signal.SIGKILL) if "linking" in module else None
+        )
+    index(base / "project", tmp_path / "ahead", started)
+    names = [name for name, _ in started.made]
+    assert names.count("reading_worker") == 1
+    assert 1 <= names.count("linking_worker") <= STARTS_MAX
+    assert content(tmp_path / "ahead") == content(base / "alone")
+
+
+def test_a_change_while_files_are_linked_ahead_is_seen(tmp_path: Path) -> None:
+    root = write(tmp_path, COUNT)
+    with opened(root, tmp_path / "ahead", Started()) as (indexer, _):
+        while not indexer._linking._is_away():
+            indexer.step()
+        put(root, {"pack/m3.py": "class Other: ...\n", "pack/new.py": "def f3(): ...\n"})
+        indexer.refresh(["pack/m3.py", "pack/new.py"])
+        settle(indexer)
+    index(root, tmp_path / "alone")
+    assert content(tmp_path / "ahead") == content(tmp_path / "alone")
+
+
+def test_what_was_linked_in_another_epoch_is_dropped(base: Path, ahead: LinkAhead) -> None:
+    first, second = queued(base, "pack/m0.py", "pack/m1.py")
+    ahead.ask(1, [first])
+    assert (ahead.busy, ahead.room, first.id in ahead) == (1, FILES_MAX - 1, True)
+    assert list(ahead.take(2, GENEROUS_S)) == []
+    assert ahead.busy == 0, "it may be asked for again"
+    ahead.ask(2, [first, second])
+    found = [one for _ in range(2) for one in ahead.take(2, GENEROUS_S)]
+    assert [file for file, _ in found] == [first, second]
+    assert {link.target_path for _, linked in found for link in linked.links} >= {"pack/m1.py", "pack/m8.py"}
+
+
+def test_what_can_not_be_linked_is_left_to_the_indexer(base: Path, ahead: LinkAhead) -> None:
+    nothing = QueuedFile(9_999, "nowhere.py", "python")
+    ahead.ask(1, [nothing])
+    assert list(ahead.take(1, GENEROUS_S)) == []
+    ahead.ask(1, [nothing])
+    assert ahead.busy == 0

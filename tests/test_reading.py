@@ -1,0 +1,74 @@
+"""What a file says is told in plain values, and a file that can't be read tells why."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index.reading import Asked, FileReader, contents_of
+from foveal.daemon.system import System
+
+from tests.conftest import write_files
+
+SOURCE = b'import os\n\n\nclass Store:\n    """Keeps it."""\n\n    def load(self):\n        return os.sep\n'
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> FileReader:
+    write_files(
+        tmp_path, {"a.py": SOURCE, "logo.bin": b"\0\1\2", "large.txt": b"x" * 2_001, "tool": "#!/bin/sh\n"}
+    )
+    return FileReader(str(tmp_path), 2_000, System())
+
+
+def test_a_file_is_read_to_what_is_stored_of_it(reader: FileReader) -> None:
+    read = reader.read(Asked("a.py", "python", words=True))
+    assert read.look.digest == hashlib.blake2b(SOURCE, digest_size=16).digest()
+    contents = read.contents
+    assert contents is not None
+    assert [(name, kind) for name, kind, *_ in contents.symbols] == [
+        ("Store", "class"),
+        ("Store.load", "method"),
+    ]
+    assert contents.imports == (("os", "", 1, True),)
+    assert contents.facts is not None
+    assert contents.terms is not None
+    assert len(contents.terms) == len(contents.text.rows)
+    assert any("store" in one.symbols.split() for one in contents.terms)
+    assert pickle.loads(pickle.dumps(read)) == read
+
+
+def test_what_holds_what_it_held_before_isn_t_parsed(reader: FileReader) -> None:
+    known = reader.look(Asked("a.py", "python"))
+    assert reader.read(Asked("a.py", "python", known.digest, "python")) == (known, None, "")
+    assert reader.read(Asked("a.py", "python", known.digest, "ruby")).contents is not None
+    assert reader.read(Asked("a.py", "python", b"other", "python")).contents is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "skipped"), [("logo.bin", "binary"), ("large.txt", "too_large"), ("gone.py", "gone")]
+)
+def test_what_is_not_indexed_tells_why(reader: FileReader, name: str, skipped: str) -> None:
+    look, contents, problem = reader.read(Asked(name, ""))
+    assert (look.skipped, look.digest, contents, problem) == (skipped, b"", None, "")
+    assert (look.stamp is None) == (skipped == "gone")
+
+
+def test_a_language_is_known_by_the_first_line_too(reader: FileReader) -> None:
+    assert reader.look(Asked("tool", "")).language == "bash"
+
+
+def test_a_file_that_was_just_written_is_racy(reader: FileReader, tmp_path: Path) -> None:
+    os.utime(tmp_path / "a.py", ns=(1, 1))
+    now = System().time_ns()
+    assert reader.look(Asked("a.py", "python")).racy == (
+        os.stat(tmp_path / "a.py").st_ctime_ns > now - 10_000_000
+    )
+
+
+def test_terms_are_cut_only_where_they_are_wanted() -> None:
+    assert contents_of("a.py", SOURCE, "python").terms is None
+    assert contents_of("a.txt", b"plain words\n", "").facts is None
