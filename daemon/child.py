@@ -13,7 +13,7 @@ import os
 import pickle
 import socket
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from .errors import ChildDied, FovealError
 from .pipe import LENGTH, Envelope, Reply, Stop, encode
@@ -61,6 +61,7 @@ class ChildProcess(Generic[E]):
         self._lazy = lazy
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._at_reply: dict[int, Callable[[], None]] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = asyncio.Event()
@@ -112,16 +113,17 @@ class ChildProcess(Generic[E]):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
 
-    async def request(self, command: object) -> Any:
+    async def request(self, command: object, at_reply: Callable[[], None] | None = None) -> Any:
         """Send a command and return the value of its reply.
 
-        Raises `ChildDied`, or `FovealError` with the message that the process replied. A lazy process is
-        started first.
+        `at_reply` is called when it comes, after the events before it and before those after it; the caller
+        goes on later. Raises `ChildDied`, or `FovealError` with the message that the process replied. A lazy
+        process is started first.
         """
         if self._lazy and not self._stopping.is_set():
             self._wanted.set()
             await self._ready.wait()
-        return await self._ask(command)
+        return await self._ask(command, at_reply)
 
     def wake(self) -> None:
         """Have a lazy process started, if none runs."""
@@ -152,17 +154,20 @@ class ChildProcess(Generic[E]):
         await self._wanted.wait()
         return not self._stopping.is_set()
 
-    async def _ask(self, command: object) -> Any:
+    async def _ask(self, command: object, at_reply: Callable[[], None] | None = None) -> Any:
         if self._writer is None:
             raise ChildDied(f"the {self._name} process isn't running; it is being started")
         number = next(self._numbers)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
+        if at_reply is not None:
+            self._at_reply[number] = at_reply
         try:
             self._writer.write(encode(Envelope(number, command)))
             return await future
         finally:
             del self._waiting[number]
+            self._at_reply.pop(number, None)
 
     async def _end(self, process: asyncio.subprocess.Process, deadline_s: float) -> None:
         try:
@@ -225,16 +230,20 @@ class ChildProcess(Generic[E]):
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
-                message = pickle.loads(await reader.readexactly(length))  # noqa: S301 - from our own child
-                if isinstance(message, Reply):
-                    self._settle(message)
-                else:
-                    try:
-                        self._on_event(message)
-                    except Exception:
-                        # A fault in taking it in must cost this child, not the daemon with all its others.
-                        log.exception("an event of the %s process could not be taken in", self._name)
-                        return
+                data = await reader.readexactly(length)
+                try:
+                    self._take_in(pickle.loads(data))  # noqa: S301 - from our own child
+                except Exception:
+                    # Such as a message of another version's, installed since the daemon started. That must
+                    # cost this child, not the daemon with all its others.
+                    log.exception("a message of the %s process could not be taken in", self._name)
+                    return
+
+    def _take_in(self, message: object) -> None:
+        if isinstance(message, Reply):
+            self._settle(message)
+        else:
+            self._on_event(cast("E", message))
 
     def _settle(self, reply: Reply) -> None:
         future = self._waiting.get(reply.number)
@@ -243,6 +252,8 @@ class ChildProcess(Generic[E]):
         if reply.error:
             future.set_exception(FovealError(reply.error))
         else:
+            if reply.number in self._at_reply:
+                self._at_reply[reply.number]()
             future.set_result(reply.value)
 
     def _fail_waiting(self) -> None:

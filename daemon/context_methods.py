@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import marshal
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from .config import ContextConfig
 from .context.items import ItemType
-from .context.requests import ContextRequest, Format, Freshness, Message
-from .context.scopes import Scope
+from .context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, Message
+from .context.scopes import Scope, ScopeTable
 from .engine import Engine
 from .errors import InvalidRequest
 from .item.item_draft import key_in
+from .lazy_dataclass import dataclass
 from .method_parts import Answer, Method, deadline_in, freshness_in, node_id_in, timed
 from .parameters import Parameters
 from .permissions import agent_in
@@ -35,6 +38,32 @@ CLEANED_MAX = 1_024
 CLEANED_PATHS_MAX = 200
 """So many lists of focus paths are remembered in their clean form, each of so many paths at most."""
 
+ASKED_MAX, ASKED_KEY_BYTES = 512, 4_096
+"""So many requests are remembered as they were read, each of so many bytes at most."""
+
+MARSHAL_EXACT = 2
+"""The last version of marshal's format in which equal values have equal bytes, whoever else holds them. Other
+than `==` it tells 1 from True."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the parameters of a request came to, and of what."""
+
+    root: str
+    settings: ContextConfig
+    scope: Scope
+    request: ContextRequest
+    fresh: Freshness
+
+    def holds(self, project: Project, scopes: ScopeTable) -> bool:
+        """Whether the same parameters come to the same now; the scope counts as used then."""
+        return (
+            self.settings is project.config.context
+            and self.root == project.root
+            and scopes.find(self.scope.identity) is self.scope
+        )
+
 
 class ContextMethods:
     """The methods by name over one engine."""
@@ -42,6 +71,7 @@ class ContextMethods:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._cleaned: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
+        self._asked: dict[bytes, Asked] = {}
         self.methods: Mapping[str, Method] = {
             "GetContext": self._get,
             "PrepareContext": self._prepare,
@@ -49,17 +79,41 @@ class ContextMethods:
 
     def _get(self, parameters: Parameters) -> Answer:
         started = time.perf_counter()
-        fresh = freshness_in(parameters)
         project = None if _is_long(parameters) else self._project_nowait(parameters)
-        if project is not None:
-            selector = self._selector(project, parameters)
-            scope = self._engine.scoping.find(project.root, selector)
-            if scope is not None:
-                request = _request(project, scope.task_type, parameters)
-                reply = self._engine.contexts.get_nowait(project, scope, request, fresh)
-                if reply is not None:
-                    return timed(reply, started)
-        return self._build(parameters, fresh, started)
+        asked = None if project is None else self._asked_before(project, parameters)
+        if project is not None and asked is not None:
+            contexts = self._engine.contexts
+            reply = contexts.get_nowait(project, asked.scope, asked.request, asked.fresh)
+            if reply is not None:
+                return timed(reply, started)
+        return self._build(parameters, freshness_in(parameters), started)
+
+    def _asked_before(self, project: Project, parameters: Parameters) -> Asked | None:
+        """Return what a request means if its scope is there and stays as it is.
+
+        Agents ask with the same parameters again and again, and reading them would cost a quarter of the
+        answer. A prompt is asked once.
+        """
+        if parameters.has("prompt") or parameters.has("history"):
+            return self._read(project, parameters)
+        key = marshal.dumps(cast("dict[str, Any]", parameters.fields), MARSHAL_EXACT)
+        asked = self._asked.get(key)
+        if asked is not None and asked.holds(project, self._engine.scopes):
+            return asked
+        asked = self._read(project, parameters)
+        if asked is not None and len(key) <= ASKED_KEY_BYTES:
+            if len(self._asked) >= ASKED_MAX:
+                self._asked.clear()
+            self._asked[key] = asked
+        return asked
+
+    def _read(self, project: Project, parameters: Parameters) -> Asked | None:
+        fresh = freshness_in(parameters)
+        scope = self._engine.scoping.find(project.root, self._selector(project, parameters))
+        if scope is None:
+            return None
+        settings = project.config.context
+        return Asked(project.root, settings, scope, _request(project, scope.task_type, parameters), fresh)
 
     async def _build(self, parameters: Parameters, fresh: Freshness, started: float) -> dict[str, Any]:
         deadline_ms = deadline_in(parameters)
@@ -95,9 +149,9 @@ class ContextMethods:
         )
         if _is_long(parameters):
             selector = await asyncio.to_thread(self._selector, project, parameters)
+            request = await asyncio.to_thread(_request, project, "", parameters)
         else:
-            selector = self._selector(project, parameters)
-        request = _request(project, "", parameters)
+            selector, request = self._selector(project, parameters), _request(project, "", parameters)
         scope = await self._engine.scoping.scope_for(project, selector)
         return project, scope, replace(request, task_type=scope.task_type)
 
@@ -131,8 +185,14 @@ class ContextMethods:
 
 
 def _is_long(parameters: Parameters) -> bool:
-    """Whether there are so many focus paths that looking at each would keep the event loop from others."""
-    return len(parameters.texts("focus_paths") or ()) > CLEANED_PATHS_MAX
+    """Whether there is so much in a request that to look at it would keep the event loop from others."""
+    fields = parameters.fields
+    paths, prompt, history = fields.get("focus_paths"), fields.get("prompt"), fields.get("history")
+    return (
+        (isinstance(paths, list) and len(paths) > CLEANED_PATHS_MAX)
+        or (isinstance(prompt, str) and len(prompt) > LONG_CHARACTERS)
+        or (isinstance(history, list) and len(history) > LONG_HISTORY)
+    )
 
 
 def _request(project: Project, task_type: str, parameters: Parameters) -> ContextRequest:

@@ -6,27 +6,30 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from .compressing import Compressing
 from .context.assembly import Built, build
-from .context.content import still_holds
+from .context.content import all_hold
 from .context.focus import resolve_paths
 from .context.gathered import Gathered
 from .context.prompts import PromptTemplates, TemplateFolder
 from .context.requests import ContextRequest, Freshness
 from .context.scopes import Scope, ScopeTable
+from .context_reply import ContextReply
 from .delivery import Delivery
 from .freshness import Deadline, TreeFreshness, deadline_of
 from .gathering import LONG_S, SEARCH_UNFINISHED, Gathering
 from .given_contexts import new_context_id
 from .items import Items
+from .lazy_dataclass import dataclass
 from .ledger.messages import conversation
 from .permissions import Permissions
 from .policy.policy import Policy
 from .project.metadata import ProjectMetadata
+from .project.tree import Tree
 from .projects import Project
 from .rendered import Entry, RenderedContexts
 from .request_log import sent_of
@@ -98,7 +101,7 @@ class Contexts:
             return None
         talk, built = known
         degraded = tuple(filter(None, (talk.problem, self._scoping.problem)))
-        reply = _answer(project, built, talk.policy, cached=True, degraded=degraded)
+        reply = _answer(project, built, talk.policy, project.clock, cached=True, degraded=degraded)
         return self._delivery.given(project, scope, request, talk, built, reply, started)
 
     def is_ready(self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness) -> bool:
@@ -129,10 +132,13 @@ class Contexts:
         """Return what was answered, and what it is of."""
         times = _Times.until(deadline_of(project, deadline_ms))
         degraded: list[str] = []
-        if fresh == "tree" and not await self._freshness.sync(project, times.gathered):
-            degraded.append(
-                "the tree was not compared with the disk in time: files changed just now may be missing"
-            )
+        compared: Tree | None = None
+        if fresh == "tree":
+            compared = await self._freshness.sync(project, times.gathered)
+            if compared is None:
+                degraded.append(
+                    "the tree was not compared with the disk in time: files changed just now may be missing"
+                )
         refreshed = self._items.refresh(project)
         if await self._gathering.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:
             degraded.append("rules and references were not compared with the disk in time")
@@ -140,21 +146,30 @@ class Contexts:
         met = await self._sessions.find(scope.session_id) if scope.session_id else NOBODY
         talk = self._talk(project, scope, request, met)
         request = capped(request, talk.policy)
+        if request.is_long:
+            await self._work.in_builder(lambda: request.key)  # and it is remembered
         await self._permissions.prepare(project, talk.policy)
         degraded += filter(None, (talk.problem, self._scoping.problem))
         scope = self._scoping.settled(project, scope)
         project.settle_feedback()
         # Before it is looked up, so that all who ask now ask for the same.
         metadata = await self._gathering.metadata(project, times.gathered)
-        built = self._kept(project, scope, request, talk, fresh)
+        built = self._kept(project, scope, request, talk, fresh, compared)
         if built is not None:
-            return scope, talk, built, _answer(project, built, talk.policy, cached=True, degraded=degraded)
-        validity = self._validity(project, scope, request, talk)
-        key = (scope.id, scope.revision, request.key, validity, fresh, deadline_ms)
-        begin = partial(self._build, project, scope, request, talk, metadata, times)
+            clock = project.clock if compared is None else project.clock_at(compared.generation)
+            reply = _answer(project, built, talk.policy, clock, cached=True, degraded=degraded)
+            return scope, talk, built, reply
+        validity = self._validity(project, scope, request, talk, compared)
+        generation = None if compared is None else compared.generation
+        key = (scope.id, scope.revision, request.key, validity, fresh, generation, deadline_ms)
+        begin = partial(self._build, project, scope, request, talk, metadata, times, compared)
         try:
             async with asyncio.timeout(times.built.left(LONG_S)):
+                joined = key in self._building
                 built = await self._building.run(key, begin, f"context {scope.id}")
+                if joined and fresh != "no" and not all_hold(built.shown, self._system):
+                    # It was begun before this was asked, and may have read what changed between the two.
+                    built = await self._building.run(key, begin, f"context {scope.id}")
         except TimeoutError:  # it goes on, and the next request finds it
             built = await self._build_quickly(project, scope, request, talk)
         if built.stale:
@@ -162,7 +177,9 @@ class Contexts:
             degraded.append(
                 f"{named} changed and could not be read again in time: their definitions are left out"
             )
-        return scope, talk, built, _answer(project, built, talk.policy, cached=False, degraded=degraded)
+        clock = project.clock_at(built.generation)
+        reply = _answer(project, built, talk.policy, clock, cached=False, degraded=degraded)
+        return scope, talk, built, reply
 
     def prepare(
         self,
@@ -195,7 +212,9 @@ class Contexts:
         talk: Talk,
         metadata: ProjectMetadata | None,
         times: _Times,
+        tree: Tree | None,
     ) -> Built:
+        """Build a context of a tree, the last one where None is given, and keep it if that can be done."""
         deadline, started = times.gathered, time.perf_counter()
         await self._freshness.wait_named(project, deadline)
         scope = self._scoping.settled(project, scope)
@@ -208,8 +227,8 @@ class Contexts:
             plan = await self._gathering.plan(project, scope, request, talk, deadline)
             planned_of = project.items
             # Both at the same moment, so that what is kept says what it was built from.
-            validity = self._validity(project, scope, request, talk)
-            snapshot = project.snapshot(talk.policy)
+            validity = self._validity(project, scope, request, talk, tree)
+            snapshot = project.snapshot(talk.policy, tree)
             gathered = Gathered(
                 snapshot,
                 scope,
@@ -229,6 +248,7 @@ class Contexts:
             built = await self._work.in_builder(partial(_built, gathered))
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):
                 break
+            tree = None  # of these files a later one knows more
             # The file that changed may not be what was looked for any more, or just that.
             sources = await self._gathering.sources(project, request, talk, deadline)
         self._compressing.ask_later(project, built.compressible)
@@ -292,18 +312,24 @@ class Contexts:
         return None if built is None else (talk, built)
 
     def _kept(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk, fresh: Freshness
+        self,
+        project: Project,
+        scope: Scope,
+        request: ContextRequest,
+        talk: Talk,
+        fresh: Freshness,
+        tree: Tree | None = None,
     ) -> Built | None:
         """Return a rendered context whose files are as they were: on the disk, or as far as is known."""
-        holds = project.knows if fresh == "no" else partial(still_holds, system=self._system)
-        validity = self._validity(project, scope, request, talk)
-        return self._rendered.find(scope.id, request.key, scope.revision, validity, holds)
+        hold = project.know if fresh == "no" else partial(all_hold, system=self._system)
+        validity = self._validity(project, scope, request, talk, tree)
+        return self._rendered.find(scope.id, request.key, scope.revision, validity, hold)
 
     def _validity(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk
+        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk, tree: Tree | None = None
     ) -> tuple[object, ...]:
         """Return what a context depends on beside its scope, its request and the files that it shows."""
-        known = project.validity(prompted=bool(request.prompt))
+        known = project.validity(prompted=bool(request.prompt), tree=tree)
         return (
             *known,
             self._scopes.constraints_above(scope),
@@ -335,7 +361,8 @@ class _Times:
 
 def _built(gathered: Gathered) -> Built:
     """Build a context and name it, in a thread; in the format `messages` with the messages and tools."""
-    built = replace(build(gathered), context_id=new_context_id())
+    generation = gathered.snapshot.tree.generation
+    built = replace(build(gathered), context_id=new_context_id(), generation=generation)
     if gathered.request.format != "messages":
         return built
     reply: Mapping[str, Any] = {**built.reply, **conversation(sent_of(gathered.request, built))}
@@ -343,17 +370,19 @@ def _built(gathered: Gathered) -> Built:
 
 
 def _answer(
-    project: Project, built: Built, policy: Policy, *, cached: bool, degraded: Sequence[str] = ()
+    project: Project, built: Built, policy: Policy, clock: str, *, cached: bool, degraded: Sequence[str] = ()
 ) -> dict[str, Any]:
     unread = project.unread
     if unread and policy.deny_paths:
         unread = ("the project is not fully indexed yet",)  # how many files there are isn't for everyone
     partial_answer = bool(built.stale or built.unfinished or unread) or project.state == "scanning"
-    reply = {**built.reply, "partial": partial_answer, "cached": cached, "clock": project.clock}
-    if unread:
-        reply["gaps"] = [*reply["gaps"], *unread]
-    if degraded:
+    reply: dict[str, Any]
+    if unread or degraded:
+        reply = {**built.reply, "gaps": [*built.reply["gaps"], *unread]}
         reply["degraded"] = [*reply["degraded"], *degraded]
+    else:
+        reply = ContextReply(built.reply)
+    reply["partial"], reply["cached"], reply["clock"] = partial_answer, cached, clock
     return reply
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from typing import TypeVar
 
 from .errors import FovealError
-from .index.messages import Refreshed, RefreshFiles, SyncTree
+from .index.messages import RefreshFiles
 from .indexing import Indexing
+from .lazy_dataclass import dataclass
+from .project.tree import Tree
 from .projects import Project
 from .work import Work
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 NAMES_WAIT_S = 5.0
 NEW_WAIT_S = 0.7
@@ -47,7 +50,7 @@ class TreeFreshness:
     def __init__(self, work: Work, indexing: Indexing) -> None:
         self._work = work
         self._indexing = indexing
-        self._syncs: dict[str, list[asyncio.Future[Refreshed | None]]] = {}
+        self._syncs: dict[str, list[asyncio.Future[Tree | None]]] = {}
 
     async def wait_named(self, project: Project, deadline: Deadline) -> None:
         """Wait until a new project's names are known, and a moment for its contents, if there is time."""
@@ -66,31 +69,36 @@ class TreeFreshness:
         if not paths:
             return True
         command = RefreshFiles(project.root, tuple(paths), words)
-        return await _in_time(self._indexing.ask(command), deadline, REFRESH_WAIT_S)
+        refreshed = await _in_time(self._indexing.ask(command), deadline, REFRESH_WAIT_S)
+        return refreshed is not None and refreshed.complete
 
-    async def sync(self, project: Project, deadline: Deadline) -> bool:
-        """Have every change on the disk taken in; False if that wasn't done in time."""
+    async def sync(self, project: Project, deadline: Deadline) -> Tree | None:
+        """Have every change on the disk taken in; returns the tree with them, None if it wasn't done in time.
+
+        What the project knows when the caller goes on may be a later tree, of which nothing is proven: in the
+        middle of a move one name is gone and the other isn't there yet.
+        """
         await _wait_until(project, deadline, lambda: project.state != "scanning")
-        synced = await _in_time(self._shared_sync(project), deadline, SYNC_WAIT_S)
-        return synced and project.state != "scanning"
+        tree = await _in_time(self._shared_sync(project), deadline, SYNC_WAIT_S)
+        return None if project.state == "scanning" else tree
 
-    async def _shared_sync(self, project: Project) -> Refreshed | None:
+    async def _shared_sync(self, project: Project) -> Tree | None:
         """Join the next comparison of the tree: one that began before the request proves nothing for it."""
         waiting = self._syncs.get(project.root)
-        future: asyncio.Future[Refreshed | None] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Tree | None] = asyncio.get_running_loop().create_future()
         if waiting is None:
             self._syncs[project.root] = []
-            self._work.start_unheard(self._sync_rounds(project.root, future), f"sync {project.root}")
+            self._work.start_unheard(self._sync_rounds(project, future), f"sync {project.root}")
         else:
             waiting.append(future)
         return await future
 
-    async def _sync_rounds(self, root: str, first: asyncio.Future[Refreshed | None]) -> None:
+    async def _sync_rounds(self, project: Project, first: asyncio.Future[Tree | None]) -> None:
         """Sync for one request, then once for all that came meanwhile, until none came."""
         waiters = [first]
         while waiters:
             try:
-                result = await self._indexing.ask(SyncTree(root))
+                tree = await self._indexing.sync(project)
             except FovealError as error:
                 for waiter in waiters:
                     if not waiter.done():
@@ -98,9 +106,9 @@ class TreeFreshness:
             else:
                 for waiter in waiters:
                     if not waiter.done():
-                        waiter.set_result(result)
-            waiters, self._syncs[root] = self._syncs[root], []
-        del self._syncs[root]
+                        waiter.set_result(tree)
+            waiters, self._syncs[project.root] = self._syncs[project.root], []
+        del self._syncs[project.root]
 
 
 async def _wait_until(
@@ -114,17 +122,16 @@ async def _wait_until(
         return  # the context is built from what is known, and says so
 
 
-async def _in_time(work: Awaitable[Refreshed | None], deadline: Deadline, most: float) -> bool:
-    """Wait for the indexer within the deadline; whether it did all that was asked.
+async def _in_time(work: Awaitable[T | None], deadline: Deadline, most: float) -> T | None:
+    """Wait for the indexer within the deadline; None where it didn't answer in time, or failed.
 
     A failure isn't raised: the answer is made without it and says so in `degraded`.
     """
     try:
         async with asyncio.timeout(deadline.left(most)):
-            result = await work
+            return await work
     except TimeoutError:
-        return False
+        return None
     except FovealError as error:
         log.info("the indexer could not do what a request needed: %s", error)
-        return False
-    return result is None or result.complete
+        return None

@@ -13,8 +13,10 @@ from .. import __version__
 from ..ipc import errors as codes
 from ..ipc.connection import Connection
 from ..ipc.errors import RpcError
-from ..ipc.protocol import PROTOCOL_VERSION
+from ..ipc.protocol import PROTOCOL_VERSION, PackedResult
+from ..ipc.shared_fields import SharedFields
 from .context_methods import ContextMethods
+from .context_reply import ContextReply
 from .dashboard import Dashboard
 from .dashboard_methods import DashboardMethods
 from .engine import Engine
@@ -109,6 +111,8 @@ class Handlers:
         self._engine = engine
         self._stop = stop
         self._started = time.monotonic()
+        self._contexts = SharedFields()
+        """What the answers with one context have alike."""
         self._methods: Mapping[str, Callable[[Connection, Parameters], Answer]] = {
             "Ping": self._ping,
             "Status": self._status,
@@ -140,7 +144,9 @@ class Handlers:
         """The names of all methods."""
         return (*self._methods, *self._others)
 
-    def handle(self, connection: Connection, method: str, params: dict[str, Any]) -> Answer:
+    def handle(
+        self, connection: Connection, method: str, params: dict[str, Any]
+    ) -> Answer | Mapping[str, Any] | PackedResult:
         """Answer a request: at once where nothing has to be waited for, else by an awaitable."""
         started = time.perf_counter()
         try:
@@ -150,6 +156,9 @@ class Handlers:
             raise
         if isinstance(answer, dict):
             self._engine.metrics.answered(method, (time.perf_counter() - started) * 1000)
+            # Only of one that was asked for again: most are asked for once.
+            if isinstance(answer, ContextReply) and answer["cached"]:
+                return self._contexts.result(answer.kept, answer)
             return answer
         return self._counted(method, answer, started)
 

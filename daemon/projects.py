@@ -8,8 +8,8 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -30,6 +30,7 @@ from .index.lexical_handle import LexicalHandle
 from .index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from .index.store import Activity, Reader
 from .item.agent_items import AgentItems
+from .lazy_dataclass import dataclass
 from .policy.policy import NO_POLICY, Policy
 from .project.git import head
 from .project.metadata import MetadataKey, ProjectMetadata, metadata_key
@@ -215,6 +216,8 @@ class Project:
         self.metadata: tuple[MetadataKey, ProjectMetadata] | None = None
         """What it says of itself, and what that was read from."""
         self._metadata_checked = 0.0
+        self._config_path = os.path.join(root, CONFIG_NAME)
+        self._clock = os.path.basename(folder).rpartition("-")[2]
         self._checked_out = head(root, system)
         self._checked_out_at = -CHECKOUT_S
         self._edits: list[str] = []
@@ -238,7 +241,11 @@ class Project:
     @property
     def clock(self) -> str:
         """The state of the tree that an answer is computed from, opaque to clients."""
-        return f"{os.path.basename(self.folder).rpartition('-')[2]}-{self.tree.generation}"
+        return self.clock_at(self.tree.generation)
+
+    def clock_at(self, generation: int) -> str:
+        """Return what `clock` is or was at a generation of the tree."""
+        return f"{self._clock}-{generation}"
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -257,13 +264,15 @@ class Project:
             return (f"{unread}: their definitions and imports are not known",)
         return ()
 
-    def validity(self, *, prompted: bool) -> tuple[object, ...]:
+    def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
         """Return what a rendered context of the project depends on, beside the files that it shows.
 
+        It is of the last tree, unless an earlier one is given.
         A prompt may name any definition of the project, so that every change may change its answer.
         """
+        tree = tree or self.tree
         return (
-            self.tree.names_generation,
+            tree.names_generation,
             self._versions["links"],
             self._versions["rules"],
             self._versions["items"],
@@ -273,7 +282,7 @@ class Project:
             self._versions["compressed"],
             self.pool.generation,
             self.degraded,
-            (self.tree.generation, self.feedback.generation) if prompted else None,
+            (tree.generation, self.feedback.generation) if prompted else None,
         )
 
     def rules_check_due(self, now: float) -> bool:
@@ -298,15 +307,18 @@ class Project:
 
     def config_stamp_now(self) -> Stamp | None:
         """Return what foveal.toml is on the disk; None where there is none."""
-        return stamp_now(self._system, os.path.join(self.root, CONFIG_NAME))
+        return stamp_now(self._system, self._config_path)
 
-    def knows(self, shown: Shown) -> bool:
-        """Whether a file that was shown is what the tree knows, without a look at the disk."""
-        record = self.tree.files.get(shown.path[len(self.root.rstrip("/")) + 1 :])
-        return record is None or record.stamp == shown.stamp
+    def know(self, shown: Iterable[Shown]) -> bool:
+        """Whether files that were shown are what the tree knows, without a look at the disk."""
+        start = len(self.root.rstrip("/")) + 1
+        records = ((self.tree.files.get(one.path[start:]), one.stamp) for one in shown)
+        return all(record is None or record.stamp == stamp for record, stamp in records)
 
-    def snapshot(self, policy: Policy = NO_POLICY) -> ProjectSnapshot:
+    def snapshot(self, policy: Policy = NO_POLICY, tree: Tree | None = None) -> ProjectSnapshot:
         """Return the frozen view for a build for an agent; nothing in it tells of what the policy denies.
+
+        It is of the last tree, unless an earlier one is given.
 
         Call `prepare_view` first where the policy denies paths, as their names may be many.
         """
@@ -316,7 +328,7 @@ class Project:
             rules = replace(rules, warnings=policy.sentences(rules.warnings, self.root))
             degraded = policy.sentences(degraded, self.root)
         return ProjectSnapshot(
-            tree=self._views.tree(self.tree, policy),
+            tree=self._views.tree(tree or self.tree, policy),
             rules=rules,
             config=self.config,
             overlays=MappingProxyType(dict(self.overlays)),

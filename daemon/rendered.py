@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from .context.assembly import Built
 from .context.content import Shown
+from .lazy_dataclass import dataclass
 
 ENTRIES_PER_SCOPE = 8
 """A scope is asked for with few combinations of prompt, budget and format at a time."""
@@ -36,16 +36,16 @@ class RenderedContexts:
         key: bytes,
         revision: int,
         validity: tuple[object, ...],
-        holds: Callable[[Shown], bool],
+        hold: Callable[[Sequence[Shown]], bool],
     ) -> Built | None:
-        """Return a context that still holds; `holds` says whether a file that it shows is as it was."""
+        """Return a context that still holds; `hold` says whether the files that it shows are as they were."""
         entries = self._scopes.get(scope_id)
         entry = None if entries is None else entries.get(key)
         if (
             entry is not None
             and entry.revision == revision
             and entry.validity == validity
-            and all(map(holds, entry.built.shown))
+            and hold(entry.built.shown)
         ):
             self.hits += 1
             self._scopes[scope_id].move_to_end(key)

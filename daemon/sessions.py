@@ -11,7 +11,6 @@ import contextlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from .events import EventHub
 from .item.agent_items import AgentItems
 from .item.item_keys import ItemKey
 from .items import Items
+from .lazy_dataclass import dataclass
 from .open_projects import OpenProjects
 from .projects import Project
 from .session.applet import applet_in
@@ -299,9 +299,13 @@ class Sessions:
         former = known.session if known else None
         if former is not None and met.session is not None and former.revision > met.session.revision:
             return
-        self._seen[session_id] = _Seen(met, asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        self._seen[session_id] = _Seen(met, now)
         self._seen.move_to_end(session_id)
-        while len(self._seen) > SEEN_MAX:
+        # The oldest are dropped as soon as they aren't believed any more: a session takes some kilobytes.
+        while self._seen and (
+            len(self._seen) > SEEN_MAX or now - next(iter(self._seen.values())).at >= BELIEVED_S
+        ):
             self._seen.popitem(last=False)
 
 

@@ -90,6 +90,10 @@ class SharedWork(Generic[K, T]):
         self._work = work
         self._running: dict[K, asyncio.Future[T]] = {}
 
+    def __contains__(self, key: K) -> bool:
+        """Whether somebody has begun the work under this key, and it goes on."""
+        return key in self._running
+
     async def run(self, key: K, begin: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
         """Return what becomes of the work under this key, which is begun if nobody has begun it."""
         future = self._running.get(key)

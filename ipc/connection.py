@@ -44,6 +44,9 @@ JOIN_BYTES = 64 * 1024
 LARGE_BYTES = 64 * 1024
 """Above this a frame counts for what all connections together may hold."""
 
+HEAVY_BYTES = 1024 * 1024
+"""Above this a frame is decoded in a millisecond or more, in which nobody else is answered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -57,6 +60,9 @@ class Limits:
     """Of frames that aren't whole, of all connections: four of the largest."""
     working_bytes: int = 64 * 1024 * 1024
     """Of large requests that are being answered, of all connections; further large ones wait."""
+    heavy_bytes_a_second: int = 16 * 1024 * 1024
+    """Of heavy frames that are decoded, of all connections; large ones wait after each. 12 MB of text take 1
+    to 8 ms, so that others meet one in a hundred times at most."""
     unread_bytes: int = 256 * 1024 * 1024
     """Of replies that were not read, of all connections: sixteen of the largest."""
     connections: int = 10_000
@@ -279,6 +285,16 @@ class Connection(asyncio.Protocol):
                 return
             answered += 1
             self._dispatch(message)
+            if self._decoder.frame_bytes > HEAVY_BYTES:
+                self._rest_from(self._decoder.frame_bytes)
+
+    def _rest_from(self, size: int) -> None:
+        """Let large frames wait, whoever sends them, until others had their share of the loop."""
+        working = self._serving.working
+        working.rest()
+        asyncio.get_running_loop().call_later(
+            size / self._serving.limits.heavy_bytes_a_second, working.resume
+        )
 
     def _next_turn(self) -> None:
         self._turn_over = False
@@ -376,7 +392,7 @@ class Connection(asyncio.Protocol):
             return
         self._counts.sent_bytes += len(frame)
         if not self._answering:
-            self._write(frame)
+            self._write([frame], len(frame))
             return
         self._out.append(frame)
         self._out_bytes += len(frame)
@@ -385,14 +401,15 @@ class Connection(asyncio.Protocol):
 
     def _flush(self) -> None:
         if self._out and self._transport is not None:
-            frames, self._out, self._out_bytes = self._out, [], 0
-            self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+            frames, self._out = self._out, []
+            size, self._out_bytes = self._out_bytes, 0
+            self._write(frames, size)
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, frames: list[bytes], size: int) -> None:
         if self._transport is None or self._transport.is_closing():
             return
-        self._transport.write(data)
-        if self._peer_is_slow or len(data) > LARGE_BYTES:
+        self._transport.writelines(frames)
+        if self._peer_is_slow or size > LARGE_BYTES:
             unread = self._transport.get_write_buffer_size()
             if unread > self._serving.limits.write_buffer_bytes:
                 self._serving.unread.hold(self, unread)

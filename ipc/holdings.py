@@ -51,18 +51,20 @@ class Holdings(Generic[H]):
 class Working:
     """Bytes of the large requests that are being answered. While these are too many, large ones wait.
 
-    Small ones never do, so that whoever sends a lot holds up nobody else.
+    They wait too while the loop rests from one. Small ones never do, so that whoever sends a lot holds up
+    nobody else.
     """
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes
         self._waiting: OrderedDict[Callable[[], None], None] = OrderedDict()
+        self._resting = 0
         self.bytes = 0
 
     @property
     def full(self) -> bool:
         """Whether a large request has to wait."""
-        return self.bytes >= self._limit
+        return self._resting > 0 or self.bytes >= self._limit
 
     def begin(self, size: int) -> None:
         """Count a request that begins."""
@@ -71,8 +73,16 @@ class Working:
     def end(self, size: int) -> None:
         """Count a request that ended, and let those go on that waited for that."""
         self.bytes -= size
-        while self._waiting and not self.full:
-            self._waiting.popitem(last=False)[0]()
+        self._wake()
+
+    def rest(self) -> None:
+        """Let large requests wait until `resume`, however few are at work; rests may overlap."""
+        self._resting += 1
+
+    def resume(self) -> None:
+        """End one rest, and let those go on that waited for that."""
+        self._resting -= 1
+        self._wake()
 
     def wait(self, go_on: Callable[[], None]) -> None:
         """Call back once when there is room; asking twice counts once."""
@@ -81,3 +91,7 @@ class Working:
     def forget(self, go_on: Callable[[], None]) -> None:
         """Call back no more."""
         self._waiting.pop(go_on, None)
+
+    def _wake(self) -> None:
+        while self._waiting and not self.full:
+            self._waiting.popitem(last=False)[0]()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import pickle
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -27,6 +28,7 @@ from foveal.daemon.index.messages import (
     TreeDelta,
 )
 from foveal.daemon.indexing import ARGV
+from foveal.daemon.pipe import LENGTH
 
 from tests.conftest import start_python, write_files
 
@@ -106,6 +108,12 @@ async def test_requests_are_answered_and_events_come_in_order(command: OpenProje
         assert known == {f"f{n}.py" for n in range(30)}
         replies = await asyncio.gather(*(one.link.request(SyncTree(command.root)) for _ in range(5)))
         assert all(reply is not None and reply.complete for reply in replies)
+        heard: list[int] = []
+        write_files(Path(command.root), {"late.py": ""})
+        reply = await one.link.request(SyncTree(command.root), lambda: heard.append(one.events.qsize()))
+        told = [one.events.get_nowait() for _ in range(heard[0])]
+        deltas = [event for event in told if isinstance(event, TreeDelta)]
+        assert deltas[-1].generation == reply.generation, "the events before the reply were taken in"
         assert await one.link.request(CloseProject(command.root)) is None
 
 
@@ -256,6 +264,7 @@ PARENT = """
 import asyncio, sys
 from foveal.daemon.child import ChildProcess
 from foveal.daemon.indexing import ARGV
+from foveal.daemon.pipe import LENGTH
 
 async def main():
     async def started():
@@ -374,6 +383,31 @@ async def test_a_lazy_process_that_dies_while_it_is_told_is_told_again(
         assert len(starts) == 2
         await child.stop(GENEROUS_S)
         await task
+
+
+async def test_a_message_that_cant_be_read_costs_the_process_and_not_the_daemon(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
+    talk = (
+        "import socket, sys; s = socket.socket(fileno=int(sys.argv[1]));"
+        "s.sendall(bytes.fromhex({!r})); s.recv(9)"
+    )
+    unknown = pickle.dumps(CloseProject("/")).replace(b"CloseProject", b"CloseProjekt")
+    argv = (sys.executable, "-c", talk.format((LENGTH.pack(len(unknown)) + unknown).hex()))
+    died = asyncio.Queue[None]()
+
+    async def started() -> None: ...
+
+    child = ChildProcess[Event]("indexer", argv, lambda event: None, started, lambda: died.put_nowait(None))
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(child.run())
+        await died.get()
+        await died.get()  # it was started again
+        await child.stop(GENEROUS_S)
+        await task
+    assert "could not be taken in" in caplog.text
+    assert "CloseProjekt" in caplog.text
 
 
 async def test_an_event_that_cant_be_taken_in_costs_the_process_and_not_the_daemon(

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import pytest
 from foveal.ipc.aclient import AsyncClient
-from foveal.ipc.connection import TURN_MESSAGES, Connection, Limits, encode_event
+from foveal.ipc.connection import HEAVY_BYTES, TURN_MESSAGES, Connection, Limits, encode_event
 from foveal.ipc.errors import RpcError
 from foveal.ipc.listener import bind
 from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode_notification, encode_request
@@ -333,6 +333,33 @@ async def test_large_requests_wait_for_each_other_and_small_ones_for_none(path: 
             assert await other.results(1) == [{"text": "y" * 300_000}]
             assert await small.results(1) == [{"text": "z"}]
             await eventually(lambda: server.statistics().working_bytes == 0)
+
+
+HEAVY = "x" * (HEAVY_BYTES + 1)
+
+
+@on_both_loops
+async def test_after_a_heavy_request_large_ones_wait_and_small_ones_do_not(path: str) -> None:
+    async with serving(path, Limits(heavy_bytes_a_second=1)) as (_, methods):
+        with Raw(path) as heavy, Raw(path) as large, Raw(path) as small:
+            await heavy.send(encode_request(1, "Echo", {"text": HEAVY}))
+            assert await heavy.results(1) == [{"text": HEAVY}]
+            await large.send(encode_request(1, "Echo", {"text": "y" * 300_000}))
+            for number in range(20):
+                await small.send(encode_request(number, "Echo", {"n": number}))
+                assert await small.results(1) == [{"n": number}]
+            assert methods.calls == 21
+
+
+@on_both_loops
+async def test_heavy_requests_are_all_answered_in_the_end(path: str) -> None:
+    async with serving(path, Limits(heavy_bytes_a_second=100 * HEAVY_BYTES)) as (_, methods):
+        with Raw(path) as one, Raw(path) as other:
+            for raw in (one, other):
+                await raw.send(encode_request(1, "Wait", {"text": HEAVY}))
+            methods.gate.set()
+            for raw in (other, one):
+                assert await raw.results(1) == [{"text": HEAVY}]
 
 
 @on_both_loops

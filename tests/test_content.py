@@ -304,3 +304,17 @@ def test_a_file_elsewhere_is_read_from_allowed_folders_only(tmp_path: Path) -> N
         assert problem in found.problem
     nothing = ContentReader(str(root), System(), 1_000, {})
     assert "outside of the project" in nothing.read(str(notes / "spec.md")).problem
+
+
+def test_a_content_that_is_known_as_clean_says_nothing_of_another(tmp_path: Path) -> None:
+    secret = f'key = "ghp_{"a1B2c3D4e5" * 4}"\n'
+    clean = "a = 1  # as clean as can be\n"
+    write(tmp_path / "a.py", clean.encode())
+    for _ in range(2):  # looked through, then known
+        found = ContentReader(str(tmp_path), System(), 1_000, {}).read("a.py")
+        assert (found.text, found.masked) == (clean, False)
+    unsaved = ContentReader(str(tmp_path), System(), 1_000, {"a.py": clean + secret}).read("a.py")
+    assert (unsaved.text, unsaved.masked) == (clean + 'key = "[masked]"\n', True)
+    write(tmp_path / "a.py", (clean + secret).encode())
+    found = ContentReader(str(tmp_path), System(), 1_000, {}).read("a.py")
+    assert (found.text, found.masked) == (clean + 'key = "[masked]"\n', True)

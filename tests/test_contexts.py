@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +18,9 @@ from foveal.daemon.context.gathered import Gathered
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.engine import Engine
-from foveal.daemon.freshness import Deadline
+from foveal.daemon.freshness import Deadline, TreeFreshness
+from foveal.daemon.index.messages import TreeDelta
+from foveal.daemon.project.tree import Tree
 from foveal.daemon.projects import Project
 from foveal.daemon.scoping import ScopeSelector
 from foveal.daemon.system import System
@@ -75,6 +78,58 @@ def check_whole(reply: dict[str, Any]) -> None:
     assert not reply["partial"]
     assert reply["gaps"] == []
     assert "pay_cart" in reply["context"]
+
+
+async def test_fresh_tree_is_built_from_the_tree_that_was_compared_and_its_clock_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as (engine, project, scope):
+        real = TreeFreshness.sync
+        clocks = []
+
+        async def sync(freshness: TreeFreshness, of: Project, deadline: Deadline) -> Tree | None:
+            tree = await real(freshness, of, deadline)
+            clocks.append(of.clock)
+            # What the watcher saw in the middle of a move, before the request goes on.
+            of.apply(TreeDelta(of.root, of.tree.generation + 1, (), ("cart.py",)))
+            return tree
+
+        monkeypatch.setattr(TreeFreshness, "sync", sync)
+        reply = await engine.contexts.get(project, scope, ContextRequest(), "tree", LATE_MS)
+        assert "cart.py" in reply["context"]
+        assert reply["clock"] == clocks[0] != project.clock
+        reply = await engine.contexts.get(project, scope, ContextRequest(), "shown", LATE_MS)
+        assert "cart.py" not in reply["context"]
+        assert reply["clock"] == project.clock
+
+
+async def test_who_joins_a_build_that_runs_is_shown_what_changed_before_it_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(tmp_path) as (engine, project, scope):
+        built, go_on = asyncio.Event(), threading.Event()
+        loop, run, asked = asyncio.get_running_loop(), engine.contexts._building.run, itertools.count(1)
+
+        async def run_and_count(*arguments: Any) -> Any:
+            if next(asked) == 2:
+                loop.call_soon(go_on.set)
+            return await run(*arguments)
+
+        def build_and_wait(gathered: Gathered) -> Built:
+            done = build(gathered)
+            loop.call_soon_threadsafe(built.set)
+            assert go_on.wait(GENEROUS_S)
+            return done
+
+        monkeypatch.setattr(contexts, "build", build_and_wait)
+        monkeypatch.setattr(engine.contexts._building, "run", run_and_count)
+        async with asyncio.TaskGroup() as tasks:
+            first = tasks.create_task(ask(engine, project, scope, ContextRequest()))
+            await built.wait()
+            write_files(Path(project.root), {"a.py": "import b\nCHANGED = 1\n"})
+            second = tasks.create_task(ask(engine, project, scope, ContextRequest()))
+        assert "CHANGED" not in first.result()["context"]
+        assert "CHANGED" in second.result()["context"]
 
 
 async def test_a_search_that_takes_too_long_is_left_out_and_named(

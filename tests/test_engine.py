@@ -181,12 +181,12 @@ async def test_comparisons_of_the_tree_are_shared_but_never_with_a_later_request
         real, rounds = engine.indexing.link.request, 0
         begun = asyncio.Event()
 
-        async def request(command: Any) -> Any:
+        async def request(command: Any, at_reply: Any = None) -> Any:
             nonlocal rounds
             if isinstance(command, SyncTree):
                 rounds += 1
                 begun.set()
-            return await real(command)
+            return await real(command, at_reply)
 
         engine.indexing.link.request = request  # type: ignore[method-assign]  # to count what goes to the indexer
         first = asyncio.create_task(ask(engine, project, scope, fresh="tree"))
@@ -301,9 +301,9 @@ async def begin_to_open(engine: Engine, root: str) -> asyncio.Task[Project]:
     """Begin to open a project whose indexer doesn't answer, up to where that is waited for."""
     real, asked = engine.indexing.link.request, asyncio.Event()
 
-    async def request(command: Any) -> Any:
+    async def request(command: Any, at_reply: Any = None) -> Any:
         asked.set()
-        return await real(command)
+        return await real(command, at_reply)
 
     engine.indexing.link.request = request  # type: ignore[method-assign]  # to see when it is asked
     opening = asyncio.create_task(engine.projects.at(root))

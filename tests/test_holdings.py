@@ -83,3 +83,28 @@ def test_large_requests_wait_until_there_is_room() -> None:
     assert woken == []
     working.end(60)
     assert (woken, working.bytes, working.full) == (["one"], 50, False)
+
+
+def test_large_requests_wait_while_the_loop_rests() -> None:
+    working = Working(100)
+    woken: list[str] = []
+    working.rest()
+    working.rest()
+    working.wait(lambda: woken.append("one"))
+    assert (working.full, woken) == (True, [])
+    working.resume()
+    assert (working.full, woken) == (True, [])
+    working.resume()
+    assert (working.full, woken) == (False, ["one"])
+
+
+def test_a_rest_that_ends_wakes_nobody_for_whom_there_is_no_room() -> None:
+    working = Working(100)
+    woken: list[str] = []
+    working.begin(100)
+    working.rest()
+    working.wait(lambda: woken.append("one"))
+    working.resume()
+    assert woken == []
+    working.end(1)
+    assert woken == ["one"]

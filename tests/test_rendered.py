@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from foveal.daemon.context.assembly import Built
 from foveal.daemon.context.content import Shown
@@ -15,12 +17,12 @@ def built(text: str = "context", memory_bytes: int = 100) -> Built:
     return Built({"context": text}, (SHOWN,), (), memory_bytes)
 
 
-def holds(shown: Shown) -> bool:
-    assert shown is SHOWN
+def hold(shown: Sequence[Shown]) -> bool:
+    assert tuple(shown) == (SHOWN,)
     return True
 
 
-def fails(shown: Shown) -> bool:
+def fail(shown: Sequence[Shown]) -> bool:
     return False
 
 
@@ -32,7 +34,7 @@ def kept() -> RenderedContexts:
 
 
 def test_what_was_kept_is_found(kept: RenderedContexts) -> None:
-    assert kept.find("s", b"key", 1, ("v",), holds) == built()
+    assert kept.find("s", b"key", 1, ("v",), hold) == built()
     assert (kept.hits, kept.misses) == (1, 0)
 
 
@@ -43,33 +45,33 @@ def test_what_was_kept_is_found(kept: RenderedContexts) -> None:
 def test_whatever_differs_is_a_miss(
     kept: RenderedContexts, scope: str, key: bytes, revision: int, validity: str
 ) -> None:
-    assert kept.find(scope, key, revision, (validity,), holds) is None
+    assert kept.find(scope, key, revision, (validity,), hold) is None
     assert (kept.hits, kept.misses) == (0, 1)
 
 
 def test_a_context_whose_file_changed_is_a_miss(kept: RenderedContexts) -> None:
-    assert kept.find("s", b"key", 1, ("v",), fails) is None
+    assert kept.find("s", b"key", 1, ("v",), fail) is None
 
 
 def test_what_is_dropped_is_gone(kept: RenderedContexts) -> None:
     kept.drop("s")
     kept.drop("s")
-    assert kept.find("s", b"key", 1, ("v",), holds) is None
+    assert kept.find("s", b"key", 1, ("v",), hold) is None
 
 
 def test_a_scope_keeps_a_few_contexts_the_least_recently_used_go() -> None:
     contexts = RenderedContexts()
     for index in range(ENTRIES_PER_SCOPE):
         assert contexts.put("s", bytes([index]), Entry(1, (), built(str(index), 10))) == 10 * (index + 1)
-    assert contexts.find("s", b"\0", 1, (), holds) is not None
+    assert contexts.find("s", b"\0", 1, (), hold) is not None
     assert contexts.put("s", b"new", Entry(1, (), built(memory_bytes=70))) == 10 * ENTRIES_PER_SCOPE + 60
-    assert contexts.find("s", b"\0", 1, (), holds) is not None
-    assert contexts.find("s", b"\1", 1, (), holds) is None
+    assert contexts.find("s", b"\0", 1, (), hold) is not None
+    assert contexts.find("s", b"\1", 1, (), hold) is None
 
 
 def test_the_same_request_anew_takes_the_place_of_the_former(kept: RenderedContexts) -> None:
     assert kept.put("s", b"key", Entry(1, ("w",), built("newer", 30))) == 30
-    assert kept.find("s", b"key", 1, ("w",), holds) == built("newer", 30)
+    assert kept.find("s", b"key", 1, ("w",), hold) == built("newer", 30)
 
 
 def test_contexts_of_an_earlier_revision_are_not_held_on_to(kept: RenderedContexts) -> None:

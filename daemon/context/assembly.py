@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
 from ..compression.later import LaterCompressor, Wanted
 from ..index.store import Reader
+from ..lazy_dataclass import dataclass
 from ..privacy.secret_values import MASK
 from ..project.metadata import ProjectMetadata
 from ..storage import DatabaseError
@@ -77,6 +78,8 @@ class Built:
     """Documents in it that a model may make shorter, which was not asked about them yet."""
     context_id: str = ""
     """By which it is known once it is given; empty until somebody names it."""
+    generation: int = 0
+    """Of the tree that it was built from."""
 
 
 def build(gathered: Gathered) -> Built:

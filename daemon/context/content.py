@@ -5,12 +5,14 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from ..lazy_dataclass import dataclass
 from ..policy.policy import NO_POLICY, Policy
 from ..project.binary import classify_content
 from ..system import Stamp, System, is_racy, is_stamp_of, stamp_of
+from .clean_contents import CLEAN
 
 DIGEST_BYTES = 16
 
@@ -86,8 +88,19 @@ class ContentReader:
 
     def _load(self, path: str) -> Content:
         content = self._load_whole(path)
-        text = self._policy.mask(content.text) if content.text else ""
-        return content if text == content.text else replace(content, text=text, masked=True)
+        if not content.text or not self._policy.mask_values:
+            return content
+        # Of an unsaved buffer the digest is that of the file below it.
+        shown = None if path in self._overlays else content.shown
+        key = None if shown is None else (shown.digest, self._max_bytes)
+        if key in CLEAN:
+            return content
+        text = self._policy.mask(content.text)
+        if text != content.text:
+            return replace(content, text=text, masked=True)
+        if key is not None:
+            CLEAN.add(key)
+        return content
 
     def _load_whole(self, path: str) -> Content:
         if hidden := self._policy.why_hidden(path):
@@ -139,12 +152,20 @@ class ContentReader:
 
 def still_holds(shown: Shown, system: System) -> bool:
     """Whether a file still has the content that was shown: a stat, and a read only where that isn't proof."""
+    return all_hold((shown,), system)
+
+
+def all_hold(shown: Iterable[Shown], system: System) -> bool:
+    """Whether files still have the content that was shown; one loop, since each hot answer waits for it."""
     try:
-        if not is_stamp_of(shown.stamp, system.stat(shown.path)):
-            return False
-        return not shown.racy or digest_of(system.read(shown.path, shown.length)[0]) == shown.digest
+        for one in shown:
+            if not is_stamp_of(one.stamp, system.stat(one.path)):
+                return False
+            if one.racy and digest_of(system.read(one.path, one.length)[0]) != one.digest:
+                return False
     except OSError:
         return False
+    return True
 
 
 def digest_of(data: bytes) -> bytes:

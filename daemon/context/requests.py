@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from ..lazy_dataclass import dataclass
 from .items import ItemType
 
 Format = Literal["markdown", "prompts", "messages", "json"]
@@ -20,6 +20,10 @@ class Message:
 
     role: str
     content: str
+
+
+LONG_CHARACTERS, LONG_HISTORY = 256 * 1024, 500
+"""A millisecond is what it takes to hash so many characters, or to read so many messages."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,12 @@ class ContextRequest:
     def context_tokens(self) -> int:
         """What is left for the context when the reserve for the answer is taken off."""
         return max(self.max_tokens - self.reserve_tokens, 0)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its texts are so long that making its key would keep the event loop from others."""
+        texts = len(self.prompt) + sum(len(message.content) for message in self.history)
+        return texts > LONG_CHARACTERS or len(self.history) > LONG_HISTORY
 
     @cached_property
     def key(self) -> bytes:
