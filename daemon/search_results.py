@@ -9,7 +9,7 @@ from typing import Any
 from .context.zone import stamp_now
 from .index.chunk_table import StoredChunk
 from .index.terms import document_terms, query_terms
-from .privacy.secret_values import mask_piece
+from .privacy.secret_values import mask_pieces
 from .retrieval.hits import Hit
 from .snapshot import ProjectSnapshot
 
@@ -32,21 +32,24 @@ def describe_hits(
     chunk is gone is left out. Blocks: a stat for each file, and the texts of the index. Raises
     `DatabaseError` where there is no index that can be read.
     """
+    hits = [hit for hit in hits if not snapshot.policy.hides(hit.path)]
     if not hits:
         return [], []
-    words = {term for term in query_terms(text[:WORDS_CHARACTERS]).weights if len(term) > 1}
-    hits = [hit for hit in hits if not snapshot.policy.hides(hit.path)]
+    # A hit that stands on a line shows that one, whatever was asked.
+    words = frozenset[str]() if all(hit.line for hit in hits) else _words(text)
     with snapshot.reader() as reader, reader.snapshot():
-        texts = reader.chunks.texts([hit.chunk.id for hit in hits])
+        texts = reader.chunks.texts_of(hit.chunk for hit in hits)
         paths = {hit.path for hit in hits if hit.chunk.id not in texts}
         stale = {path for path in paths if reader.record(path) is not None}
-    stale.update(hit.path for hit in hits if _changed(snapshot, hit.path))
-    found = [
-        _describe(hit, _shown(snapshot, texts[hit.chunk.id].text), words)
-        for hit in hits
-        if hit.chunk.id in texts
-    ]
+    stale.update(path for path in {hit.path for hit in hits} if _changed(snapshot, path))
+    shown = dict(zip(texts, _shown(snapshot, list(texts.values())), strict=True))
+    found = [_describe(hit, shown[hit.chunk.id], words) for hit in hits if hit.chunk.id in shown]
     return found, sorted(stale)
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a question that choose the lines to show."""
+    return frozenset(term for term in query_terms(text[:WORDS_CHARACTERS]).weights if len(term) > 1)
 
 
 def _changed(snapshot: ProjectSnapshot, path: str) -> bool:
@@ -57,12 +60,12 @@ def _changed(snapshot: ProjectSnapshot, path: str) -> bool:
     return stamp_now(snapshot.system, os.path.join(snapshot.tree.root, path)) != record.stamp
 
 
-def _shown(snapshot: ProjectSnapshot, text: str) -> str:
-    """Return the text of a chunk without its secrets; it may begin or end within one."""
-    return mask_piece(text).text if snapshot.policy.mask_values else text
+def _shown(snapshot: ProjectSnapshot, texts: Sequence[str]) -> Sequence[str]:
+    """Return the texts of chunks without their secrets; each may begin or end within one."""
+    return mask_pieces(texts) if snapshot.policy.mask_values else texts
 
 
-def _describe(hit: Hit, text: str, words: set[str]) -> dict[str, Any]:
+def _describe(hit: Hit, text: str, words: frozenset[str]) -> dict[str, Any]:
     chunk = hit.chunk
     first, snippet, line = _snippet(text, chunk.start_line, words, hit.line)
     place = hit.node or chunk
@@ -106,11 +109,10 @@ def _place(chunk: StoredChunk) -> dict[str, Any]:
     }
 
 
-def _snippet(text: str, start_line: int, words: set[str], line: int) -> tuple[int, str, int]:
+def _snippet(text: str, start_line: int, words: frozenset[str], line: int) -> tuple[int, str, int]:
     """Return the first line number, the lines, and the line that says most."""
     lines = text.split("\n")
-    scores = [len(words.intersection(document_terms(one[:LINE_CHARACTERS]))) for one in lines]
-    best = line - start_line if line else max(range(len(lines)), key=lambda index: (scores[index], -index))
+    best = line - start_line if line else _telling(lines, words)
     best = min(max(best, 0), len(lines) - 1)
     first = max(0, min(best - SNIPPET_LINES // 3, len(lines) - SNIPPET_LINES))
     kept: list[str] = []
@@ -124,3 +126,9 @@ def _snippet(text: str, start_line: int, words: set[str], line: int) -> tuple[in
     while kept and not kept[-1].strip():
         kept.pop()
     return start_line + first, "\n".join(kept), start_line + best
+
+
+def _telling(lines: Sequence[str], words: frozenset[str]) -> int:
+    """Return the index of the first line with the most words of a question."""
+    scores = [len(words.intersection(document_terms(one[:LINE_CHARACTERS]))) for one in lines]
+    return scores.index(max(scores))

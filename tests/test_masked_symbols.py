@@ -38,3 +38,11 @@ def test_others_stay_as_they_are() -> None:
     plain = symbol(3, "def g()", "Do it.")
     assert masked_symbols([plain], f'k = "{mask_secrets(TOKEN).text}"\n\ndef g(): "Do it."\n') == (plain,)
     assert masked_symbols([symbol(9, "gone")], "short") == (symbol(9, "gone"),)
+
+
+def test_a_secret_in_a_body_leaves_the_other_definitions_as_they_are() -> None:
+    body = f'def f():\n    """Use it."""\n    return "{TOKEN}"\n\n\ndef g():\n    """Do it."""\n'
+    with_secret, without = symbol(1, "def f()", "Use it.", 3), symbol(6, "def g()", "Do it.", 7)
+    assert masked_symbols([with_secret, without], mask_secrets(body).text) == (with_secret, without)
+    other = symbol(1, "def f()", "Used by what is not in the text.", 3)
+    assert masked_symbols([other], mask_secrets(body).text)[0].doc == ""

@@ -6,7 +6,7 @@ import string
 from random import Random
 
 import pytest
-from foveal.daemon.privacy.secret_values import MASK, mask_piece, mask_secrets, may_hold_secrets
+from foveal.daemon.privacy.secret_values import MASK, mask_piece, mask_pieces, mask_secrets, may_hold_secrets
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -179,3 +179,24 @@ def test_texts_that_hold_no_secret_together_hold_none_alone(texts: list[str]) ->
 
 def test_a_list_of_plain_texts_holds_no_secrets() -> None:
     assert not may_hold_secrets(["a session", "/home/ada/shop", "", "token =", "2030-01-01T00:00:00Z"] * 50)
+
+
+KEY_LINES = f"{BODY}\n{BODY}"
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.text(),
+            st.sampled_from([text.format(value) for value, text in SECRETS.values()]),
+            st.sampled_from([KEY_LINES, BODY, f"{BODY[:30]}==\n-----END RSA PRIVATE KEY-----", "x = 1"]),
+        ),
+        max_size=6,
+    )
+)
+def test_many_pieces_are_masked_as_each_is_alone(pieces: list[str]) -> None:
+    assert mask_pieces(pieces) == [mask_piece(piece).text for piece in pieces]
+
+
+def test_key_lines_are_masked_among_pieces_without_any_other_secret() -> None:
+    assert mask_pieces(["x = 1", KEY_LINES]) == ["x = 1", "[masked]\n[masked]"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 from ..compression.compress import Compress, compress
+from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
 
 HASH_COMMENTS = frozenset(
@@ -39,6 +39,43 @@ class Source:
         """What the file is made of, for `excerpt`."""
         return _Divider(self).units
 
+    @cached_property
+    def sizes(self) -> Sequence[int]:
+        """The characters that each unit takes when it is shown whole, with line numbers and ends."""
+        around = _width(len(self.lines)) + 3
+        sums = [0, *accumulate(map(len, self.lines))]
+        return [
+            sums[unit.end] - sums[unit.start - 1] + around * (unit.end - unit.start + 1)
+            for unit in self.units
+        ]
+
+    @cached_property
+    def written(self) -> Sequence[bool]:
+        """Whether a line isn't blank, by its number; there is no line 0."""
+        return [False, *map(bool, map(str.strip, self.lines))]
+
+    @cached_property
+    def outlines(self) -> Sequence[_Outline]:
+        """The outlines of the file, the richest first; the first two are of all heads of each kind."""
+        levels = ((DOCUMENTED, 99), (PLAIN, 99), (PLAIN, 1), (PLAIN, 0))
+        return [_Outline([_head_at(unit, kind, depth) for unit in self.units]) for kind, depth in levels]
+
+    def ranked(self, words: frozenset[str], wanted: frozenset[str]) -> tuple[Sequence[int], int]:
+        """Return the order of the units for a prompt (see `_ranked`); the last one is kept, as a file that is
+        given more and more room is asked for it each time."""
+        known = self._rankings.get((words, wanted))
+        if known is None:
+            plain = self.text.lower()
+            stems = {stem for stem in map(_stem, words) if stem in plain}
+            known = _ranked(self.units, stems, wanted)
+            self._rankings.clear()
+            self._rankings[words, wanted] = known
+        return known
+
+    @cached_property
+    def _rankings(self) -> dict[tuple[frozenset[str], frozenset[str]], tuple[Sequence[int], int]]:
+        return {}
+
 
 def split_lines(text: str) -> list[str]:
     r"""Split a text at its line feeds, as the parser counts lines; the \r of a \r\n is no part of a line.
@@ -53,7 +90,8 @@ def split_lines(text: str) -> list[str]:
 
 def fenced(text: str, tag: str) -> str:
     """Put a text into a code fence that no run of backticks inside can end."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    runs = re.findall(r"`{3,}", text) if "```" in text else ()  # which to know takes a tenth of the time
+    longest = max(map(len, runs), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{tag}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"
 
@@ -97,10 +135,8 @@ def excerpt(
     """
     if not source.symbols:
         return _first_lines(source.lines, characters)
-    plain = source.text.lower()
-    stems = {stem for stem in map(_stem, words) if stem in plain}
-    order, relevant = _ranked(source.units, stems, wanted)
-    plan = _Plan(source.lines, source.units, characters)
+    order, relevant = source.ranked(frozenset(words), frozenset(wanted))
+    plan = _Plan(source, characters)
     plan.choose_heads(order)
     plan.show_whole(order[:relevant])
     plan.add_heads(order, PLAIN)
@@ -219,9 +255,14 @@ class _Divider:
     def _heads(self, symbol: Symbol, head_line: int) -> tuple[str, str]:
         first = symbol.signature.partition("\n")[0].removesuffix("…")
         line = self._lines[head_line - 1][:RANKED_CHARACTERS]
-        indent = line[: len(line) - len(line.lstrip())] if line.lstrip().startswith(first) else ""
-        rows = [indent + row for row in symbol.signature.split("\n")]
-        head = "\n".join(numbered(rows, head_line, self._width))
+        bare = line.lstrip()
+        indent = line[: len(line) - len(bare)] if bare.startswith(first) else ""
+        signature = symbol.signature
+        if signature and "\n" not in signature:  # nearly all of them, in a third of the time
+            head = f"{str(head_line).rjust(self._width)}  {indent}{signature}"
+        else:
+            rows = [indent + row for row in signature.split("\n")]
+            head = "\n".join(numbered(rows, head_line, self._width))
         if not symbol.doc:
             return head, head
         return f"{head}\n{_doc_line(symbol, self._tag, self._width, indent)}", head
@@ -263,19 +304,31 @@ def _ranked(units: Sequence[_Unit], words: Collection[str], wanted: Collection[s
 # What is shown of it
 
 
+class _Outline:
+    """The heads of a file's units, empty where none is shown; what each takes, and what the first ones do."""
+
+    __slots__ = ("costs", "heads", "sums")
+
+    def __init__(self, heads: Sequence[str]) -> None:
+        self.heads = heads
+        self.costs = [len(head) + 1 if head else 0 for head in heads]  # with the end of its line
+        self.sums = [0, *accumulate(self.costs)]
+
+
 class _Plan:
     """What is shown of a file: heads of definitions, and units that are shown whole in their place."""
 
-    def __init__(self, lines: Sequence[str], units: Sequence[_Unit], characters: int) -> None:
-        self._lines = lines
-        self._units = units
-        self._width = _width(len(lines))
+    def __init__(self, source: Source, characters: int) -> None:
+        self._source = source
+        self._lines = source.lines
+        self._units = source.units
+        self._width = _width(len(source.lines))
         self._room = characters
-        self._heads = [""] * len(units)
-        self._head_sums: list[int] = []
+        self._heads: list[str] = []
+        self._costs: list[int] = []
+        self._head_sums: Sequence[int] = ()
         # Indexes of the units that are shown whole, in order; none lies inside another.
         self._whole: list[int] = []
-        self._line_sums = [0, *accumulate(len(line) + self._width + 3 for line in lines)]
 
     def choose_heads(self, order: Sequence[int]) -> None:
         """Take the richest outline that leaves half of the room to whole definitions, else the best ranked.
@@ -283,34 +336,47 @@ class _Plan:
         Without its members, and then without documentation, an outline still says where to look.
         """
         room = self._room // 2
-        for kind, depth in ((DOCUMENTED, 99), (PLAIN, 99), (PLAIN, 1), (PLAIN, 0)):
-            self._heads = [_head_at(unit, kind, depth) for unit in self._units]
-            if sum(map(_cost, self._heads)) <= room:
-                break
-        else:
-            heads, self._heads = self._heads, [""] * len(self._units)
+        outlines = self._source.outlines
+        outline = next((one for one in outlines if one.sums[-1] <= room), None)
+        if outline is None:
+            heads = [""] * len(self._units)
             for index in order:
-                if _cost(heads[index]) <= room:
-                    room -= _cost(heads[index])
-                    self._heads[index] = heads[index]
-        self._head_sums = [0, *accumulate(map(_cost, self._heads))]
-        self._room -= self._head_sums[-1]
+                cost = outlines[-1].costs[index]
+                if cost <= room:
+                    room -= cost
+                    heads[index] = outlines[-1].heads[index]
+            outline = _Outline(heads)
+        self._take(outline)
+        self._room -= outline.sums[-1]
 
     def show_whole(self, indexes: Iterable[int]) -> None:
         """Show units whole, each in place of its head and of all that is inside it, while there is room."""
+        units, whole = self._units, self._whole
         for index in indexes:
-            if not self._is_inside_whole(index):
-                self._show_one_whole(index)
+            place = bisect_right(whole, index)
+            if place and units[whole[place - 1]].after > index:
+                continue  # it lies inside of one that is shown
+            cost = self._added_cost(index)
+            end = bisect_left(whole, units[index].after, place)
+            if end > place:
+                cost -= sum(map(self._added_cost, whole[place:end]))
+            if cost <= self._room:
+                self._room -= cost
+                whole[place:end] = [index]
 
     def add_heads(self, indexes: Iterable[int], kind: int) -> None:
         """Spend what is left on heads that were left out or poorer."""
+        rich = self._source.outlines[kind]
+        before = self._room
         for index in indexes:
-            head = self._units[index].heads[kind]
-            extra = _cost(head) - _cost(self._heads[index])
+            if self._room <= 0:
+                break
+            extra = rich.costs[index] - self._costs[index]
             if 0 < extra <= self._room and not self._is_inside_whole(index):
                 self._room -= extra
-                self._heads[index] = head
-        self._head_sums = [0, *accumulate(map(_cost, self._heads))]
+                self._heads[index], self._costs[index] = rich.heads[index], rich.costs[index]
+        if self._room != before:
+            self._take(_Outline(self._heads))
 
     def render(self) -> tuple[str, int]:
         """Return the text in the order of the file, and how many lines that aren't blank it leaves out."""
@@ -330,17 +396,8 @@ class _Plan:
                 documented = index + 1 in whole and self._units[index + 1].symbol is None
                 parts.append(unit.heads[PLAIN] if documented else self._heads[index])
                 shown.update(self._lines_of_head(unit))
-        left_out = sum(bool(line.strip()) for n, line in enumerate(self._lines, 1) if n not in shown)
-        return "\n".join(parts), left_out
-
-    def _show_one_whole(self, index: int) -> None:
-        unit = self._units[index]
-        low, high = bisect_left(self._whole, index), bisect_left(self._whole, unit.after)
-        inner = sum(self._added_cost(inside) for inside in self._whole[low:high])
-        cost = self._added_cost(index) - inner
-        if cost <= self._room:
-            self._room -= cost
-            self._whole[low:high] = [index]
+        written = self._source.written
+        return "\n".join(parts), sum(written) - sum(written[number] for number in shown)
 
     def _lines_of_head(self, unit: _Unit) -> Iterator[int]:
         """Yield the lines that a head shows all of, but for what opens the body."""
@@ -362,18 +419,16 @@ class _Plan:
 
     def _added_cost(self, index: int) -> int:
         """Return what a unit costs whole beyond the heads that it replaces."""
-        unit = self._units[index]
-        whole = self._line_sums[unit.end] - self._line_sums[unit.start - 1]
-        return whole - (self._head_sums[unit.after] - self._head_sums[index])
+        replaced = self._head_sums[self._units[index].after] - self._head_sums[index]
+        return self._source.sizes[index] - replaced
+
+    def _take(self, outline: _Outline) -> None:
+        self._heads, self._costs = list(outline.heads), list(outline.costs)
+        self._head_sums = outline.sums
 
 
 def _head_at(unit: _Unit, kind: int, depth: int) -> str:
     return unit.heads[kind] if unit.symbol is not None and unit.symbol.depth <= depth else ""
-
-
-def _cost(head: str) -> int:
-    """Return the characters of a head with the end of its line."""
-    return len(head) + 1 if head else 0
 
 
 def _first_lines(lines: Sequence[str], characters: int) -> tuple[str, int]:

@@ -147,14 +147,15 @@ def name_of(path: str, symbol: str = "") -> str:
 
 def defines(symbols: Sequence[Symbol], most: int = NAMES_MAX) -> str:
     """Name the outermost definitions of a file, some of them, in a sentence; empty where there are none."""
-    names = [f"`{render.inline(symbol.name)[:60]}`" for symbol in symbols if symbol.depth == 0]
-    return f"Defines {_some(names, most)}." if names else ""
+    outermost = [symbol.name for symbol in symbols if symbol.depth == 0]
+    names = [f"`{render.inline(name)[:60]}`" for name in outermost[:most]]
+    return f"Defines {_some(names, len(outermost))}." if names else ""
 
 
 def _passes_on(paths: Sequence[str]) -> str:
     """Say what a barrel offers: what it imports."""
     names = [name_of(path) for path in paths]
-    return f"Defines nothing itself; it imports {_some(names, PASSED_ON_MAX)}." if names else ""
+    return f"Defines nothing itself; it imports {_some(names[:PASSED_ON_MAX], len(names))}." if names else ""
 
 
 def _size(content: Content) -> str:
@@ -163,11 +164,11 @@ def _size(content: Content) -> str:
     return f"{'More than ' if content.cut else ''}{_lines(len(split_lines(content.text)))}."
 
 
-def _some(names: Sequence[str], most: int) -> str:
-    """List names, at most so many and `NAMES_CHARACTERS` of them; the first is always there."""
-    ends = accumulate(len(name) + 2 for name in names[:most])
+def _some(names: Sequence[str], total: int) -> str:
+    """List the first of so many names, `NAMES_CHARACTERS` of them; the first is always there."""
+    ends = accumulate(len(name) + 2 for name in names)
     count = max(sum(end <= NAMES_CHARACTERS for end in ends), 1)
-    more = f" and {len(names) - count:,} more" if len(names) > count else ""
+    more = f" and {total - count:,} more" if total > count else ""
     return ", ".join(names[:count]) + more
 
 

@@ -46,8 +46,10 @@ class HitForms:
         self._most = most
         self._wanted = {*wanted, *found_symbols(hit)}
         self._name = name_of(hit.path)
-        whole = render.code_block(f"{self._name} ({_count(source)})", source.text, source.tag)
-        self._whole = whole if source.text.strip() and len(whole) <= most else None
+        whole = ""
+        if len(source.text) <= most and source.text.strip():
+            whole = render.code_block(f"{self._name} ({_count(source)})", source.text, source.tag)
+        self._whole = whole if whole and len(whole) <= most else None
         self.full_characters = len(self._whole) if self._whole else most
 
     def __call__(self, characters: int) -> Form:

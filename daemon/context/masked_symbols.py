@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..privacy.secret_values import MASK, mask_secrets
+from ..privacy.secret_values import MASK, mask_secrets, may_hold_secrets
 from ..project.tree import Symbol
 
 SIGNATURE_MAX = 400
@@ -20,16 +21,31 @@ def masked_symbols(symbols: Iterable[Symbol], text: str) -> tuple[Symbol, ...]:
     lines of a head have one, its first line as it is in the text takes its place, and a line of documentation
     from such lines is left out.
     """
+    known = tuple(symbols)
     lines = text.split("\n")
-    return tuple(_masked(symbol, lines) for symbol in symbols)
+    masked = [number for number, line in enumerate(lines) if MASK in line]
+    clean = not may_hold_secrets(part for symbol in known for part in (symbol.signature, symbol.doc))
+    return tuple(_masked(symbol, lines, masked, clean=clean) for symbol in known)
 
 
-def _masked(symbol: Symbol, lines: list[str]) -> Symbol:
+def _masked(symbol: Symbol, lines: list[str], masked: list[int], *, clean: bool) -> Symbol:
+    """Return a definition; `masked` are the indexes of the lines with a secret, in order. With `clean` what
+    the index keeps of it has none."""
     first = symbol.start_line - 1
-    head = lines[first : first + symbol.signature.count("\n") + 1]
-    signature, doc = mask_secrets(symbol.signature).text, mask_secrets(symbol.doc).text
-    if any(MASK in line for line in head):
-        signature = (head[0].strip() if head else "")[:SIGNATURE_MAX]
-    if doc and any(MASK in line for line in lines[max(first - 1, 0) : symbol.end_line]):
+    head = first + symbol.signature.count("\n") + 1
+    signature, doc = symbol.signature, symbol.doc
+    if not clean:
+        signature, doc = mask_secrets(signature).text, mask_secrets(doc).text
+    if _any_between(masked, first, head):
+        signature = lines[first].strip()[:SIGNATURE_MAX]
+    if doc and _any_between(masked, first - 1, symbol.end_line):
         doc = doc if doc == symbol.doc and any(doc in line for line in lines) else ""
+    if signature == symbol.signature and doc == symbol.doc:
+        return symbol
     return replace(symbol, signature=signature, doc=doc)
+
+
+def _any_between(masked: list[int], start: int, end: int) -> bool:
+    """Whether any of the lines from one to before another is among those that are masked."""
+    place = bisect_left(masked, start)
+    return place < len(masked) and masked[place] < end

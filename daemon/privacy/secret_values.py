@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..lazy_dataclass import dataclass
 
 MASK = "[masked]"
 """What stands in place of a secret; no longer than any, so that masking never lets a text grow."""
@@ -79,6 +80,8 @@ def mask_piece(text: str) -> Masked:
     """Mask a part that was cut out of a longer text: it may hold the middle of a private key, whose marks lie
     outside. Neighbouring lines of nothing but 60 or more characters of base64 are taken for one."""
     masked = mask_secrets(text)
+    if not _may_hold_key_lines(masked.text):
+        return masked
     lines = masked.text.split("\n")
     is_key = [_KEY_LINE.fullmatch(line) is not None for line in lines]
     inside = [
@@ -95,6 +98,20 @@ def mask_piece(text: str) -> Masked:
     for number in inside:
         lines[number] = _KEY_TEXT.sub(MASK, lines[number])
     return Masked("\n".join(lines), masked.count + len(inside))
+
+
+def mask_pieces(texts: Sequence[str]) -> list[str]:
+    """Return many parts of texts as `mask_piece` leaves them: by one look at all where none has a secret."""
+    if not may_hold_secrets(texts) and not any(map(_may_hold_key_lines, texts)):
+        return list(texts)
+    return [mask_piece(text).text for text in texts]
+
+
+def _may_hold_key_lines(text: str) -> bool:
+    """Whether a line of a text may be one of a private key; False is certain."""
+    return "-----END " in text or any(
+        len(line) >= _KEY_LINE_MIN and _KEY_LINE.fullmatch(line) for line in text.split("\n")
+    )
 
 
 def _spans(text: str, lowered: str) -> Iterator[tuple[int, int]]:
@@ -125,7 +142,8 @@ _LOCK = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _UNLOCK = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_TEXT = re.compile(r"[A-Za-z0-9/+]{16,}={0,2}")
 _AROUND_KEY = r"[\s>|#*/\"'`+,;]{0,16}"
-_KEY_LINE = re.compile(rf"{_AROUND_KEY}[A-Za-z0-9/+]{{60,76}}={{0,2}}(?:\\n)?{_AROUND_KEY}")
+_KEY_LINE_MIN = 60
+_KEY_LINE = re.compile(rf"{_AROUND_KEY}[A-Za-z0-9/+]{{{_KEY_LINE_MIN},76}}={{0,2}}(?:\\n)?{_AROUND_KEY}")
 _KEY_END_LINE = re.compile(rf"{_AROUND_KEY}[A-Za-z0-9/+]{{16,76}}={{0,2}}(?:\\n)?{_AROUND_KEY}")
 """A line of a private key in PEM, which has 64 characters or 76, as it may stand in code; and the last."""
 _KEY_CHARACTERS = 20_000

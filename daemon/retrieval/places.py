@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
+from ..lazy_dataclass import dataclass
 from .clauses import Clause, Token
 from .patterns import any_of, compiled
 
@@ -29,19 +30,29 @@ def find_places(clause: Clause) -> tuple[Place, ...]:
     """
     found: dict[int, Place] = {}
     taken: set[int] = set()  # `the X section Y` has one name
-    for kind, pattern in _PATTERNS:
-        for match in compiled(pattern).finditer(clause.form):
-            start, end = match.span("name")
-            token = next(iter(clause.within(start, max(end, start + 1))), None)
-            span = set(range(match.start(), match.end()))
-            fits = token is not None and (kind != "name" or _is_dotted(token))
-            if token and fits and start not in found and (kind != "section" or not span & taken):
-                taken |= span if kind == "section" else set()
-                place_kind: PlaceKind = "folder" if kind == "file" and _is_folder(token) else kind
-                found[start] = Place(
-                    place_kind, _bare(clause, start, end), clause.said(match.start(), match.end())
-                )
+    for kind, (begin, stop), (start, end) in _matches(clause.form):
+        token = next(iter(clause.within(start, max(end, start + 1))), None)
+        span = set(range(begin, stop))
+        fits = token is not None and (kind != "name" or _is_dotted(token))
+        if token and fits and start not in found and (kind != "section" or not span & taken):
+            taken |= span if kind == "section" else set()
+            place_kind: PlaceKind = "folder" if kind == "file" and _is_folder(token) else kind
+            found[start] = Place(place_kind, _bare(clause, start, end), clause.said(begin, stop))
     return tuple(place for _, place in sorted(found.items()))
+
+
+_Span = tuple[int, int]
+
+
+@lru_cache(maxsize=256)
+def _matches(form: str) -> tuple[tuple[PlaceKind, _Span, _Span], ...]:
+    """Return the kinds of places that a form names, each with its span and that of its name, in the order of
+    the patterns. Kept, as all names are `N` in a form: the same ones are asked again and again."""
+    return tuple(
+        (kind, match.span(), match.span("name"))
+        for kind, pattern in _PATTERNS
+        for match in compiled(pattern).finditer(form)
+    )
 
 
 def _bare(clause: Clause, start: int, end: int) -> str:
