@@ -11,6 +11,7 @@ from typing import Any
 from .engine import Engine
 from .errors import FovealError, NotFound
 from .given_contexts import GIVEN_MAX, TEXT_FIELDS, Given
+from .kept_texts import told_of
 from .method_parts import Method, timed
 from .parameters import Parameters
 from .policy.policy import Policy
@@ -96,15 +97,17 @@ class GivenContextMethods:
         found = {
             **self._entry(given),
             **{name: list(reply.get(name, ())) for name in COUNTED},
-            **{name: reply[name] for name in (*WHOLE, *TEXT_FIELDS) if name in reply},
+            **{name: reply[name] for name in WHOLE if name in reply},
             "focus_paths": list(scope.focus_paths),
             "expanded": list(scope.expanded),
             "constraints": list(scope.constraints),
             "problem": "" if given.has_text else "its text isn't kept any more, only what it was made of",
         }
         # In a thread: a prompt may be megabytes of pasted logs.
-        found["prompt"] = await asyncio.to_thread(given.policy.mask, given.request.prompt)
-        return found
+        texts = {name: reply[name] for name in TEXT_FIELDS if name in reply}
+        return found | await asyncio.to_thread(
+            told_of, texts | {"prompt": given.request.prompt}, given.policy
+        )
 
     async def _explain(self, parameters: Parameters) -> dict[str, Any]:
         started = time.perf_counter()

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -15,6 +14,8 @@ from .context.requests import ContextRequest
 from .context.scopes import Scope
 from .errors import NotFound, StateError
 from .item.item_keys import ItemKey, key_of
+from .kept_texts import kept_of
+from .lazy_dataclass import dataclass
 from .ledger.export import Page, export_page
 from .ledger.ledger import Ledger
 from .ledger.ledger_file import LedgerFile
@@ -220,7 +221,7 @@ class RequestLog:
 
     def _open(self) -> _Open:
         file = LedgerFile(self._path, self._system)
-        ledger = Ledger(file, self._system)
+        ledger = Ledger(file, self._system, kept_of=kept_of)
         return _Open(file, ledger, Usage(ledger, file))
 
 

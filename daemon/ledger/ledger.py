@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 
 from ..errors import NotFound
+from ..lazy_dataclass import dataclass
 from ..storage import Database, database_bytes
 from ..system import System
 from . import body_table, item_counts, request_table
@@ -15,7 +17,7 @@ from .ledger_limits import Limits, prune_round, prune_session, used_bytes
 from .manifest import texts_of
 from .messages import Sent
 from .query_sketch import sketch_of
-from .recalled import Recalled, recalled
+from .recalled import Recalled, masked_problem, recalled
 from .request_queue import RequestQueue, Waiting
 from .request_record import RequestRecord, record_map
 from .request_table import RequestRow, RequestSummary, summary_of
@@ -43,7 +45,7 @@ class Ledger:
     """The requests in a `LedgerFile`. Thread-safe; every method but `add` blocks for the disk.
 
     A request that was added is seen by `get` and `list` at once; a crash before `write` loses it. Raises
-    `StateError` for what the disk refuses.
+    `StateError` for what the disk refuses. `kept_of` says what is kept of a request, and may take time.
     """
 
     def __init__(
@@ -52,11 +54,16 @@ class Ledger:
         system: System,
         limits: Limits | None = None,
         queue: RequestQueue | None = None,
+        kept_of: Callable[[RequestRecord, Sent], tuple[RequestRecord, Sent]] = lambda record, sent: (
+            record,
+            sent,
+        ),
     ) -> None:
         self._file = file
         self._system = system
         self._limits = limits or Limits()
         self._queue = queue or RequestQueue()
+        self._kept_of = kept_of
         self._writing = threading.Lock()
 
     def add(self, record: RequestRecord, sent: Sent) -> None:
@@ -76,9 +83,10 @@ class Ledger:
             waiting = self._queue.all()
             if not waiting:
                 return 0
-            bodies = [self._encoded(one) for one in waiting]
+            kept = [self._kept(one) for one in waiting]
+            bodies = [self._encoded(one, whole) for one, whole in zip(kept, waiting, strict=True)]
             with self._file.writing() as database:
-                for one, body in zip(waiting, bodies, strict=True):
+                for one, body in zip(kept, bodies, strict=True):
                     _insert(database, one, body)
                 for session_id in {one.record.session_id for one in waiting}:
                     prune_session(database, session_id, self._limits)
@@ -113,7 +121,8 @@ class Ledger:
         """Return a request as it was used, with the exact texts that were sent. Raises `NotFound`."""
         waiting = self._queue.find(session_id, request_id)
         if waiting is not None:
-            return Recalled(waiting.record, waiting.sent)
+            kept = self._kept(waiting)
+            return Recalled(kept.record, kept.sent, masked_problem(kept.record))
         with self._file.reading() as database:
             return recalled(database, _row(database, session_id, request_id))
 
@@ -158,11 +167,16 @@ class Ledger:
         with self._file.writing() as database:
             return prune_round(database, self._limits, self._system.now())
 
-    def _encoded(self, one: Waiting) -> bytes:
+    def _kept(self, one: Waiting) -> Waiting:
+        record, sent = self._kept_of(one.record, one.sent)
+        return replace(one, record=record, sent=sent)
+
+    def _encoded(self, one: Waiting, whole: Waiting) -> bytes:
+        """Return the record of what is kept of a request; one that JSON has no form for is lost."""
         try:
             return json.dumps(record_map(one.record), separators=(",", ":"), allow_nan=False).encode("ascii")
         except (TypeError, ValueError):
-            self._queue.lose(one)
+            self._queue.lose(whole)
             raise
 
 

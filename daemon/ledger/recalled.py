@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..item.item_keys import ItemKey
+from ..lazy_dataclass import dataclass
 from ..storage import Database
 from . import body_table
 from .messages import Sent
@@ -39,7 +38,21 @@ def recalled(database: Database, row: RequestRow, *, content: bool = True) -> Re
         parts, lost = body_table.sent(database, body.manifest)
     else:
         parts, lost = None, body_table.MANIFEST_DAMAGED if body.manifest is None else ""
-    return Recalled(record, parts, " ".join(filter(None, (problem, lost))), referred)
+    masked = "" if row.summary.pruned else masked_problem(record)
+    return Recalled(record, parts, " ".join(filter(None, (problem, lost, masked))), referred)
+
+
+def masked_problem(record: RequestRecord) -> str:
+    """Return why what is kept isn't to the byte what was sent, where secrets were masked in it."""
+    if not record.masked:
+        return ""
+    one = record.masked == 1
+    values = (
+        "A value that looks like a secret is"
+        if one
+        else f"{record.masked:,} values that look like secrets are"
+    )
+    return f"{values} kept as [masked]; the agent was answered with its own text as it gave it."
 
 
 def _bare(summary: RequestSummary) -> RequestRecord:

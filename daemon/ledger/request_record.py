@@ -6,11 +6,12 @@ import hashlib
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal, TypeVar, cast, get_args
 
 from ..context.items import IncludeMode, ItemType
 from ..item.item_keys import ItemKey
+from ..lazy_dataclass import dataclass
 
 LeftOut = Literal["floor", "top_n", "removed", "denied", "budget"]
 """Why an item that was considered was not taken; `item_choice.py` says what each means."""
@@ -99,6 +100,8 @@ class RequestRecord:
     steps_ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     dropped: tuple[DroppedSlice, ...] = ()
+    masked: int = 0
+    """Values that looked like secrets in what the caller said, and that were masked before it was kept."""
 
 
 def new_request_id() -> str:
@@ -127,6 +130,8 @@ def record_map(record: RequestRecord) -> dict[str, Any]:
     plain["slices"] = [_slice_map(one) for one in record.slices]
     if record.dropped:
         plain["dropped"] = [asdict(one) for one in record.dropped]
+    if record.masked:
+        plain["masked"] = record.masked
     return plain
 
 
@@ -149,6 +154,7 @@ def record_in(plain: object) -> RequestRecord:
         considered=tuple(_considered_in(one) for one in _maps(plain, "considered")),
         slices=tuple(_slice_in(one) for one in _maps(plain, "slices")),
         dropped=tuple(_dropped_in(one) for one in _maps(plain, "dropped")) if "dropped" in plain else (),
+        masked=_value(plain, "masked", int, 0),
     )
 
 
