@@ -1,14 +1,24 @@
-"""Owns which editors the dashboard's links may open: names, and addresses of schemes that editors have."""
+"""Owns which addresses the dashboard's links open editors by: one for each name, or one of the user's own."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-EDITORS = (
-    "vscode", "vscode-insiders", "vscodium", "cursor", "windsurf",
-    "zed", "idea", "pycharm", "sublime", "neovim",
-)  # fmt: skip
-"""The editors whose addresses the dashboard knows."""
+EDITORS: Mapping[str, str] = {
+    "vscode": "vscode://file{path}:{line}",
+    "vscode-insiders": "vscode-insiders://file{path}:{line}",
+    "vscodium": "vscodium://file{path}:{line}",
+    "cursor": "cursor://file{path}:{line}",
+    "windsurf": "windsurf://file{path}:{line}",
+    "zed": "zed://file{path}:{line}",
+    "idea": "idea://open?file={path}&line={line}",
+    "pycharm": "pycharm://open?file={path}&line={line}",
+    "sublime": "subl://open?url=file://{path}&line={line}",
+    "neovim": "nvim://file{path}:{line}",
+}
+"""The addresses by which editors open a file at a line, as they document them; `neovim` needs a handler that
+its user registered."""
 
 _TEMPLATE = re.compile(r"([a-z][a-z0-9+.-]{1,30})://[\w{}/?&=:;@%+.,~*!$-]*", re.ASCII)
 
@@ -18,6 +28,12 @@ _OTHERS = {
     "vbscript", "view-source", "ws", "wss",
 }  # fmt: skip
 """Schemes that a browser or a system follows itself: a link would lead elsewhere, or run something."""
+
+
+def editor_template(editor: str) -> str:
+    """Return the address of a setting that `editor_problem` finds nothing wrong with, with `{path}` for the
+    absolute path and perhaps `{line}`; "" for any other, so that no link is made of it."""
+    return "" if editor_problem(editor) else EDITORS.get(editor, editor)
 
 
 def editor_problem(editor: str) -> str:

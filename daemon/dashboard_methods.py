@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .config_editor import editor_template
 from .dashboard import LOOPBACK, Dashboard
 from .dashboard_access import CODE_S, Admission
 from .errors import InvalidRequest
@@ -48,7 +49,8 @@ class DashboardMethods:
         return {"revoked": await self._dashboard.access.revoke()}
 
     def _told(self, allowed: bool, admission: Admission | None) -> dict[str, Any]:
-        reply = {"allowed": allowed, "editor": self._dashboard.config.editor, "port": self._dashboard.port}
+        editor = editor_template(self._dashboard.config.editor)
+        reply = {"allowed": allowed, "editor": editor, "port": self._dashboard.port}
         if admission is not None:
             reply["csrf"] = admission.csrf
             if admission.cookie:

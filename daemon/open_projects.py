@@ -55,6 +55,11 @@ class OpenProjects:
         """Return the project of a root if it is open."""
         return self._projects.get(root)
 
+    async def closed(self) -> list[str]:
+        """Return the roots that were open before and aren't now, as far as their folders are still there."""
+        roots = sorted(self._known - self._projects.keys())
+        return await asyncio.to_thread(lambda: [root for root in roots if os.path.isdir(root)])
+
     async def load(self) -> None:
         """Read which roots have been open before: a folder inside one of them belongs to it."""
         known = partial(known_roots, self._environment.state_dir, self._system)

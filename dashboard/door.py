@@ -7,12 +7,25 @@ import logging
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import LineTooLong
+from aiohttp.web_protocol import RequestHandler
 
 from ..ipc.listener import read_peer_uid
+from .guard import HEADERS
 
 log = logging.getLogger(__name__)
+
+LINE_BYTES = 64 * 1024
+"""Of an address, and of a header: a question stands in the address, where a letter may take nine bytes."""
+
+TOO_LONG = (
+    f"The address is longer than {LINE_BYTES:,} bytes, or a header is. Shorten what was asked, or ask it in "
+    "a terminal: foveal query, foveal context"
+)
 
 KEEPALIVE_S = 75.0
 """How long a connection may wait for its next request: an open one keeps the process alive."""
@@ -46,8 +59,6 @@ class Door:
     ) -> None:
         self._runner = web.AppRunner(
             application,
-            access_log=None,
-            keepalive_timeout=KEEPALIVE_S,
             shutdown_timeout=SHUTDOWN_S,
             handler_cancellation=True,  # who hung up waits for no answer, and ends a stream at once
         )
@@ -124,9 +135,40 @@ class Door:
         """Hand a connection to the HTTP server, which closes it."""
         assert self._runner.server is not None
         connection.setblocking(False)
+        protocol = partial(_Protocol, self._runner.server, loop=asyncio.get_running_loop(), **_PROTOCOL)
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(self._runner.server, connection)
+            await asyncio.get_running_loop().connect_accepted_socket(protocol, connection)
         except OSError:
             connection.close()  # gone already
         finally:
             self._opening -= 1
+
+
+_PROTOCOL: dict[str, Any] = {
+    "access_log": None,
+    "keepalive_timeout": KEEPALIVE_S,
+    "max_line_size": LINE_BYTES,
+    "max_field_size": LINE_BYTES,
+}
+
+
+class _Protocol(RequestHandler):
+    """HTTP on one connection. What can't be read reaches no application, so its answer is guarded here."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Return the answer to what can't be read, or failed outside of the application."""
+        if isinstance(exc, LineTooLong):
+            response: web.StreamResponse = web.Response(status=414, text=TOO_LONG + "\n")
+            response.force_close()
+        else:
+            response = super().handle_error(request, status, exc, message)
+        response.headers.update(HEADERS)
+        return response

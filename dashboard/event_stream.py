@@ -22,7 +22,7 @@ RETRY_MS: Final = 1_000
 """After this time a browser asks again for a stream that broke."""
 
 STREAMS_MAX: Final = 64
-"""Open streams: each is a connection to the daemon. A browser opens at most six to one host."""
+"""Open streams: each is a connection to the daemon. A browser opens one for all its pages."""
 
 
 class EventStream:
@@ -36,6 +36,7 @@ class EventStream:
     def add_to(self, application: web.Application) -> None:
         """Serve the address, and end all streams when the application ends."""
         application.router.add_get("/events", self._serve, allow_head=False)
+        application.router.add_head("/events", self._admit)
         application.on_shutdown.append(self._end)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
@@ -57,6 +58,10 @@ class EventStream:
         finally:
             self._open.discard(connection)
             await connection.close()
+
+    async def _admit(self, request: web.Request) -> web.Response:
+        # A browser's script isn't told why a stream failed; this tells whether it would be let in.
+        return web.Response(status=204)
 
     async def _end(self, application: web.Application) -> None:
         await asyncio.gather(*[connection.close() for connection in self._open])

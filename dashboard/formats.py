@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+import shlex
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -13,23 +13,6 @@ from markupsafe import Markup, escape
 
 NOTHING: Final = "–"  # noqa: RUF001 - a dash, as people write it
 """What stands for a value that there is none of."""
-
-EDITORS: Final[Mapping[str, str]] = {
-    "vscode": "vscode://file{path}:{line}",
-    "vscode-insiders": "vscode-insiders://file{path}:{line}",
-    "vscodium": "vscodium://file{path}:{line}",
-    "cursor": "cursor://file{path}:{line}",
-    "windsurf": "windsurf://file{path}:{line}",
-    "zed": "zed://file{path}:{line}",
-    "idea": "idea://open?file={path}&line={line}",
-    "pycharm": "pycharm://open?file={path}&line={line}",
-    "sublime": "subl://open?url=file://{path}&line={line}",
-    "neovim": "nvim://file{path}:{line}",
-}
-"""The addresses by which editors open a file at a line; `neovim` needs a handler that its user registered."""
-
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{1,30}://")
-_REFUSED = ("http:", "https:", "file:", "ftp:", "ws:", "wss:", "blob:", "data:", "javascript:", "about:")
 
 
 def number(value: float | None) -> str:
@@ -108,20 +91,21 @@ def breakable(path: str) -> Markup:
     return Markup("/<wbr>").join(path.split("/"))
 
 
+def quoted(path: str) -> str:
+    """Write a path as a shell takes it."""
+    return shlex.quote(path)
+
+
 def count(value: float, one: str, many: str = "") -> str:
     """Write a number with its noun: `1 file`, `2 files`."""
     return f"{value:,.0f} {one if value == 1 else many or one + 's'}"
 
 
-def editor_href(editor: str, root: str, path: str, line: int = 1) -> str:
+def editor_href(template: str, root: str, path: str, line: int = 1) -> str:
     """Return the address that opens a file in an editor, empty where there is none.
 
-    `editor` is a name of `EDITORS`, or a template with `{path}` and `{line}` whose scheme a browser wouldn't
-    follow itself: a page must not be able to lead anywhere, nor run anything.
+    `template` is the daemon's, which answers for its scheme: here `{path}` and `{line}` are filled in only.
     """
-    template = EDITORS.get(editor, editor)
-    if not _SCHEME.match(template) or template.lower().startswith(_REFUSED):
-        return ""
     absolute = path if os.path.isabs(path) else os.path.join(root, path)
     return template.replace("{path}", quote(absolute)).replace("{line}", str(max(int(line or 1), 1)))
 
@@ -141,6 +125,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "duration": duration,
     "moment": moment,
     "breakable": breakable,
+    "quoted": quoted,
     "count_of": count,
 }
 """What templates can write values with."""

@@ -59,7 +59,7 @@ HEADERS: Final[Mapping[str, str]] = {
 @dataclass(frozen=True, slots=True)
 class Viewer:
     """Who asks. `csrf` is what a page's changes must carry in `X-Foveal-Csrf`, empty for a bearer; `editor`
-    is the setting `dashboard.editor`."""
+    is the address that opens a file in the user's editor, with `{path}` and `{line}` in it, or empty."""
 
     csrf: str
     editor: str

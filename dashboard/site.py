@@ -9,7 +9,16 @@ from typing import Final
 from aiohttp import web
 
 from ..hooks.http import DAEMON_UNAVAILABLE, STATUS_OF_CODE, to_json
-from ..ipc.errors import INTERNAL, DaemonUnavailable, RpcError
+from ..ipc.errors import (
+    INTERNAL,
+    INVALID_PARAMS,
+    NOT_FOUND,
+    PERMISSION_DENIED,
+    TOO_LARGE,
+    UNSUPPORTED,
+    DaemonUnavailable,
+    RpcError,
+)
 from ..ipc.link import DaemonLink
 from .actions import Actions
 from .api import SessionsApi
@@ -32,12 +41,19 @@ from .pages.search_page import SearchPage
 from .pages.session_page import SessionPage
 from .pages.sessions_page import SessionsPage
 from .prometheus import PrometheusFigures
-from .view import STATIC, View
+from .view import STATIC, NotOpen, View
 
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES: Final = 1 << 20
 """What a page sends is an item or an experience at most; an item's text may take 256 KiB."""
+
+CODE_OF_STATUS: Final = {400: INVALID_PARAMS, 403: PERMISSION_DENIED}
+"""What else the HTTP server itself refuses."""
+
+DATA: Final = frozenset({"/events", "/files", "/items/one", "/metrics"})
+DATA_BELOW: Final = ("/api/", "/actions/", "/static/")
+"""Addresses that answer scripts and programs, whose errors are JSON."""
 
 STATIC_KEPT: Final = "private, max-age=31536000, immutable"
 """Addresses of static files hold the hash of their content."""
@@ -94,6 +110,8 @@ class _Failures:
     ) -> web.StreamResponse:
         try:
             return await handler(request)
+        except NotOpen as error:
+            return await self._offer(request, error)
         except RpcError as error:
             return await self._answer(request, error, STATUS_OF_CODE.get(error.code, 500))
         except DaemonUnavailable as error:
@@ -101,19 +119,48 @@ class _Failures:
         except web.HTTPException as error:
             if error.status < 400:
                 raise
-            reason = "there is no such page" if error.status == 404 else error.text or error.reason
-            return await self._answer(request, RpcError(INTERNAL, reason), error.status)
+            answer = await self._answer(request, _error_of(request, error), error.status)
+            if "Allow" in error.headers:
+                answer.headers["Allow"] = error.headers["Allow"]
+            return answer
         except Exception as error:
             log.exception("%s %s failed", request.method, request.path)
             reason = f"the page failed ({type(error).__name__}); see: foveal logs"
             return await self._answer(request, RpcError(INTERNAL, reason), 500)
 
+    async def _offer(self, request: web.Request, error: NotOpen) -> web.StreamResponse:
+        """Answer with a page that has a button to open a project; to a script with the error."""
+        status = STATUS_OF_CODE[error.code]
+        if not _is_page(request):
+            return await self._answer(request, error, status)
+        values = {"project": error.project, "address": str(request.rel_url)}
+        title = error.project.name or "No project is open"
+        return await self._view.page(request, "not_open.html", at="", title=title, status=status, **values)
+
     async def _answer(self, request: web.Request, error: RpcError, status: int) -> web.StreamResponse:
-        if request.method != "GET" or request.path.startswith(("/api/", "/events", "/static/")):
+        if not _is_page(request):
             return web.Response(body=to_json(error.to_map()), status=status, content_type="application/json")
         return await self._view.page(
             request, "error.html", at="", title="Not to be had", status=status, error=error, code=status
         )
+
+
+def _error_of(request: web.Request, error: web.HTTPException) -> RpcError:
+    """Return what the HTTP server refused in the words and codes of the wire."""
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        allowed = ", ".join(sorted(error.allowed_methods))
+        return RpcError(UNSUPPORTED, f"{request.method} isn't answered at {request.path}, only {allowed}")
+    if isinstance(error, web.HTTPRequestEntityTooLarge):
+        return RpcError(TOO_LARGE, f"what was sent is too large; at most {MAX_BODY_BYTES:,} bytes are taken")
+    if error.status == 404:
+        return RpcError(NOT_FOUND, "there is no such page")
+    return RpcError(CODE_OF_STATUS.get(error.status, INTERNAL), error.text or error.reason)
+
+
+def _is_page(request: web.Request) -> bool:
+    """Whether somebody looks at what a request is answered with; the others are scripts and programs."""
+    is_data = request.path in DATA or request.path.startswith(DATA_BELOW)
+    return request.method in {"GET", "HEAD"} and not is_data
 
 
 async def _keep_static(request: web.Request, response: web.StreamResponse) -> None:

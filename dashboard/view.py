@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -13,7 +14,7 @@ import jinja2
 from aiohttp import web
 
 from .. import __version__
-from ..ipc.errors import INVALID_PARAMS, RpcError
+from ..ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..ipc.link import DaemonLink
 from .formats import FILTERS, editor_href
 from .guard import VIEWER
@@ -23,6 +24,16 @@ STATIC: Final = os.path.join(FOLDER, "static")
 
 THEME_COOKIE: Final = "foveal_theme"
 """Which colours the reader chose, `light` or `dark`; without it those of the system. No secret."""
+
+QUESTION_CHARACTERS: Final = 7_000
+"""So long a question may be: written into an address, where one takes up to nine bytes, it stays below what
+`door.py` reads of a line."""
+
+TEXT_CHARACTERS: Final = 500
+"""So long are words that a list is filtered by, names, and other short texts of an address; a path may have
+`PATH_CHARACTERS`."""
+
+PATH_CHARACTERS: Final = 4_096
 
 PROJECT: Final = "project"
 """The parameter of an address that says which project a page is about: its root."""
@@ -56,9 +67,16 @@ class View:
         return await self._link.call(method, given)
 
     async def project(self, request: web.Request) -> Project:
-        """Return the project that an address is about: the one it names, or the one used last."""
-        known = (await self.call("ListProjects"))["projects"]
+        """Return the project that an address is about: the one it names, or the one used last.
+
+        Raises `NotOpen` for one that isn't: reading a page opens none.
+        """
+        known = await self.call("ListProjects")
         return Project.chosen(known, request.query.get(PROJECT, ""))
+
+    async def project_of(self, root: str) -> Project:
+        """Return the project of something that a page is about; it may be closed, or gone."""
+        return Project(root, await self.call("ListProjects"))
 
     async def page(
         self, request: web.Request, template: str, *, at: str, title: str, status: int = 200, **values: Any
@@ -67,13 +85,14 @@ class View:
 
         `at` names the entry of the navigation that it belongs to. A template has `at`, `title`, `path`,
         `query`, `viewer`, `theme`, and the values given; `project` (`Project`) is expected by the header
-        where a page is about one.
+        where a page is about one, and `picked` where another one is picked at another address than this.
         """
         viewer = request[VIEWER]
         text = await asyncio.to_thread(
             self._templates.get_template(template).render,
             {
                 "project": None,
+                "picked": request.path,
                 **values,
                 "at": at,
                 "title": title,
@@ -88,33 +107,58 @@ class View:
 
 
 class Project:
-    """The project that a page is about, among all that the daemon knows."""
+    """The project that a page is about, among all that the daemon knows.
 
-    __slots__ = ("all", "root", "status")
+    `all` are the open ones, as ListProjects tells them, `closed` the roots of those that were open before.
+    `status` is None for one that isn't open; `root` is empty where a page is about none, or about all.
+    """
 
-    def __init__(self, root: str, status: Mapping[str, Any] | None, known: list[Mapping[str, Any]]) -> None:
+    __slots__ = ("all", "closed", "root", "status")
+
+    def __init__(self, root: str, known: Mapping[str, Any]) -> None:
         self.root = root
-        self.status = status
-        self.all = known
+        self.all: list[Mapping[str, Any]] = known["projects"]
+        self.closed: list[str] = [one["root"] for one in known["closed"]]
+        self.status = next((one for one in self.all if one["root"] == root), None)
 
     @classmethod
-    def chosen(cls, known: list[Mapping[str, Any]], root: str) -> Project:
-        """Return the project with this root, or the first if none is named.
+    def chosen(cls, known: Mapping[str, Any], root: str) -> Project:
+        """Return the open project with this root, or the first if none is named.
 
-        Raises `RpcError` for a root that the daemon doesn't know. `root` is empty without any project.
+        `known` is the answer of ListProjects. Raises `NotOpen`. `root` is empty without any open project.
         """
-        for status in known:
-            if not root or status["root"] == root:
-                return cls(str(status["root"]), status, known)
-        if root:
-            message = f"no open project has the root {root!r:.300}; open it: foveal up {root:.300}"
-            raise RpcError(INVALID_PARAMS, message, {"field": PROJECT})
-        return cls("", None, known)
+        project = cls(root, known)
+        if root and project.status is None:
+            raise NotOpen(project)
+        return project if root or not project.all else cls(str(project.all[0]["root"]), known)
+
+    @classmethod
+    def at(cls, known: Mapping[str, Any], root: str) -> Project:
+        """Return the project with this root, open or closed. Raises `NotOpen` for one that never was open."""
+        project = cls(root, known)
+        if root and project.status is None and root not in project.closed:
+            raise NotOpen(project)
+        return project
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is open, or was before."""
+        return self.status is not None or self.root in self.closed
 
     @property
     def name(self) -> str:
         """The last part of the root."""
         return os.path.basename(self.root.rstrip("/")) or self.root
+
+
+class NotOpen(RpcError):
+    """A page was asked for of a project that isn't open, or of one where none is. `project` is that one."""
+
+    def __init__(self, project: Project) -> None:
+        root = project.root
+        said = f"no open project has the root {root!r:.300}" if root else "no project is open"
+        super().__init__(NOT_FOUND, f"{said}; open it: foveal up {shlex.quote(root or 'FOLDER'):.300}")
+        self.project = project
 
 
 def href(path: str, /, **query: Any) -> str:
@@ -142,6 +186,9 @@ def _templates() -> jinja2.Environment:
     environment.filters.update(FILTERS)
     environment.globals.update(
         navigation=NAVIGATION, href=href, version=__version__, static=_static_addresses().__getitem__
+    )
+    environment.globals.update(
+        question_max=QUESTION_CHARACTERS, text_max=TEXT_CHARACTERS, path_max=PATH_CHARACTERS
     )
     return environment
 

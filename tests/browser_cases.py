@@ -56,7 +56,8 @@ class Watched:
 
     def console(self, message: ConsoleMessage) -> None:
         """Note an error or a warning in the console, but for requests that failed while no daemon ran."""
-        if message.type in ("error", "warning") and "ERR_CONNECTION_REFUSED" not in message.text:
+        without_daemon = ("ERR_CONNECTION_REFUSED", "status of 502")
+        if message.type in ("error", "warning") and not any(one in message.text for one in without_daemon):
             self.faults.append(f"{message.type}: {message.text}")
 
     def request(self, request: Request) -> None:

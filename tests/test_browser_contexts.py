@@ -81,6 +81,20 @@ def test_the_focus_is_changed_and_the_drawing_follows(
     assert site.daemon.call("GetScope", scope_id=given[0])["expanded"] == []
 
 
+def test_a_region_changes_around_who_types_in_it(
+    page: Page, site: Site, root: str, given: tuple[str, str, str]
+) -> None:
+    page.goto(f"{site.address}/scopes/{given[0]}")
+    box = page.get_by_label("Add a file or a definition")
+    box.press_sequentially("src/shop/se")
+    site.daemon.call("ExpandFocus", scope_id=given[0], node_ids=["web/money.ts"])
+    expect(page.locator(".nodes")).to_contain_text("web/money.ts")
+    expect(box).to_be_focused()
+    box.press_sequentially("ssions.py")
+    expect(box).to_have_value("src/shop/sessions.py")
+    site.daemon.call("ContractFocus", scope_id=given[0], node_ids=["web/money.ts"])
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_can_be_used_by_everyone(
     browser: Browser, site: Site, given: tuple[str, str, str], scheme: str

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser_cases import Site, accessibility_faults, browser, overflow_px, page, signed_in, site
 from tests.conftest import SMALL_PROJECT, write_files
@@ -88,6 +88,71 @@ def test_an_entry_is_removed_and_comes_back_with_undo(site: Site, page: Page) ->
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("link", name="8080")).to_be_visible()
     assert kept(site) == before
+
+
+def test_undo_leaves_what_others_did_meanwhile(site: Site, page: Page) -> None:
+    def others_add(port: str) -> None:
+        site.daemon.call(
+            "SetRelevantContext", session_id=SESSION, set_name="ports", items=[port], mode="merge"
+        )
+
+    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.get_by_role("button", name="Remove 8080").click()
+    expect(page.get_by_role("link", name="8080")).to_have_count(0)
+    others_add("9090")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="8080")).to_be_visible()
+    assert kept(site)["ports"] == ["9090", "8080"]
+    page.get_by_label("Set", exact=True).fill("ports")
+    page.get_by_label("Entry").fill("5000")
+    page.get_by_label("Entry").press("Enter")
+    expect(page.get_by_role("link", name="5000")).to_be_visible()
+    others_add("6000")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="5000")).to_have_count(0)
+    assert kept(site)["ports"] == ["9090", "8080", "6000"]
+
+
+def test_entries_are_removed_from_two_tabs_at_once_while_an_agent_adds_one(site: Site, page: Page) -> None:
+    context = {"ports": ["1001", "1002", "1003"]}
+    site.daemon.call("UpdateSession", session_id=SESSION, context=context)
+    second = page.context.new_page()
+    for tab in (page, second):
+        tab.goto(f"{site.address}/sessions/{SESSION}")
+    added = {"session_id": SESSION, "set_name": "ports", "items": ["1004"], "mode": "merge"}
+
+    def add_before(route: Route) -> None:
+        site.daemon.call("SetRelevantContext", **added)
+        route.continue_()
+
+    page.route("**/actions/SetRelevantContext", add_before, times=1)
+    for tab, port in ((page, "1001"), (second, "1002")):
+        tab.get_by_role("button", name=f"Remove {port}").evaluate("one => one.click()")
+    for tab in (page, second):
+        expect(tab.locator(".set li > :first-child")).to_have_text(["1003", "1004"])
+    assert kept(site) == {"ports": ["1003", "1004"]}
+
+
+def test_a_list_changes_around_who_uses_it(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/items?project={root}")
+    mode = page.get_by_label("Mode of raw")
+    mode.focus()
+    mode.select_option("agent")
+    expect(page.locator("#servers .badge")).to_have_text("Agent")
+    expect(mode).to_be_focused()
+    mode.select_option("always")
+    expect(page.locator("#servers .badge")).to_have_text("Always")
+    row = page.locator("li.item", has_text="api errors")
+    row.get_by_text("What it says").click()
+    change = row.get_by_role("button", name="Change how")
+    change.press("Enter")
+    page.locator("[data-choice=manual]").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(row.locator(".badge")).to_have_text("Manual")
+    expect(change).to_be_focused()
+    expect(row.get_by_text("Text of api errors.")).to_be_visible()
+    page.get_by_role("button", name="Undo").last.click()
+    expect(row.locator(".badge")).to_have_text("Always")
 
 
 def test_what_the_daemon_refuses_is_said_and_nothing_is_lost(browser: Browser, site: Site) -> None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config_editor import EDITORS, editor_problem
+from foveal.daemon.config_editor import EDITORS, editor_problem, editor_template
 from foveal.daemon.config_file import load_user_config
 from foveal.daemon.errors import ConfigError
 from foveal.daemon.system import System
-from foveal.dashboard.formats import EDITORS as ADDRESSES
 from foveal.dashboard.formats import editor_href
 
 
-def test_the_pages_know_the_address_of_each_name() -> None:
-    assert set(EDITORS) == set(ADDRESSES)
-    assert [editor_problem(name) for name in EDITORS] == [""] * len(EDITORS)
-    assert [name for name in EDITORS if not editor_href(name, "/r", "a.py")] == []
+def test_each_name_has_an_address_that_would_be_taken_as_a_setting_too() -> None:
+    assert {name: editor_template(name) for name in EDITORS} == EDITORS
+    assert [editor_problem(address) for address in EDITORS.values()] == [""] * len(EDITORS)
+    assert [name for name in EDITORS if not editor_href(editor_template(name), "/r", "a.py")] == []
 
 
 @pytest.mark.parametrize(
@@ -29,6 +28,7 @@ def test_the_pages_know_the_address_of_each_name() -> None:
 )
 def test_an_address_of_an_editors_own_scheme(template: str) -> None:
     assert editor_problem(template) == ""
+    assert editor_template(template) == template
     assert editor_href(template, "/r", "a b.py", 3).endswith(("/r/a%20b.py", "line=3", ":3"))
 
 
@@ -45,6 +45,20 @@ def test_an_address_of_an_editors_own_scheme(template: str) -> None:
         ("http://evil.example/{path}", "http:"),
         ("https://evil.example/{path}", "https:"),
         ("file://{path}", "file:"),
+        ("file:///{path}", "file:"),
+        ("file:{path}", "must be one of"),
+        ("file:/{path}", "must be one of"),
+        ("FILE://{path}", "must be one of"),
+        (" file://{path}", "must be one of"),
+        ("file://{path}\n", "must be one of"),
+        ("java\tscript://{path}", "must be one of"),
+        ("javascript:{path}", "must be one of"),
+        ("data:text/html,{path}", "must be one of"),
+        ("data:text/html;base64,{path}", "must be one of"),
+        ("//evil.example/{path}", "must be one of"),
+        ("\\\\evil\\{path}", "must be one of"),
+        ("view-source://{path}", "view-source:"),
+        ("blob://{path}", "blob:"),
         ("vbscript://{path}", "vbscript:"),
         ("ms-msdt://{path}", "ms-msdt:"),
         ("search-ms://{path}", "search-ms:"),
@@ -57,6 +71,7 @@ def test_an_address_of_an_editors_own_scheme(template: str) -> None:
 )
 def test_what_could_lead_elsewhere_is_refused(template: str, problem: str) -> None:
     assert problem in editor_problem(template)
+    assert editor_template(template) == ""
 
 
 def test_a_setting_that_is_none_is_an_error_with_its_place(tmp_path: Path) -> None:

@@ -85,6 +85,27 @@ async def test_one_can_be_marked_and_its_history_tells(pages: Pages, root: Path)
     await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, outcome={"kind": "reverted"})
 
 
+async def test_days_are_named_as_those_of_utc_where_no_script_runs(pages: Pages, root: Path) -> None:
+    text = await read(pages, address(root))
+    assert text.count("<h2>") == text.count('<span class="soft small">UTC</span></h2>') >= 1
+    assert text.count("data-at=") == 4
+
+
+async def test_all_that_a_change_makes_stale_is_drawn_anew(pages: Pages, root: Path) -> None:
+    """What a page says of a decision, and what it offers to do with it, lies in regions that follow changes."""
+    listed = await read(pages, address(root))
+    assert "4 decisions" in listed.split('id="timeline"')[1]
+    ident = "x_" + listed.split('href="/experiences/x_')[1].split("?")[0]
+    text = await read(pages, address(root, f"/{ident}"))
+    regions = text.split("data-live=")
+    assert len(regions) == 3
+    assert "Hold back" in regions[2]
+    assert 'id="edit"' in regions[2]
+    await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, trust="low")
+    assert "Trust it" in (await read(pages, address(root, f"/{ident}"))).split("data-live=")[2]
+    await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, trust="normal")
+
+
 async def test_what_is_deleted_can_be_restored(pages: Pages, root: Path) -> None:
     listed = await read(pages, address(root, query="Retry"))
     ident = listed.split('data-method="DeleteExperience"')[1].split("x_")[1].split("&#34;")[0]

@@ -13,14 +13,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from aiohttp import web
 from foveal.daemon.dashboard import Dashboard
 from foveal.daemon.dashboard_access import Admission
 from foveal.dashboard.app import Faces
+from foveal.dashboard.door import LINE_BYTES
 from foveal.dashboard.guard import CSRF_HEADER, HEADERS, VIEWER, Guard
 from foveal.dashboard.refusal import STYLE
+from foveal.dashboard.view import QUESTION_CHARACTERS
 from foveal.ipc.link import DaemonLink
 
 from tests.dashboard_cases import Answer, Clock, Site, dashboard_daemon
@@ -124,7 +127,7 @@ def check_refused(answer: Answer, status: int, message: str) -> None:
 async def test_a_login_signs_in_one_browser(site: Guarded) -> None:
     browser, csrf = await site.log_in()
     answer = await browser.ask("GET", "/")
-    assert json.loads(answer.body) == {"csrf": csrf, "editor": "vscode", "via": "cookie"}
+    assert json.loads(answer.body) == {"csrf": csrf, "editor": "vscode://file{path}:{line}", "via": "cookie"}
     assert {name: answer.headers[name.lower()] for name in HEADERS} == dict(HEADERS)
     assert "set-cookie" not in answer.headers
 
@@ -150,6 +153,29 @@ async def test_without_a_login_there_is_nothing_but_how_to_get_one(site: Guarded
     assert "<script" not in page.body
     assert STYLE in page.body
     assert (await site.ask("GET", STYLE)).body == "done"
+
+
+async def test_a_question_of_many_kilobytes_fits_an_address(site: Guarded) -> None:
+    browser, _ = await site.log_in()
+    longest = quote("\u6f22" * QUESTION_CHARACTERS)
+    assert (await browser.ask("GET", f"/?q={longest}&project=/{'p' * 400}")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status", "said"),
+    [
+        (f"GET /?q={'x' * LINE_BYTES} HTTP/1.1", 414, "The address is longer than 65,536 bytes"),
+        ("GET / HTTP/9.9.9", 400, ""),
+        ("no words of HTTP", 400, ""),
+        ("GET /\0 HTTP/1.1", 400, ""),
+    ],
+)
+async def test_what_cannot_be_read_is_refused_with_the_same_headers(
+    site: Guarded, request_line: str, status: int, said: str
+) -> None:
+    answer = await site.send(f"{request_line}\r\nHost: {site.host}\r\nConnection: close\r\n\r\n")
+    check_refused(answer, status, said)
+    assert "Traceback" not in answer.body
 
 
 async def test_another_ports_cookie_is_none(site: Guarded) -> None:

@@ -51,18 +51,15 @@ def test_a_path_may_break_behind_its_slashes_and_is_escaped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("editor", "expected"),
+    ("template", "path", "expected"),
     [
-        ("vscode", "vscode://file/p/a%20b.py:7"),
-        ("idea", "idea://open?file=/p/a%20b.py&line=7"),
-        ("myeditor://open{path}#{line}", "myeditor://open/p/a%20b.py#7"),
-        ("javascript:alert(1)", ""),
-        ("javascript://%0aalert(1)", ""),
-        ("https://example.org/{path}", ""),
-        ("data:text/html,x", ""),
-        ("file://{path}", ""),
-        ("", ""),
+        ("vscode://file{path}:{line}", "a b.py", "vscode://file/p/a%20b.py:7"),
+        ("idea://open?file={path}&line={line}", "a&b=#?.py", "idea://open?file=/p/a%26b%3D%23%3F.py&line=7"),
+        ("zed://file{path}", "{line}.py", "zed://file/p/%7Bline%7D.py"),
+        ("zed://file{path}", "/other/a.py", "zed://file/other/a.py"),
+        ("zed://file{path}", 'x"><script>.py', "zed://file/p/x%22%3E%3Cscript%3E.py"),
+        ("", "a.py", ""),
     ],
 )
-def test_only_an_editor_is_opened(editor: str, expected: str) -> None:
-    assert formats.editor_href(editor, "/p", "a b.py", 7) == expected
+def test_a_path_is_filled_into_an_editors_address(template: str, path: str, expected: str) -> None:
+    assert formats.editor_href(template, "/p", path, 7) == expected

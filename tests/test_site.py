@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import signal
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from foveal.dashboard.pages.performance import thinned
 from foveal.dashboard.view import NAVIGATION
 from prometheus_client.parser import text_string_to_metric_families
+from yarl import URL
 
 from tests.conftest import DEADLINE_S, SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -79,7 +83,6 @@ async def test_events_are_passed_on(pages: Pages, shared_daemon: DaemonProcess, 
         ("/performance?period=year", 400, "period is one of hour, day"),
         ("/contexts/none", 404, "Not found"),
         ("/sessions/none", 404, "Not found"),
-        ("/search?project=/not/open&q=x", 400, "no open project has the root"),
     ],
 )
 async def test_what_is_not_there_is_a_page_that_says_so(
@@ -135,3 +138,115 @@ async def test_reading_a_page_opens_no_project(
         assert reply.status in (400, 404)
     roots = [one["root"] for one in shared_daemon.call("ListProjects")["projects"]]
     assert str(folder) not in roots
+
+
+async def test_a_project_that_is_not_open_is_offered_to_be_opened(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = str(write_files(tmp_path / "my shop", SMALL_PROJECT).resolve())
+    shared_daemon.open_ready(root)
+    shared_daemon.call("CreateSession", cwd=root, session_id="of-my-shop")
+    reply = shared_daemon.call("GetContext", cwd=root, prompt="sessions", session_id="of-my-shop")
+    shared_daemon.call("CloseProject", path=root)
+    query = f"project={quote(root)}"
+    for address in ("search", "items", "experiences", "experiences/none", "graph", "sessions"):
+        async with pages.get(f"/{address}?{query}&q=a+b") as answer:
+            text = await answer.text()
+            assert (answer.status, answer.content_type) == (404, "text/html")
+        assert "my shop is not open now" in text
+        assert 'data-method="OpenProject"' in text
+        assert f'data-goes="/{address}?{query}&amp;q=a+b"' in text
+        assert f"foveal up &#39;{root}&#39;" in text
+    for address in (
+        "/",
+        f"/contexts?{query}",
+        f"/contexts/{reply['context_id']}?why=a.py",
+        f"/scopes/{reply['scope_id']}",
+        "/sessions/of-my-shop",
+        f"/sessions/of-my-shop/requests/{reply['request_id']}",
+    ):
+        assert "my shop" in await read(pages, address), address
+    for address in (f"/files?{query}&q=a", f"/items/one?{query}&type=rule&name=x"):
+        async with pages.get(address) as answer:
+            assert (answer.status, answer.content_type) == (404, "application/json")
+            assert (await answer.json())["code"] == "not_found"
+    listed = shared_daemon.call("ListProjects")
+    assert {"root": root, "state": "closed"} in listed["closed"]
+    assert root not in [one["root"] for one in listed["projects"]]
+    shared_daemon.call("OpenProject", path=root)
+    assert root not in [one["root"] for one in shared_daemon.call("ListProjects")["closed"]]
+
+
+async def test_a_project_that_was_never_open_is_told_with_the_command(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    for address in ("/search", "/contexts"):
+        async with pages.get(f"{address}?project={tmp_path}/no;where") as answer:
+            assert answer.status == 404
+            text = await answer.text()
+        assert "was never open here" in text
+        assert f"foveal up &#39;{tmp_path}/no;where&#39;" in text
+        assert "OpenProject" not in text.split("<main")[1].split("</main>")[0]
+
+
+async def test_what_was_open_under_a_daemon_that_was_killed_is_known_to_the_next(
+    daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = str(write_files(tmp_path / "p", SMALL_PROJECT).resolve())
+    gone = write_files(tmp_path / "gone", SMALL_PROJECT)
+    daemon.open_ready(root)
+    daemon.open_ready(gone)
+    daemon.stop(signal.SIGKILL)
+    shutil.rmtree(gone)
+    assert daemon.call("ListProjects") == {"projects": [], "closed": [{"root": root, "state": "closed"}]}
+
+
+HOSTILE = ("-1", "9" * 5_000, "%D9%A3", "%00", "%ff%fe", "%3Cscript%3Ealert(1)", "x" * 3_000)
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+async def test_no_parameter_makes_a_page_fail(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path, value: str
+) -> None:
+    root = shared_daemon.open_ready(write_files(tmp_path / "p", SMALL_PROJECT))["root"]
+    scope = shared_daemon.call("GetContext", cwd=root, prompt="sessions")
+    about = f"project={quote(root)}"
+    names = (
+        "page",
+        "scopes",
+        "shown",
+        "before",
+        "after",
+        "order",
+        "limit",
+        "q",
+        "path",
+        "mode",
+        "state",
+        "why",
+    )
+    others = ("max_age_days", "max_count", "outcomes", "since", "until", "trust", "session", "agent", "sent")
+    query = "&".join(f"{name}={value}" for name in (*names, *others))
+    addresses = [address for _, address, _ in NAVIGATION]
+    addresses += ["/graph", "/experiences/prune", "/experiences/quarantine", "/files", "/items/one"]
+    addresses += [f"/contexts/{scope['context_id']}", f"/scopes/{scope['scope_id']}/difference"]
+    for address in addresses:
+        for given in (f"{about}&{query}", f"project={value}"):
+            async with pages.get(URL(f"{address}?{given}", encoded=True)) as answer:
+                text = await answer.text()
+                assert answer.status in (200, 400, 404), f"{address} {given[:200]}: {text[:2000]}"
+                assert answer.content_type == "application/json" or "<script>alert" not in text
+
+
+async def test_a_method_that_an_address_has_not_is_refused_as_the_wire_refuses(pages: Pages) -> None:
+    for verb, address, allowed in (
+        ("POST", "/contexts", "GET,HEAD"),
+        ("DELETE", "/actions/PutItem", "POST"),
+        ("GET", "/actions/PutItem", "POST"),
+    ):
+        async with pages.request(verb, address, json={}) as answer:
+            assert (answer.status, answer.content_type) == (405, "application/json")
+            assert set(answer.headers["Allow"].split(",")) == set(allowed.split(","))
+            body = await answer.json()
+        assert body["code"] == "unsupported"
+        assert body["message"].startswith(f"{verb} isn't answered at {address}, only ")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Response, sync_playwright
 
 from .daemon import DEADLINE_S, copied_project, fill, own_daemon
 
@@ -26,6 +26,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 WIDTHS = {"narrow": (360, 800), "laptop": (1280, 800), "wide": (2560, 1300)}
 """The narrowest phone, a laptop, a large screen, in CSS pixels."""
+
+MISSING = frozenset({"not-open", "not-found"})
+"""Pages that say that there is nothing, with 404."""
 
 FIRST_PAINT_MS = 200.0
 """Of the overview on a warm daemon with 50 projects and 1,000 sessions."""
@@ -80,6 +83,10 @@ def addresses(ids: Mapping[str, Any]) -> Mapping[str, str]:
         "experiences": f"/experiences?{about}",
         "metrics": "/performance",
         "live": "/live",
+        "difference": f"/scopes/{quote(ids['scope_id'])}/difference",
+        "experience": f"/experiences/{quote(ids['experience_id'])}?{about}",
+        "prune": f"/experiences/prune?{about}&max_count=3",
+        "not-open": f"/search?project={quote(ids['closed'])}",
         "not-found": "/nothing-here",
     }
 
@@ -97,7 +104,7 @@ def _draw(browser: Browser, url: str, ids: Mapping[str, Any], folder: Path, only
             page.emulate_media(color_scheme=theme)
             for width, (across, down) in WIDTHS.items():
                 page.set_viewport_size({"width": across, "height": down})
-                page.goto(origin + address)
+                _open(page, origin + address, 404 if name in MISSING else 200)
                 file = folder / f"{name}-{theme}-{width}.png"
                 page.screenshot(path=file, full_page=width != "wide")
                 print(file)
@@ -112,7 +119,7 @@ def _time(browser: Browser, url: str, ids: Mapping[str, Any], rounds: int) -> in
     rows = {
         name: _paints(page, origin + address, rounds if name == "overview" else 3)
         for name, address in addresses(ids).items()
-        if name != "not-found"
+        if name not in MISSING
     }
     for name, row in rows.items():
         print(json.dumps({"page": name, **row}))
@@ -120,13 +127,19 @@ def _time(browser: Browser, url: str, ids: Mapping[str, Any], rounds: int) -> in
     return int(missed or any(row["bytes"] > PAGE_BYTES for row in rows.values()))
 
 
+def _open(page: Page, address: str, status: int = 200) -> Response:
+    """Open a page, which must be what it is taken for: a page of an error is quick, and looks well."""
+    reply = page.goto(address)
+    if reply is None or reply.status != status:
+        raise SystemExit(f"{address} was answered with {reply and reply.status}, not {status}")
+    return reply
+
+
 def _paints(page: Page, address: str, rounds: int) -> dict[str, float]:
     """Return the median first paint and answer of a page, in ms, and the bytes of its text."""
     paints, answers, size = [], [], 0
     for _ in range(rounds):
-        reply = page.goto(address)
-        assert reply is not None
-        size = len(reply.body())
+        size = len(_open(page, address).body())
         painted = page.evaluate(
             """() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => {
                 const paint = performance.getEntriesByName('first-contentful-paint')[0];

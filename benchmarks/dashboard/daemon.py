@@ -22,6 +22,7 @@ PROMPTS = (
     "Add a limit to the number of sessions that are kept",
     "Why does the watcher miss files in new folders?",
     "Which tests reach the linker?",
+    f"What is wrong with {'one_word_that_never_ends_' * 12}, which a log had?",
     "How are secrets masked before a context is built?",
 )
 
@@ -80,7 +81,8 @@ def copied_project(source: Path, target: Path) -> Path:
 def fill(client: Client, root: Path) -> Mapping[str, Any]:
     """Open a project and do in it what agents do; return the ids that pages are about.
 
-    The result: `root`, `session_id`, `request_id`, `context_id`, `scope_id`, `path`, `experience_id`.
+    The result: `root`, `session_id`, `request_id`, `context_id`, `scope_id`, `path`, `experience_id`,
+    and `closed`, the root of a project that isn't open any more.
     """
     root = wait_ready(client, root)
     for number, (decision, outcome, rationale) in enumerate(DECISIONS):
@@ -98,6 +100,10 @@ def fill(client: Client, root: Path) -> Mapping[str, Any]:
             {**asked, "session_id": session, "format": "messages", "agent_name": AGENTS[0]},
             DEADLINE_S,
         )
+    closed = root.parent / "not-open-now"
+    closed.mkdir()
+    client.call("OpenProject", {"path": str(closed)}, DEADLINE_S)
+    client.call("CloseProject", {"path": str(closed)}, DEADLINE_S)
     paths = [
         one["path"] for one in reply["slices"] if one["type"] in ("focus", "document") and one.get("path")
     ]
@@ -110,6 +116,7 @@ def fill(client: Client, root: Path) -> Mapping[str, Any]:
         "scope_id": reply["scope_id"],
         "path": paths[0] if paths else "",
         "experience_id": listed[0]["experience_id"],
+        "closed": str(closed),
     }
 
 
@@ -147,7 +154,7 @@ def _put_items(client: Client, root: Path, number: int) -> None:
             "type": kind,
             "name": name,
             "text": text,
-            "description": text.split(".")[0],
+            "description": text.split(".")[0] if number else " ".join([text] * 8),
             "include": modes[number],
             "priority_level": 200 + 100 * number,
         }

@@ -11,7 +11,7 @@ from aiohttp import web
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..drawings.budget_bar import budget_bar, by_layer, uses_of
 from ..drawings.sandwich import layers_of, sandwich
-from ..view import View, href, page_number
+from ..view import Project, View, href, page_number
 from .sent_text import Text, on_page, sent_texts
 from .slice_rows import SliceRow, dropped_rows, ordered, slice_rows
 
@@ -53,13 +53,16 @@ class ContextPage:
             raise RpcError(INVALID_PARAMS, f"order must be one of {', '.join(ORDERS)}", {"field": "order"})
         context = await view.call("GetBuiltContext", context_id=context_id)
         why = request.query.get("why", "").strip()
-        explained = await self._explain(context_id, why) if why else None
+        project = await view.project_of(context["project"])
+        explained = await self._explain(context_id, why, project) if why else None
         values = await asyncio.to_thread(_drawn, context, order, page_number(request))
         return await view.page(
             request,
             "context.html",
             at="contexts",
             title=_title(context["prompt"]),
+            project=project,
+            picked="/contexts",
             context=context,
             why=why,
             explained=explained,
@@ -69,8 +72,10 @@ class ContextPage:
             **values,
         )
 
-    async def _explain(self, context_id: str, path: str) -> Mapping[str, Any]:
+    async def _explain(self, context_id: str, path: str, project: Project) -> Mapping[str, Any]:
         """Return why a file is in the context or not; what can't be asked is told in its place."""
+        if project.status is None:  # a GET opens none
+            return {"path": path, "problem": f"{project.name} isn't open now, so that it can't be asked"}
         try:
             found: Mapping[str, Any] = await self._view.call("ExplainPath", context_id=context_id, path=path)
         except RpcError as error:

@@ -37,8 +37,8 @@ class ContextsPage:
     async def _serve(self, request: web.Request) -> web.Response:
         view, query = self._view, request.query
         root = query.get(PROJECT) or None
-        known, contexts, made = await asyncio.gather(
-            view.call("ListProjects"),
+        project = Project.at(await view.call("ListProjects"), root or "")
+        contexts, made = await asyncio.gather(
             self._given(root),
             view.call("ListScopes", cwd=root),
         )
@@ -59,8 +59,7 @@ class ContextsPage:
             "contexts.html",
             at="contexts",
             title="Contexts",
-            project=Project.chosen(known["projects"], root) if root else None,
-            known=known["projects"],
+            project=project,
             root=root or "",
             contexts=shown,
             total=len(chosen),

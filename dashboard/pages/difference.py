@@ -50,6 +50,8 @@ class Difference:
             "difference.html",
             at="contexts",
             title="What changed",
+            project=await view.project_of(contexts[0]["project"]),
+            picked="/contexts",
             scope_id=scope_id,
             contexts=contexts,
             before=before,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ..view import View
+from ..view import NotOpen, View
 
 SHOWN: Final = (50, 100, 200, 300)
 """How many are on the timeline: each is about 900 bytes, and a page stays below 300 KB."""
@@ -79,6 +79,8 @@ class ExperiencesPage:
     async def _one(self, request: web.Request) -> web.Response:
         view = self._view
         project = await view.project(request)
+        if not project.root:
+            raise NotOpen(project)
         found = await view.call("GetExperience", cwd=project.root, experience_id=request.match_info["id"])
         return await view.page(
             request,
@@ -144,7 +146,7 @@ def _criteria(request: web.Request) -> dict[str, Any]:
     for name in ("max_age_days", "max_count"):
         text = request.query.get(name, "").strip()
         if text:
-            if not text.isascii() or not text.isdigit() or int(text) > DAYS_MAX:
+            if not text.isascii() or not text.isdigit() or len(text) > 7 or int(text) > DAYS_MAX:
                 message = f"{name} must be a number from 0 to {DAYS_MAX:,}, not {text!r:.40}"
                 raise RpcError(INVALID_PARAMS, message, {"field": name})
             criteria[name] = int(text)

@@ -11,6 +11,7 @@ from aiohttp import web
 from ...ipc.errors import NOT_FOUND, RpcError
 from ..drawings.dependency_graph import SHOWN, arranged
 from ..view import Project, View, href
+from .applet import SESSION
 
 LISTED: Final = 100
 """Definitions and files of a list on the page."""
@@ -32,7 +33,7 @@ class GraphPage:
         path = request.query.get("path", "").strip()
         values: dict[str, Any] = {"node": None}
         if project.root and path:
-            values = await self._around(project, path)
+            values = await self._around(project, path, request.query.get(SESSION, ""))
         return await view.page(
             request,
             "graph.html",
@@ -44,8 +45,12 @@ class GraphPage:
             **values,
         )
 
-    async def _around(self, project: Project, path: str) -> dict[str, Any]:
-        """Return what the template shows of a file. An id of a definition leads to the file that it is in."""
+    async def _around(self, project: Project, path: str, session: str) -> dict[str, Any]:
+        """Return what the template shows of a file. An id of a definition leads to the file that it is in.
+
+        `session` is what the page is looked at for, and stays in its links, which no script can change: the
+        address of a link in a drawing is an object.
+        """
         node = await self._view.call("GetNode", cwd=project.root, node_id=path)
         if node["path"] != path:
             node = await self._view.call("GetNode", cwd=project.root, node_id=node["path"])
@@ -56,7 +61,9 @@ class GraphPage:
         graph = arranged(node["path"], importers, imports, dict(zip(near, found, strict=True)))
         return {
             "node": node,
-            "drawing": graph.draw(lambda one: href("/graph", project=project.root, path=one)),
+            "drawing": graph.draw(
+                lambda one: href("/graph", project=project.root, path=one, session=session)
+            ),
             "imports": imports,
             "importers": importers,
             "outside": sorted({one["module"] for one in node["imports"] if "path" not in one}),

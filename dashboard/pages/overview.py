@@ -9,7 +9,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from ..drawings.drawing import sparkline
-from ..view import View
+from ..view import Project, View
 
 CONTEXTS: Final = 12
 """Latest contexts on the page; all of them have a page of their own."""
@@ -41,8 +41,9 @@ class Overview:
 
     async def _serve(self, request: web.Request) -> web.Response:
         view = self._view
-        status, metrics, contexts = await asyncio.gather(
+        status, known, metrics, contexts = await asyncio.gather(
             view.call("Status"),
+            view.call("ListProjects"),
             view.call("GetMetrics", history="hour"),
             view.call("ListContexts", limit=CONTEXTS),
         )
@@ -52,6 +53,7 @@ class Overview:
             at="overview",
             title="Overview",
             daemon=status,
+            known=Project("", known),
             metrics=metrics,
             contexts=contexts["contexts"],
             figures=list(_figures(metrics)),
@@ -84,7 +86,10 @@ def progress(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
 
 
 def _figures(metrics: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the figures at the top: a name, the value now, and its line over the last hour."""
+    """Return the figures at the top: a name, the value since the daemon started, its line over the last hour.
+
+    Times are estimated from the buckets that the daemon counts them in.
+    """
     samples = metrics["history"]["samples"]
     contexts = metrics["contexts"]
     latency = metrics["methods"].get("GetContext", {})

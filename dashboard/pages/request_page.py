@@ -12,7 +12,7 @@ from aiohttp import web
 from ...ipc.errors import NOT_FOUND, RpcError
 from ..view import PROJECT, View, href
 from .item_rows import columns_of, key_of, mode_of, rows_of
-from .session_page import given_contexts, known_items, project_of, title_of
+from .session_page import given_contexts, known_items, title_of
 
 REASONS: Final[Mapping[str, str]] = {
     "floor": "Its score is too low: it is hardly about this message.",
@@ -76,7 +76,8 @@ class RequestPage:
         if request.query.get(PROJECT, root) != root:  # another one was picked
             raise web.HTTPFound(href("/sessions", project=request.query[PROJECT]))
         session = await self._session(ids["session_id"])
-        known, problem = await known_items(view, root)
+        project = await view.project_of(root)
+        known, problem = await known_items(view, project)
         rows = rows_of(found["items"], known)
         dropped = {one["id"] for one in found.get("dropped", ())}
         referred = {key_of(one) for one in found["referred"] or ()}
@@ -95,7 +96,7 @@ class RequestPage:
             "request.html",
             at="sessions",
             title="Request",
-            project=await project_of(view, root),
+            project=project,
             session=session,
             here=request.path,
             found=found,

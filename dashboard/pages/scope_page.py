@@ -49,6 +49,7 @@ class ScopePage:
         if contexts:
             latest = await view.call("GetBuiltContext", context_id=contexts[0]["context_id"])
         values = await asyncio.to_thread(_drawn, latest) if latest else {}
+        root = scope["project"] if isinstance(scope, dict) else contexts[0]["project"]
         return await view.page(
             request,
             "scope.html",
@@ -57,7 +58,9 @@ class ScopePage:
             scope_id=scope_id,
             scope=scope if isinstance(scope, dict) else None,
             problem=scope.message if isinstance(scope, RpcError) else "",
-            root=scope["project"] if isinstance(scope, dict) else contexts[0]["project"],
+            root=root,
+            project=await view.project_of(root),
+            picked="/contexts",
             contexts=contexts,
             latest=latest,
             again=_again(scope_id, latest),

@@ -11,7 +11,7 @@ from aiohttp import web
 from ...ipc.errors import RpcError
 from ..formats import editor_href
 from ..guard import VIEWER
-from ..view import PROJECT, Project, View, href
+from ..view import PROJECT, NotOpen, Project, View, href
 from .applet import last_open
 from .context_sets import sets_of
 from .item_rows import ItemKey, columns_of, key_of, matches, mode_of, rows_of
@@ -56,10 +56,10 @@ class SessionPage:
             given_contexts(view, session_id),
         )
         root = session["project"]
-        project = await project_of(view, root)
+        project = await view.project_of(root)
         if request.query.get(PROJECT, root) != root:  # another one was picked
             raise web.HTTPFound(href("/sessions", project=request.query[PROJECT]))
-        known, problem = await known_items(view, root)
+        known, problem = await known_items(view, project)
         requests = listed["requests"]
         editor = request[VIEWER].editor
         return await view.page(
@@ -87,16 +87,21 @@ class SessionPage:
         """Answer with names of items that a session hasn't yet, the likeliest first."""
         session_id, kind = request.match_info["session_id"], request.query.get("type", "rule")
         session = await self._view.call("GetSession", session_id=session_id)
-        listed = await self._view.call("ListItems", cwd=session["project"], types=[kind], content=False)
+        project = await self._view.project_of(session["project"])
+        if project.status is None:  # a GET opens none
+            raise NotOpen(project)
+        listed = await self._view.call("ListItems", cwd=project.root, types=[kind], content=False)
         there = {key_of(item) for item in session["items"]}
         free = [item for item in listed["items"] if key_of(item) not in there]
         return web.json_response({"items": completions(free, request.query.get("q", ""))})
 
 
-async def known_items(view: View, root: str) -> tuple[dict[ItemKey, Mapping[str, Any]], str]:
-    """Return a project's items by key, and why they aren't known: its folder may be gone, its session not."""
+async def known_items(view: View, project: Project) -> tuple[dict[ItemKey, Mapping[str, Any]], str]:
+    """Return a project's items by key, and why they aren't known: it may not be open, or its folder gone."""
+    if project.status is None:
+        return {}, "their project isn't open"
     try:
-        listed = await view.call("ListItems", cwd=root, content=False)
+        listed = await view.call("ListItems", cwd=project.root, content=False)
     except RpcError as error:
         return {}, error.message
     return {key_of(item): item for item in listed["items"]}, ""
@@ -116,12 +121,6 @@ async def given_contexts(view: View, session_id: str) -> dict[str, Mapping[str, 
             break
         before = reply["contexts"][-1]["context_id"]
     return found
-
-
-async def project_of(view: View, root: str) -> Project:
-    """Return the project of a session for the head of a page; one that isn't open has no status."""
-    known = (await view.call("ListProjects"))["projects"]
-    return Project(root, next((one for one in known if one["root"] == root), None), known)
 
 
 def title_of(session: Mapping[str, Any]) -> str:

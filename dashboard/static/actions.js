@@ -7,14 +7,17 @@ export async function call(method, params) {
   return send("POST", `/actions/${encodeURIComponent(method)}`, params);
 }
 
-export async function send(verb, address, body) {
+export async function send(verb, address, body, options) {
+  const ask = () => fetch(address, {
+    method: verb,
+    headers: { "Content-Type": "application/json", "X-Foveal-Csrf": document.body.dataset.csrf },
+    body: JSON.stringify(body),
+    ...options,
+  });
   let reply;
   try {
-    reply = await fetch(address, {
-      method: verb,
-      headers: { "Content-Type": "application/json", "X-Foveal-Csrf": document.body.dataset.csrf },
-      body: JSON.stringify(body),
-    });
+    reply = await ask();
+    if (reply.status === 403 && await isSignedInAnew()) reply = await ask();
   } catch {
     throw new Error("The daemon can’t be reached; nothing was changed. See: foveal status");
   }
@@ -23,28 +26,38 @@ export async function send(verb, address, body) {
   return value;
 }
 
+// Another page may have signed in since this one was drawn: then changes of this one are of another login.
+async function isSignedInAnew() {
+  const reply = await fetch("/live", { headers: { Accept: "text/html" }, cache: "no-store" });
+  if (!reply.ok) return false;
+  const { csrf } = new DOMParser().parseFromString(await reply.text(), "text/html").body.dataset;
+  const isAnew = csrf !== document.body.dataset.csrf;
+  document.body.dataset.csrf = csrf;
+  return isAnew;
+}
+
+const sending = new WeakSet(); // forms; their buttons aren't disabled, since that takes the focus away
+
 export function watchActions() {
   document.addEventListener("submit", async (event) => {
     const form = event.target.closest("form[data-method]");
     if (!form) return;
     event.preventDefault();
+    if (sending.has(form)) return;
     if (form.dataset.confirm && !window.confirm(form.dataset.confirm)) return;
-    const buttons = [...form.querySelectorAll("button")];
-    for (const button of buttons) button.disabled = true;
+    sending.add(form);
     try {
       const params = parameters(form);
       const result = await call(form.dataset.method, params);
       told(form, params, result);
+      if (form.dataset.goes) return location.assign(form.dataset.goes); // to what can be seen from now on
       form.dispatchEvent(new CustomEvent("foveal:done", { bubbles: true, detail: result }));
       if (form.dataset.resets !== undefined) form.reset();
-      if (document.activeElement && form.contains(document.activeElement) && form.dataset.resets === undefined) {
-        document.activeElement.blur(); // a region isn't exchanged under somebody who writes in it
-      }
       refresh();
     } catch (error) {
       say(error.message, { bad: true });
     } finally {
-      for (const button of buttons) button.disabled = false;
+      sending.delete(form);
     }
   });
 }

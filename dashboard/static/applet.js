@@ -1,5 +1,6 @@
 // What was last open in a session: a page that is looked at with `?session=ID` in its address is kept there.
 // A view belongs to the session of the address that it was seen at, however late it is sent.
+import { send as post } from "./actions.js";
 import { say } from "./messages.js";
 
 const SETTLE_MS = 900; // somebody who types a search wants its last form kept
@@ -49,15 +50,11 @@ async function send() {
   waiting = null;
   if (!view || `${view.id} ${view.address}` === kept) return;
   kept = `${view.id} ${view.address}`;
-  const reply = await fetch(`/sessions/${encodeURIComponent(view.id)}/last-open`, {
-    method: "POST",
-    keepalive: true, // also when the page goes meanwhile
-    headers: { "Content-Type": "application/json", "X-Foveal-Csrf": document.body.dataset.csrf },
-    body: JSON.stringify({ address: view.address }),
-  }).catch(() => null); // that the daemon is gone, the page says already
-  if (reply && !reply.ok) {
-    const problem = await reply.json().catch(() => null);
-    say(`Not kept as last open: ${problem?.message ?? reply.status}`);
+  const address = `/sessions/${encodeURIComponent(view.id)}/last-open`;
+  try {
+    await post("POST", address, { address: view.address }, { keepalive: true }); // also when the page goes meanwhile
+  } catch (error) {
+    say(`Not kept as last open: ${error.message}`);
   }
 }
 

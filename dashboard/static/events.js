@@ -2,10 +2,18 @@
 const KEPT = 500;
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
 
+const STATES = {
+  "": ["connecting", "badge"],
+  open: ["connected", "badge good"],
+  lost: ["connection lost, trying again", "badge bad"],
+  out: ["signed out", "badge bad"],
+};
+
 const list = document.getElementById("events");
 const state = document.getElementById("state");
 const pause = document.getElementById("pause");
 let held = 0;
+let wasFollowed = document.body.dataset.stream === "open";
 
 document.addEventListener("foveal:event", ({ detail }) => {
   if (pause.getAttribute("aria-pressed") === "true") {
@@ -17,8 +25,12 @@ document.addEventListener("foveal:event", ({ detail }) => {
   while (list.children.length > KEPT) list.lastChild.remove();
   document.getElementById("nothing").hidden = true;
 });
-document.addEventListener("foveal:connection", ({ detail }) => tell(detail.lost));
-tell(false);
+document.addEventListener("foveal:connection", ({ detail }) => {
+  tell(detail.state);
+  if (detail.missed && wasFollowed) list.prepend(gap());
+  wasFollowed ||= detail.state === "open";
+});
+tell(document.body.dataset.stream ?? "");
 
 pause.addEventListener("click", () => {
   const paused = pause.getAttribute("aria-pressed") !== "true";
@@ -32,20 +44,28 @@ document.querySelector(".topics").addEventListener("change", () => {
   for (const one of list.children) one.hidden = one.dataset.topic !== "lost" && !shown.has(one.dataset.topic);
 });
 
-function tell(lost) {
-  state.textContent = lost ? "connection lost, trying again" : "connected";
-  state.className = lost ? "badge bad" : "badge good";
+function tell(name) {
+  [state.textContent, state.className] = STATES[name];
+}
+
+// Events aren't kept: those of a time when nobody listened are nowhere.
+function gap() {
+  const one = document.createElement("li");
+  one.dataset.topic = "lost";
+  const name = document.createElement("span");
+  name.className = "badge";
+  name.textContent = "gap";
+  const words = document.createElement("span");
+  words.textContent = "What happened while this page was hidden or without a connection isn’t listed.";
+  one.append(timeOf(new Date()), name, words);
+  return one;
 }
 
 function entry({ topic, at, data }) {
   const one = document.createElement("li");
   one.dataset.topic = topic;
   one.hidden = topic !== "lost" && !document.querySelector(`input[name="topic"][value="${CSS.escape(topic)}"]`)?.checked;
-  const time = document.createElement("time");
-  const moment = new Date(typeof at === "number" ? at * 1000 : at ?? Date.now());
-  time.dateTime = moment.toISOString();
-  time.title = moment.toString();
-  time.textContent = clock.format(moment);
+  const time = timeOf(new Date(typeof at === "number" ? at * 1000 : at ?? Date.now()));
   const name = document.createElement("span");
   name.className = `badge topic ${topic.split(".")[0]}`;
   name.textContent = topic;
@@ -59,6 +79,14 @@ function entry({ topic, at, data }) {
   details.append(summary, text);
   one.append(time, name, details);
   return one;
+}
+
+function timeOf(moment) {
+  const time = document.createElement("time");
+  time.dateTime = moment.toISOString();
+  time.title = moment.toString();
+  time.textContent = clock.format(moment);
+  return time;
 }
 
 // The parts of an event that say most, in one line.

@@ -22,7 +22,9 @@ async function change(steps, said, undo) {
   } catch (error) {
     say(error.message, { bad: true });
     refresh(); // what is shown is what holds
+    return false;
   }
+  return true;
 }
 
 function key({ type, name, server_name }) {
@@ -62,17 +64,17 @@ function put(one, fields) {
 }
 
 // The mode of a server.
-document.addEventListener("change", (event) => {
+document.addEventListener("change", async (event) => {
   const select = event.target.closest("select[data-server]");
   if (!select) return;
   const server_name = select.dataset.server;
   const former = select.dataset.former;
-  select.blur();
-  change(
+  const isDone = await change(
     [["SetToolMode", { server_name, include: select.value }]],
     ([{ tools }]) => `${server_name} is ${titles[select.value]} now: ${tools.filter((one) => one.include === select.value).length} of ${tools.length} tools.`,
     () => [["SetToolMode", { server_name, include: former }]],
   );
+  if (!isDone) select.value = former;
 });
 
 document.addEventListener("click", (event) => {

@@ -1,76 +1,45 @@
 // Regions with `data-live="topic topic"` and an id are fetched anew when such an event comes.
 // `data-live="always"` regions follow every topic that the page hears. Other parts of a page can listen:
-// document.addEventListener("foveal:event", (event) => event.detail.topic …).
+// document.addEventListener("foveal:event", (event) => event.detail.topic …), and "foveal:connection" for its state.
+import { troubleOf } from "./messages.js";
+import { redraw } from "./redraw.js";
+import { followStream, TOPICS } from "./stream.js";
 import { localTimes } from "./times.js";
 
-const TOPICS = [
-  "scope.created", "scope.changed", "scope.released", "context.built", "context.changed", "context.resumed",
-  "session.changed", "items.changed",
-  "index.progress", "project.changed", "experience.grafted", "experience.changed",
-];
 const QUIET_MS = 150; // events come in bursts
-const SILENT_MS = 25000; // the server beats each 10 s: after this the connection is taken for lost
-const PAUSES_MS = [500, 1000, 2000, 4000, 8000];
+const REPLY_MS = 30000;
+const LOST = "The connection to the daemon is lost. What you see is from before; the page tries again by itself.";
+const SIGNED_OUT = "You are signed out; what you see is from before. To go on, run in a terminal: foveal dashboard";
 
-let source = null;
-let lost = false;
-let failures = 0;
-let silence = 0;
-let retry = 0;
+const drawn = new Map(); // regions by their ids, as the server drew them last: scripts change them too
+let state = "";
+let trouble = ""; // why the page can't be had anew
 let waiting = 0;
 let running = false;
 let again = new Set();
 
 export function followEvents() {
-  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open(true)));
-  window.addEventListener("pagehide", close); // a browser opens six connections to a host at most
-  window.addEventListener("pageshow", (event) => event.persisted && open(true));
-  if (!document.hidden) open(false);
+  for (const region of regions(document)) drawn.set(region.id, region.innerHTML);
+  followStream({
+    event(detail) {
+      document.dispatchEvent(new CustomEvent("foveal:event", { detail }));
+      refresh(detail.topic === "lost" || trouble ? undefined : new Set(["always", detail.topic]));
+    },
+    state(now, missed) {
+      state = now;
+      tell();
+      document.body.dataset.stream = state;
+      document.dispatchEvent(new CustomEvent("foveal:connection", { detail: { state, missed } }));
+      if (missed) refresh();
+    },
+  });
 }
 
-function open(missed) {
-  if (source) return;
-  clearTimeout(retry);
-  source = new EventSource(`/events?topics=${TOPICS.join(",")}`);
-  source.onopen = () => {
-    const back = lost || missed;
-    tell(false);
-    failures = 0;
-    listen();
-    if (back) refresh(new Set(["always", ...TOPICS])); // what was missed is unknown
-  };
-  source.onerror = () => {
-    close();
-    tell(true);
-    retry = setTimeout(() => open(false), PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)]);
-    failures += 1;
-  };
-  source.addEventListener("beat", listen);
-  for (const topic of [...TOPICS, "lost"]) {
-    source.addEventListener(topic, (event) => {
-      listen();
-      document.dispatchEvent(new CustomEvent("foveal:event", { detail: JSON.parse(event.data) }));
-      refresh(topic === "lost" ? new Set(["always", ...TOPICS]) : new Set(["always", topic]));
-    });
-  }
-}
-
-function close() {
-  clearTimeout(silence);
-  clearTimeout(retry);
-  source?.close();
-  source = null;
-}
-
-function listen() {
-  clearTimeout(silence);
-  silence = setTimeout(() => source?.onerror(), SILENT_MS);
-}
-
-function tell(isLost) {
-  lost = isLost;
-  document.getElementById("connection").hidden = !isLost;
-  document.dispatchEvent(new CustomEvent("foveal:connection", { detail: { lost } }));
+function tell() {
+  const text = { "": trouble, open: trouble, lost: LOST, out: SIGNED_OUT }[state];
+  const notice = document.getElementById("connection");
+  notice.hidden = !text;
+  if (notice.textContent !== text) notice.textContent = text;
 }
 
 export function refresh(topics = new Set(["always", ...TOPICS])) {
@@ -90,9 +59,12 @@ async function exchange() {
   if (!wanted.length) return;
   running = true;
   try {
-    const reply = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-    if (!reply.ok) return;
+    const signal = AbortSignal.timeout(REPLY_MS);
+    const reply = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store", signal });
     const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
+    trouble = reply.ok ? "" : `What you see is from before: ${troubleOf(fresh, reply.status)}`;
+    tell();
+    if (!reply.ok) return;
     document.body.dataset.csrf = fresh.body.dataset.csrf;
     for (const old of wanted) {
       const region = fresh.getElementById(old.id);
@@ -108,28 +80,8 @@ async function exchange() {
 
 function replace(old, region) {
   localTimes(region);
-  const before = old.getAttribute("data-drawn");
-  const drawn = region.innerHTML;
-  if (before === drawn) return;
-  if (before === null && old.innerHTML === drawn) return;
-  if (old.querySelector("input:focus, textarea:focus, select:focus, dialog[open]")) return; // somebody writes
-  const opened = new Set([...old.querySelectorAll("details[id]")].map((one) => `${one.id} ${one.open}`));
-  const focused = old.contains(document.activeElement) ? handle(document.activeElement) : "";
-  const scrolled = [...old.querySelectorAll("[id]")].filter((one) => one.scrollTop || one.scrollLeft);
-  old.replaceChildren(...document.importNode(region, true).childNodes);
-  old.setAttribute("data-drawn", drawn);
-  for (const state of opened) {
-    const [id, isOpen] = state.split(" ");
-    const details = document.getElementById(id);
-    if (details) details.open = isOpen === "true";
-  }
-  for (const one of scrolled) {
-    document.getElementById(one.id)?.scrollTo(one.scrollLeft, one.scrollTop);
-  }
-  if (focused) [...old.querySelectorAll("a, button, [tabindex]")].find((one) => handle(one) === focused)?.focus();
+  if (drawn.get(old.id) === region.innerHTML) return;
+  drawn.set(old.id, region.innerHTML);
+  redraw(old, region);
   document.dispatchEvent(new CustomEvent("foveal:drawn", { detail: old }));
-}
-
-function handle(element) {
-  return element.id || element.getAttribute("href") || element.closest("form")?.dataset.fields || element.textContent;
 }

@@ -1,22 +1,73 @@
-// Short messages at the edge of the page; what went wrong stays until it is closed.
+// Short messages at the edge of the page. What went wrong stays until it is closed; the others go after a time,
+// which stands still while somebody is at them.
 const SHOWN_MS = 8000;
+const OFFERED_MS = 30000; // what can be taken back
+const KEPT = 4; // at once, beside what went wrong
+
+const shown = () => document.getElementById("messages");
 
 export function say(text, options) {
   const { bad = false, label = "", run = null } = options ?? {};
   const message = document.createElement("div");
   message.className = bad ? "message bad" : "message";
+  if (bad) message.setAttribute("role", "alert");
   const words = document.createElement("span");
   words.textContent = text;
+  const close = (then) => () => {
+    clear(message);
+    then?.();
+  };
   message.append(words);
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = label || "Close";
-  button.addEventListener("click", () => {
-    message.remove();
-    if (run) run();
-  });
-  if (bad || label) message.append(button);
-  document.getElementById("messages").append(message);
-  if (!bad) setTimeout(() => message.remove(), SHOWN_MS);
+  if (label) message.append(button(label, close(run)));
+  if (bad || label) message.append(button("Close", close()));
+  shown().append(message);
+  if (!bad) passing(message, label ? OFFERED_MS : SHOWN_MS);
+  for (const old of [...shown().querySelectorAll(".message:not(.bad)")].slice(0, -KEPT)) clear(old);
   return message;
+}
+
+// The latest message that offers something gets the focus, which goes back to where it was when it is closed.
+export function lookAtMessage() {
+  [...shown().querySelectorAll(".message button:first-of-type")].at(-1)?.focus();
+}
+
+// What a page says that wasn't meant to be shown: an error's, or that of who isn't signed in.
+export function troubleOf(page, status) {
+  const places = ["#content .notice:not([hidden])", ".refused main p", "#content h1"];
+  const said = places.map((place) => page.querySelector(place)?.textContent.trim()).find(Boolean);
+  return said ?? `It was refused (${status}).`;
+}
+
+function button(label, act) {
+  const one = document.createElement("button");
+  one.type = "button";
+  one.textContent = label;
+  one.addEventListener("click", act);
+  return one;
+}
+
+function passing(message, time) {
+  let timer = 0;
+  const go = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => clear(message), time);
+  };
+  const wait = () => clearTimeout(timer);
+  message.addEventListener("pointerenter", wait);
+  message.addEventListener("pointerleave", () => message.contains(document.activeElement) || go());
+  message.addEventListener("focusin", wait);
+  message.addEventListener("focusout", go);
+  go();
+}
+
+let before = null; // where the focus was before it came to a message
+
+document.addEventListener("focusin", ({ target, relatedTarget }) => {
+  if (target.closest(".message") && !relatedTarget?.closest(".message")) before = relatedTarget;
+});
+
+function clear(message) {
+  const focused = message.contains(document.activeElement);
+  message.remove();
+  if (focused) (before?.isConnected ? before : document.getElementById("content")).focus({ preventScroll: true });
 }

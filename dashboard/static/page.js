@@ -5,6 +5,7 @@ import { followEvents } from "./live.js";
 import { watchActions } from "./actions.js";
 import { watchKeys } from "./keys.js";
 import { watchPalette } from "./palette.js";
+import { watchCopying } from "./copying.js";
 import { say } from "./messages.js";
 
 document.documentElement.classList.add("script");
@@ -14,14 +15,7 @@ keepLastOpen();
 watchActions();
 watchKeys();
 watchPalette();
-
-// Copying takes the text of an element, not what it looks like.
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-copies]");
-  if (!button) return;
-  await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent);
-  say("Copied.");
-});
+watchCopying();
 
 // Colours: as the system, light, dark. The server draws the next page with what is kept here.
 document.querySelector("[data-theme-switch]")?.addEventListener("click", () => {

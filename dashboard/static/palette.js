@@ -1,4 +1,6 @@
 // The palette: pages, projects, links of this page, and a search for what was typed.
+import { showKeys } from "./keys.js";
+
 const SHOWN = 12;
 
 export function watchPalette() {
@@ -25,7 +27,7 @@ export function watchPalette() {
     if (step) {
       event.preventDefault();
       choose((chosen() + step + list.children.length) % list.children.length);
-    } else if (event.key === "Enter") {
+    } else if (event.key === "Enter" && !event.isComposing) {
       event.preventDefault();
       list.children[chosen()]?.click();
     }
@@ -65,7 +67,8 @@ export function watchPalette() {
     one.append(label, more);
     one.addEventListener("click", () => {
       dialog.close();
-      location.href = place.address;
+      if (place.run) place.run();
+      else location.href = place.address;
     });
     return one;
   }
@@ -78,8 +81,9 @@ function places() {
     address: new URL(link.getAttribute("href"), location).href, // that of a link in a drawing is an object
   }));
   const seen = new Set();
-  return [...links(".pages a", "page"), ...links(".picker .menu a", "project"), ...links("main a[data-stop]", "on this page")]
+  const found = [...links(".pages a", "page"), ...links(".picker .menu a", "project"), ...links("main a[data-stop]", "on this page")]
     .filter((place) => place.label && !seen.has(place.address) && seen.add(place.address));
+  return [...found, { label: "Keys", more: "what they do; switch those of one letter off", run: showKeys }];
 }
 
 function searchFor(text) {

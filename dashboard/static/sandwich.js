@@ -157,7 +157,6 @@ document.addEventListener("submit", async (event) => {
     if (result.unknown.length) return say(`The project has no ${node}.`, { bad: true });
     say(result.already.length ? `${node} was in focus already.` : `In focus: ${node}`);
     form.reset();
-    input.blur();
     await look();
   } catch (error) {
     say(error.message, { bad: true });

@@ -1,10 +1,12 @@
 // Results as you type: the page is asked for again, and its results are exchanged.
+import { troubleOf } from "./messages.js";
 import { localTimes } from "./times.js";
 
 const PAUSE_MS = 160; // between two keys most people need less
 const form = document.getElementById("search");
 let waiting = 0;
 let asking = null;
+let failed = false;
 
 form?.addEventListener("input", () => {
   clearTimeout(waiting);
@@ -14,26 +16,41 @@ form?.addEventListener("submit", (event) => {
   event.preventDefault();
   ask();
 });
+document.addEventListener("foveal:connection", ({ detail }) => failed && detail.state === "open" && ask());
 
 async function ask() {
   clearTimeout(waiting);
   asking?.abort();
-  asking = new AbortController();
+  const mine = new AbortController();
+  asking = mine;
   const address = new URL(form.action);
   for (const [name, value] of new FormData(form)) if (value && !(name === "limit" && value === "10")) address.searchParams.set(name, value);
   const results = document.getElementById("results");
   results.setAttribute("aria-busy", "true");
   try {
-    const reply = await fetch(address, { signal: asking.signal });
+    const reply = await fetch(address, { headers: { Accept: "text/html" }, signal: mine.signal });
     const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
-    const found = fresh.getElementById("results") ?? fresh.querySelector("#content .notice:not([hidden])");
-    if (found) results.replaceChildren(...(found.id ? found.childNodes : [document.importNode(found, true)]));
+    const found = fresh.getElementById("results");
+    if (!reply.ok || !found) return fail(results, troubleOf(fresh, reply.status));
+    failed = false;
+    results.replaceChildren(...found.childNodes);
     localTimes(results);
+    document.getElementById("languages").replaceChildren(...fresh.getElementById("languages").childNodes);
     history.replaceState(null, "", address);
     document.title = fresh.title;
   } catch (error) {
-    if (error.name !== "AbortError") results.textContent = "The daemon can’t be reached. See: foveal status";
+    if (error.name !== "AbortError") fail(results, "The daemon can’t be reached. See: foveal status");
   } finally {
-    results.removeAttribute("aria-busy");
+    if (asking === mine) results.removeAttribute("aria-busy");
   }
+}
+
+// The address stays that of the last question that was answered.
+function fail(results, text) {
+  failed = true;
+  const notice = document.createElement("div");
+  notice.className = "notice bad";
+  notice.setAttribute("role", "alert");
+  notice.textContent = text;
+  results.replaceChildren(notice);
 }

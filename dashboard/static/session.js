@@ -8,12 +8,12 @@ const SETTLE_MS = 120; // between two keys of somebody who types
 const page = document.querySelector("[data-session]");
 const session_id = page.dataset.session;
 
-// What was changed, in words, and how to take it back.
-async function change(method, params, undo) {
+// What was changed, in words, and how to take it back; `act` and what `undo` gives are functions.
+async function change(act, undo) {
   try {
-    const result = await call(method, params);
+    const result = await act();
     const back = undo(result);
-    say(result.text, back && { label: "Undo", run: () => change(back.method, back.params, () => null) });
+    say(result.text, back && { label: "Undo", run: () => change(back, () => null) });
     refresh();
     return true;
   } catch (error) {
@@ -22,8 +22,33 @@ async function change(method, params, undo) {
   }
 }
 
-function setTo(set_name, items) {
-  return { method: "SetRelevantContext", params: { session_id, set_name, items, mode: "replace" } };
+function add(set_name, items) {
+  return call("SetRelevantContext", { session_id, set_name, items, mode: "merge" });
+}
+
+// A set can be replaced only as a whole. So it is read right before, by one page of this browser at a time, and what
+// an agent did in between is done again: what was swept away is put back, what came back by it goes.
+async function take(set_name, gone) {
+  const now = await entriesOf(set_name);
+  const left = now.filter((one) => !gone.includes(one));
+  if (left.length === now.length) return { text: "It was gone already.", removed: [] };
+  const result = await call("SetRelevantContext", { session_id, set_name, items: left, mode: "replace" });
+  const swept = result.removed.filter((one) => !gone.includes(one));
+  if (swept.length) await add(set_name, swept);
+  if (result.added.length) await take(set_name, result.added);
+  return { ...result, removed: result.removed.filter((one) => gone.includes(one)) };
+}
+
+function takeAlone(set_name, gone) {
+  const act = () => take(set_name, gone);
+  return navigator.locks ? navigator.locks.request(`foveal-set ${session_id}`, act) : act();
+}
+
+async function entriesOf(set_name) {
+  const reply = await fetch(`/api/sessions/${encodeURIComponent(session_id)}`, { cache: "no-store" }).catch(() => null);
+  const session = await reply?.json().catch(() => null);
+  if (!reply?.ok) throw new Error(session?.message ?? "The daemon can’t be reached; nothing was changed. See: foveal status");
+  return session.context[set_name] ?? [];
 }
 
 page.addEventListener("click", (event) => {
@@ -31,11 +56,9 @@ page.addEventListener("click", (event) => {
   if (button) {
     const set = button.closest("[data-set]");
     const entries = JSON.parse(set.dataset.entries);
-    const removed = button.dataset.removes === undefined ? -1 : Number(button.dataset.removes);
-    const left = removed < 0 ? [] : entries.filter((_, place) => place !== removed);
-    const { method, params } = setTo(set.dataset.set, left);
-    button.blur();
-    change(method, params, () => setTo(set.dataset.set, entries));
+    const gone = button.dataset.removes === undefined ? entries : [entries[Number(button.dataset.removes)]];
+    const name = set.dataset.set;
+    change(() => takeAlone(name, gone), ({ removed }) => removed.length ? () => add(name, removed) : null);
   }
   const hides = event.target.closest("[data-hides]");
   if (hides) document.getElementById(hides.dataset.hides).hidden = true;
@@ -46,15 +69,13 @@ page.addEventListener("submit", async (event) => {
   if (form.dataset.addsEntries !== undefined) {
     event.preventDefault();
     const { set_name, entry } = Object.fromEntries(new FormData(form));
-    const params = { session_id, set_name, items: [entry], mode: "merge" };
-    // Taken back to what it was before this entry: others may have added theirs meanwhile.
-    const undo = ({ items, added }) => added.length ? setTo(set_name, items.filter((one) => !added.includes(one))) : null;
-    if (await change("SetRelevantContext", params, undo)) form.elements.entry.value = "";
+    const undo = ({ added }) => added.length ? () => takeAlone(set_name, added) : null;
+    if (await change(() => add(set_name, [entry]), undo)) form.elements.entry.value = "";
   } else if (form.dataset.addsItem) {
     event.preventDefault();
     const params = { session_id, ...named(form) };
-    const undo = ({ changed }) => changed ? { method: "RemoveSessionItem", params } : null;
-    if (await change("AddSessionItem", params, undo)) form.reset();
+    const undo = ({ changed }) => changed ? () => call("RemoveSessionItem", params) : null;
+    if (await change(() => call("AddSessionItem", params), undo)) form.reset();
   }
 });
 

@@ -1,4 +1,6 @@
 // Moments come in UTC; they are shown in the reader's zone, the exact one on hover.
+import { localDays } from "./days.js";
+
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
@@ -12,4 +14,5 @@ export function localTimes(root) {
     element.textContent = date === today ? clock.format(at) : `${date} ${clock.format(at)}`;
     element.title = `${exact.format(at)} (${element.dateTime})`;
   }
+  localDays(root);
 }

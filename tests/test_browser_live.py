@@ -1,0 +1,233 @@
+"""Many pages of one browser for a day: one stream for all, a lost connection, signing out, what is in hand."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, expect
+
+from tests.browser_cases import Site, browser, page, signed_in, site
+from tests.conftest import SMALL_PROJECT, write_files
+
+__all__ = ["browser", "page", "site"]
+
+PAGES = 8
+"""More than the six connections that a browser has to one host."""
+
+FOLLOWED = "body[data-stream=open]"
+
+
+@pytest.fixture(scope="module")
+def root(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_files(tmp_path_factory.mktemp("p") / "shop", SMALL_PROJECT)
+    site.daemon.open_ready(folder)
+    return folder
+
+
+@pytest.fixture
+def streams(page: Page) -> list[Page]:
+    """Give the pages that opened a stream of events, in their order."""
+    opened: list[Page] = []
+
+    def note(request: Request) -> None:
+        if request.method == "GET" and "/events?" in request.url:
+            opened.append(request.frame.page)
+
+    page.context.on("request", note)
+    return opened
+
+
+def graft(site: Site, root: Path, decision: str) -> str:
+    experience = {"decision": decision, "agent_id": "codex", "session_id": "s1"}
+    left = site.daemon.call("GraftExperience", cwd=str(root), experience=experience)
+    return str(left["experience_ids"][0])
+
+
+def test_all_pages_of_a_browser_share_one_stream_which_outlives_each_of_them(
+    site: Site, page: Page, root: Path, streams: list[Page]
+) -> None:
+    page.goto(f"{site.address}/live")
+    expect(page.locator(FOLLOWED)).to_have_count(1)
+    before = len(streams)
+    opened = [page.context.new_page() for _ in range(PAGES)]
+    for number, one in enumerate(opened):
+        one.goto(f"{site.address}/experiences?project={root}" if number else f"{site.address}/live")
+    for one in opened:
+        expect(one.locator(FOLLOWED)).to_have_count(1)
+    assert len(streams) == before
+    graft(site, root, "Seen everywhere")
+    for one in (page, opened[0]):
+        expect(one.locator("#events")).to_contain_text("experience.grafted")
+    for one in opened[1:]:
+        expect(one.locator("#timeline")).to_contain_text("Seen everywhere")
+    page.close()
+    graft(site, root, "Seen by who is left")
+    for one in opened[1:]:
+        expect(one.locator("#timeline")).to_contain_text("Seen by who is left")
+    assert len(streams) == before + 1
+    assert streams[-1] in opened
+    graft(site, root, "Seen by the next stream")
+    expect(opened[-1].locator("#timeline")).to_contain_text("Seen by the next stream")
+
+
+def test_every_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(
+    site: Site, page: Page, root: Path
+) -> None:
+    second = page.context.new_page()
+    for one in (page, second):
+        one.goto(f"{site.address}/experiences?project={root}")
+        expect(one.locator(FOLLOWED)).to_have_count(1)
+    site.daemon.stop(signal.SIGKILL)
+    for one in (page, second):
+        expect(one.locator("#connection")).to_contain_text("The connection to the daemon is lost")
+    site.daemon.open_ready(root)
+    graft(site, root, "After the restart")
+    for one in (page, second):
+        expect(one.locator("#connection")).to_be_hidden()
+        expect(one.locator("#timeline")).to_contain_text("After the restart")
+
+
+def test_who_is_signed_out_is_told_and_a_new_login_serves_the_open_pages(
+    browser: Browser, site: Site, root: Path
+) -> None:
+    """In a window of its own: Chromium notes each refused request in the console."""
+    with browser.new_context() as context:
+        old = context.new_page()
+        old.goto(site.login_url())
+        experience_id = graft(site, root, "Marked after a new login")
+        old.goto(f"{site.address}/experiences/{experience_id}?project={root}")
+        expect(old.locator(FOLLOWED)).to_have_count(1)
+        site.daemon.call("RevokeDashboard")
+        expect(old.locator("#connection")).to_contain_text("You are signed out")
+        expect(old.locator("body")).to_have_attribute("data-stream", "out")
+        new = context.new_page()
+        new.goto(site.login_url())
+        expect(old.locator("#connection")).to_be_hidden()
+        new.goto(site.login_url())  # each login has its own key for changes
+        old.get_by_role("button", name="Worked").click()
+        expect(old.locator("#decision")).to_contain_text("worked")
+
+
+def test_a_mark_is_shown_where_it_was_set(site: Site, page: Page, root: Path) -> None:
+    experience_id = graft(site, root, "Marked")
+    page.goto(f"{site.address}/experiences/{experience_id}?project={root}")
+    button = page.get_by_role("button", name="Failed", exact=True)
+    button.press("Enter")
+    expect(button).to_have_class("main")
+    expect(button).to_be_focused()
+    page.get_by_role("button", name="Hold back").press("Enter")
+    expect(page.get_by_role("button", name="Trust it")).to_be_focused()
+
+
+def test_an_entry_that_goes_leaves_the_focus_to_the_next(site: Site, page: Page, root: Path) -> None:
+    for number in range(3):
+        graft(site, root, f"In a row {number}")
+    page.goto(f"{site.address}/experiences?project={root}")
+    row = page.locator(".decision", has_text="In a row 1")
+    row.get_by_role("button", name="Delete").press("Enter")
+    expect(row).to_have_count(0)
+    expect(page.get_by_role("link", name="In a row 0")).to_be_focused()
+    page.keyboard.press("u")
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(row).to_have_count(1)
+    expect(page.get_by_role("link", name="In a row 0")).to_be_focused()
+
+
+def test_what_is_read_stays_where_it_is_when_an_entry_comes_above(site: Site, page: Page, root: Path) -> None:
+    for number in range(6):
+        graft(site, root, f"Below {number}")
+    page.set_viewport_size({"width": 800, "height": 300})
+    page.goto(f"{site.address}/experiences?project={root}")
+    expect(page.locator(FOLLOWED)).to_have_count(1)
+    read = page.locator(".decision", has_text="Below 0")
+    top = "one => new Promise((done) => requestAnimationFrame(() => done(one.getBoundingClientRect().top)))"
+    read.scroll_into_view_if_needed()
+    before = read.evaluate(top)
+    graft(site, root, "Above")
+    expect(page.locator("#timeline")).to_contain_text("Above")
+    assert abs(read.evaluate(top) - before) < 2
+
+
+def test_an_offer_to_undo_stays_while_somebody_is_at_it_and_long_enough(
+    site: Site, page: Page, root: Path
+) -> None:
+    graft(site, root, "To be deleted")
+    page.set_viewport_size({"width": 360, "height": 780})
+    page.clock.install()
+    page.goto(f"{site.address}/experiences?project={root}")
+    page.locator(".decision", has_text="To be deleted").get_by_role("button", name="Delete").click()
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    assert undo.evaluate("one => one.getClientRects()[0].height") < 40, "its label is on one line"
+    page.clock.run_for(21_000)
+    expect(undo).to_be_visible()
+    undo.focus()
+    page.clock.run_for(60_000)
+    expect(undo).to_be_visible()
+    page.locator("main").focus()
+    page.clock.run_for(31_000)
+    expect(undo).to_have_count(0)
+
+
+def test_keys_of_one_letter_can_be_switched_off_and_on(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/experiences?project={root}")
+    keys = page.get_by_role("dialog", name="Keys")
+    page.keyboard.press("?")
+    page.get_by_role("checkbox", name="Keys of one letter").uncheck()
+    page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+    page.keyboard.press("/")
+    assert page.evaluate("() => document.activeElement.dataset.key") is None
+    page.keyboard.press("?")
+    assert page.evaluate("() => document.querySelector('dialog[open]') === null")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("keys")
+    page.keyboard.press("Enter")
+    page.get_by_role("checkbox", name="Keys of one letter").check()
+    page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+    page.keyboard.press("/")
+    assert page.evaluate("() => document.activeElement.dataset.key") == "/"
+
+
+def test_arrows_go_on_from_inside_a_result(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/search?project={root}&q=session")
+    hits = page.locator(".hit")
+    hits.nth(0).get_by_role("link", name="What it depends on").focus()
+    page.keyboard.press("ArrowDown")
+    expect(hits.nth(1).locator("[data-stop]")).to_be_focused()
+    hits.nth(1).get_by_role("link", name="What it depends on").focus()
+    page.keyboard.press("ArrowUp")
+    expect(hits.nth(0).locator("[data-stop]")).to_be_focused()
+
+
+def test_a_search_that_is_refused_says_why_and_its_results_bring_their_languages(
+    browser: Browser, site: Site, root: Path
+) -> None:
+    """In a window of its own: Chromium notes each refused request in the console."""
+    with browser.new_context() as context:
+        window = context.new_page()
+        window.goto(site.login_url())
+        window.goto(f"{site.address}/search?project={root}")
+        question = window.get_by_role("searchbox", name="Question")
+        question.fill("who calls login?")
+        expect(window.locator("#languages option[value=python]")).to_have_count(1)
+        answered = window.url
+        window.locator("select[name=limit] option").last.evaluate("one => { one.value = '7' }")
+        window.locator("select[name=limit]").select_option("7")
+        expect(window.locator("#results [role=alert]")).to_contain_text("limit is one of")
+        assert window.url == answered
+
+
+def test_what_cant_be_copied_is_selected(browser: Browser, site: Site, root: Path) -> None:
+    context_id = site.daemon.call("GetContext", cwd=str(root), prompt="sessions")["context_id"]
+    with signed_in(browser, site) as window:
+        window.context.grant_permissions([])  # and so refuse all
+        window.goto(f"{site.address}/contexts/{context_id}")
+        window.get_by_role("button", name="Copy", exact=True).first.click()
+        expect(window.locator(".message.bad")).to_contain_text("press Ctrl C")
+        text = window.locator("#text-context").evaluate("one => one.textContent")
+        assert window.evaluate("() => getSelection().toString()").strip() == text.strip()
