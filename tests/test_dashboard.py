@@ -153,7 +153,7 @@ def test_a_damaged_file_is_said_and_harms_nothing(daemon: DaemonProcess) -> None
     opened = daemon.call("OpenDashboard")
     assert daemon.call("CheckDashboard", token=opened["token"]) == {
         "allowed": True,
-        "editor": "zed",
+        "editor": "zed://file{path}:{line}",
         "port": urlsplit(opened["address"]).port,
     }
 
@@ -193,7 +193,7 @@ def test_the_methods_take_what_they_say(shared_daemon: DaemonProcess) -> None:
     assert shared_daemon.call("CheckDashboard", cookie=reply["cookie"]) == {
         "allowed": True,
         "csrf": reply["csrf"],
-        "editor": "vscode",
+        "editor": "vscode://file{path}:{line}",
         "port": reply["port"],
     }
     assert shared_daemon.call("RevokeDashboard")["revoked"] >= 1
