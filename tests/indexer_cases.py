@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from foveal.daemon.index.indexer import ProjectIndexer
+from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.messages import Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
-from foveal.daemon.index.store import Reader
+from foveal.daemon.index.store import Activity, Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
 from foveal.daemon.system import System
@@ -191,3 +192,55 @@ def put(root: Path, files: dict[str, str | bytes]) -> None:
     write_files(root, files)
     for name in files:
         os.utime(root / name, ns=(OLD_NS, OLD_NS))
+
+
+def _index_state(folder: Path) -> dict[str, Any]:
+    """Return all that an index says of the files, but for what two writings of the same file differ in."""
+    with closing(Reader(str(folder))) as reader:
+        return {
+            path: (
+                (record.digest, record.language, record.skipped, record.lines, record.symbols),
+                reader.symbols(path),
+                sorted((one.imported.line, one.target, one.missing) for one in reader.imports(path)),
+            )
+            for path, record in reader.load_files().items()
+        }
+
+
+def check_true(bench: Bench) -> None:
+    """Check that the index is what a first indexing makes of the files, and that it is what was announced."""
+    tell = bench.tell
+    fresh = Bench(bench.root, bench.folder.parent / f"fresh-{bench.indexer.generation}")
+    fresh.open()
+    fresh.settle()
+    fresh.close()
+    bench.tell = tell
+    assert _index_state(bench.folder) == _index_state(fresh.folder)
+    with bench.reader() as reader:
+        assert reader.load_files() == dict(bench.tree.files)
+
+
+def imports(bench: Bench, path: str) -> list[tuple[str, bool]]:
+    with bench.reader() as reader:
+        return [(one.target, one.missing) for one in reader.imports(path) if one.imported.required]
+
+
+def symbols(bench: Bench, path: str) -> list[str]:
+    with bench.reader() as reader:
+        return [symbol.name for symbol in reader.symbols(path)]
+
+
+def activity(bench: Bench) -> dict[str, Activity]:
+    with bench.reader() as reader:
+        return {one.path: one for one in reader.activity(1_000)}
+
+
+def skipped(bench: Bench, path: str) -> str:
+    return bench.tree.files[path].skipped
+
+
+def lexical_files(bench: Bench, term: str) -> set[str]:
+    """Return the files in which a term is found."""
+    hits = LexicalReader(str(bench.folder / "lexical")).search({term: 1.0}, 1_000)
+    with bench.reader() as reader:
+        return set(reader.chunks.paths({hit.file_id for hit in hits}).values())

@@ -58,7 +58,7 @@ def test_what_is_linked_ahead_is_what_the_indexer_links(base: Path, tmp_path: Pa
 def test_a_change_while_files_are_linked_ahead_is_seen(tmp_path: Path) -> None:
     root = write(tmp_path, COUNT)
     with opened(root, tmp_path / "ahead", Started()) as (indexer, _):
-        while not indexer._linking._is_away():
+        while not indexer._index.linking._is_away():
             indexer.step()
         put(root, {"pack/m3.py": "class Other: ...\n", "pack/new.py": "def f3(): ...\n"})
         indexer.refresh(["pack/m3.py", "pack/new.py"])

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from foveal.daemon.index import bulk_work, project_index
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import linking as linking_file
 from foveal.daemon.index.link_table import KINDS
@@ -40,7 +41,7 @@ def linked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         paths.append(path)
         return link_file(path, language, symbols, references, world)
 
-    monkeypatch.setattr(indexing, "Linking", partial(Linking, link=link))
+    monkeypatch.setattr(project_index, "Linking", partial(Linking, link=link))
     return paths
 
 
@@ -144,7 +145,7 @@ def test_a_warm_start_links_nothing(bench: Bench, linked: list[str]) -> None:
 def test_a_process_that_was_killed_goes_on_where_it_was(
     bench: Bench, linked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "STEP_S", 0.0)
+    monkeypatch.setattr(bulk_work, "STEP_S", 0.0)
     files: dict[str, str | bytes] = {f"f{n}.py": f"from f{n + 1} import g\n\ng()\n" for n in range(30)}
     put(bench.root, files | {"f30.py": "def g(): ...\n"})
     bench.open()
@@ -389,7 +390,7 @@ def test_a_file_that_cannot_be_linked_is_told_and_does_not_stop_the_others(
         return link_file(path, language, symbols, references, world)
 
     with monkeypatch.context() as patched:
-        patched.setattr(indexing, "Linking", partial(Linking, link=link))
+        patched.setattr(project_index, "Linking", partial(Linking, link=link))
         start(bench, SHOP)
         assert ("shop/cart.py:5 save", "shop/base.py#Base.save") in links(bench)
         assert links(bench, "main.py") == []
@@ -398,7 +399,7 @@ def test_a_file_that_cannot_be_linked_is_told_and_does_not_stop_the_others(
 
 def test_damaged_facts_are_read_again_with_the_next_process(bench: Bench) -> None:
     start(bench, SHOP)
-    store = bench.indexer._store
+    store = bench.indexer._index.store
     with store.side_notes():
         store._db.execute("UPDATE facts SET interface = x'00', refs = x'00'")
         store.links.queue_all()
@@ -453,7 +454,7 @@ def test_a_sync_says_whether_all_is_linked(bench: Bench, monkeypatch: pytest.Mon
     users: dict[str, str | bytes] = {f"u{n}.py": "from lib import f\n\nf()\n" for n in range(20)}
     start(bench, users | {"lib.py": "def f(): ...\n"})
     monkeypatch.setattr(indexing, "SYNC_LINKING_S", 0.0)
-    monkeypatch.setattr(indexing, "STEP_S", 0.0)
+    monkeypatch.setattr(bulk_work, "STEP_S", 0.0)
     put(bench.root, {"lib.py": "def other(): ...\n"})
     assert not bench.sync().complete
     assert bench.state == "indexing"

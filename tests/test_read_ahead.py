@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.beside import Beside
-from foveal.daemon.index.indexer import AHEAD_FROM
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.messages import ProjectProgress
 from foveal.daemon.index.read_ahead import FILES_MAX, STARTS_MAX, ReadAhead
 from foveal.daemon.index.reading import Asked
+from foveal.daemon.index.reading_queue import AHEAD_FROM
 from foveal.daemon.system import stamp_of
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
@@ -72,9 +72,10 @@ def test_a_process_that_dies_costs_nothing_but_itself(root: Path, tmp_path: Path
 
 def test_a_file_that_changed_while_it_was_away_is_read_again(root: Path, tmp_path: Path) -> None:
     with opened(root, tmp_path / "ahead", Started()) as (indexer, _):
-        while indexer._ahead is None:
+        reading = indexer._index.reading
+        while reading._ahead is None:
             indexer.step()
-        away = [path for path in indexer._pending if path in indexer._ahead]
+        away = [path for path in indexer._index.files.unread if path in reading._ahead]
         assert away
         put(root, {away[-1]: "def written_later(): ...\n"})
         (root / away[-2]).unlink()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from foveal.daemon.index import indexer as indexing
+from foveal.daemon.index import reading_queue
 from foveal.daemon.index.messages import (
     CloseProject,
     Command,
@@ -128,7 +128,7 @@ def test_work_from_another_thread_ends_the_wait() -> None:
 def test_a_request_is_answered_before_the_bulk_work_ends(
     running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "STEP_FILES", 1)
+    monkeypatch.setattr(reading_queue, "STEP_FILES", 1)
     command = open_command(tmp_path, "p", 40)
     asked: list[int] = []
 
@@ -155,7 +155,7 @@ def test_a_request_is_answered_before_the_bulk_work_ends(
 def test_a_large_project_does_not_hold_up_a_small_one(
     running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "STEP_FILES", 1)
+    monkeypatch.setattr(reading_queue, "STEP_FILES", 1)
     large, small = open_command(tmp_path, "large", 60), open_command(tmp_path, "small", 1)
     running.ask(large)
     running.ask(small)

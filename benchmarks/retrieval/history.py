@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from foveal.daemon.index.indexer import HISTORY_COMMITS
+from foveal.daemon.index.bulk_work import HISTORY_COMMITS
 from foveal.daemon.index.store import Store
 from foveal.daemon.project.git import change_counts
 from foveal.daemon.system import System

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from foveal.daemon.config import ScanConfig
-from foveal.daemon.index.indexer import CONTENT_VERSION, ProjectIndexer
+from foveal.daemon.index.bulk_work import CONTENT_VERSION
+from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.store import Reader
 from foveal.daemon.index.terms import VERSION as TERMS_VERSION

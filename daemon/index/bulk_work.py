@@ -1,0 +1,207 @@
+"""Owns the order of one project's work: opened, looked at, read, linked, then swept from time to time.
+
+It is done in steps, so that requests and edits come first.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+
+from ..project import git
+from ..project.parse import PARSER_VERSION
+from ..project.scan_results import RootGone
+from .chunks import CHUNKER_VERSION
+from .messages import ActivityTaken
+from .project_index import ProjectIndex
+
+log = logging.getLogger(__name__)
+
+STEP_S = 0.04
+"""How long one step of bulk work may take before requests and edits are looked at: 40 ms is under half of
+what save-to-visible may take at the median (100 ms)."""
+
+HISTORY_COMMITS = 500
+
+CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}.1"
+"""Names how contents are read; an index that was read in another way is read again. The linker's version is
+kept by linking.py, since links are made anew without reading."""
+
+VERSION_KEY = "parser"
+"""The setting in the store that says how its contents were read."""
+
+
+class BulkWork:
+    """What is done for one project beside what it is asked, on the indexer's working thread: it begins with
+    opening the index. Methods raise `DatabaseError` where the store fails."""
+
+    def __init__(self, index: ProjectIndex) -> None:
+        self._index = index
+        self._files = index.files
+        self._changes = index.changes
+        self._progress = index.progress
+        self._system = index.system
+        self._steps: Iterator[None] | None = self._open()
+        """What is under way; each step of it ends in a yield."""
+        self._next_sweep = 0.0
+
+    def patience(self) -> float | None:
+        """Return in how many seconds `step` has something to do; 0 while something is under way."""
+        if self._steps is not None:
+            return 0.0
+        sweep = max(0.0, self._next_sweep - self._system.monotonic())
+        words = self._index.lexing.patience()
+        return sweep if words is None else min(sweep, words)
+
+    def step(self) -> None:
+        """Do one step of what is under way, or begin the periodic sweep when its time has come."""
+        if self._steps is None:
+            if self._index.lexing.patience() == 0.0:
+                self.read_later()  # the words of what was saved shortly before
+            elif self._system.monotonic() >= self._next_sweep:
+                self._steps = self._sweep()
+            return
+        try:
+            next(self._steps)
+        except StopIteration:
+            self._steps = None
+        except RootGone as error:
+            self.lose_root(error)
+
+    def begin_again(self) -> None:
+        """Begin with opening the index, as if it were the first time."""
+        self._steps = self._open()
+        self._progress.become("scanning")
+
+    def begin(self) -> None:
+        """Have read and linked what waits for it, if nothing else is under way."""
+        waits = self._progress.state == "indexing" or self._files.unread or self._index.linking.waiting()
+        if self._steps is None and waits:
+            self._progress.state = "indexing"
+            self._steps = self._read()
+
+    def read_later(self) -> None:
+        """Link what can be linked in a step, leave the rest and what is unread to later ones, and say how far
+        the index is."""
+        self.link(STEP_S)
+        self.begin()
+        with self._index.suspects.work():
+            lexing = self._steps is None and self._index.lexing.saved(STEP_S)
+        if lexing:
+            self._progress.state = "indexing"
+            self._steps = self._read()
+        polled = self._system.monotonic() + self._index.command.poll_interval_ms / 1000
+        if self._index.watch.active and not self._index.watch.native:
+            self._next_sweep = min(self._next_sweep, polled)  # events have just ended
+        self._progress.report()
+
+    def link(self, seconds: float) -> bool:
+        """Link files that wait, for so long; whether some still do. While contents are unread nothing is
+        linked, as it would be linked again."""
+        if self._files.unread:
+            return True
+        with self._index.suspects.work():
+            changed, more = self._index.linking.step(seconds)
+        if changed:
+            self._files.announce()
+        return more
+
+    def lose_root(self, error: RootGone) -> None:
+        """Keep what is known and wait for the root to come back."""
+        self._progress.reasons["root"] = str(error)
+        self._steps = None
+        self._progress.count_again()
+        self._index.reading.rest()
+        self._index.linking.rest()
+        self._index.watch.end()
+        self._progress.become("degraded")
+        self._schedule_sweep()
+
+    # What can be under way: generators that yield between steps.
+
+    def _open(self) -> Iterator[None]:
+        """Bring the index up to date with the disk, begin to watch, read what is new."""
+        self._progress.become("scanning")
+        version = self._version()
+        store = self._index.store
+        if not self._files.known:
+            store.set_meta(VERSION_KEY, version)
+        elif store.get_meta(VERSION_KEY) != version:
+            self._index.suspects.forget()
+            self._files.queue_all()
+        if self._files.known:
+            self._changes.sweep()
+        else:
+            yield from self._changes.list_all()
+        self._files.queue_unread()
+        yield
+        self._changes.begin_watch()
+        # What changed between the listing of a folder and the start of its watch.
+        self._changes.sweep()
+        self._progress.become("indexing")
+        yield from self._index.reading.look(STEP_S)
+        yield from self._read()
+        # Only now: a process that was killed before reads the rest with the next one.
+        store.set_meta(VERSION_KEY, version)
+        self._take_history()
+        self._index.announce(ActivityTaken(self._index.command.root))
+        self._schedule_sweep()
+
+    def _read(self) -> Iterator[None]:
+        """Read, write into the lexical index and link what waits for it, until nothing does."""
+        index = self._index
+        lexing = linking = True
+        much = index.reading.is_long
+        while self._files.unread or lexing or linking:
+            if self._files.unread:
+                index.reading.step(STEP_S)
+            else:
+                index.reading.rest()
+            with index.suspects.work():
+                lexing = index.lexing.step(STEP_S, more=bool(self._files.unread))
+            linking = self.link(STEP_S)
+            self._progress.report()
+            yield
+        index.suspects.absolve()
+        if much:
+            index.store.relax()
+        self._progress.become("ready")
+
+    def _sweep(self) -> Iterator[None]:
+        """Look for what no event told; for the root, where that is gone."""
+        self._schedule_sweep()
+        if self._progress.state == "degraded":
+            if not os.path.isdir(self._index.command.root):
+                return
+            self._progress.reasons.pop("root", None)
+            yield from self._open()
+            return
+        self._changes.sweep()
+        if self._files.unread:
+            self._progress.become("indexing")
+        self._index.lexing.tidy()
+        yield
+        yield from self._read()
+
+    def _schedule_sweep(self) -> None:
+        command = self._index.command
+        native = self._index.watch.native and self._progress.state != "degraded"
+        seconds = command.sweep_interval_s if native else command.poll_interval_ms / 1000
+        self._next_sweep = self._system.monotonic() + seconds
+
+    def _take_history(self) -> None:
+        """Count how often git's latest commits changed each file; outside git nothing is counted."""
+        root = self._index.command.root
+        if not git.is_repository(root):
+            return
+        try:
+            counts = git.change_counts(root, HISTORY_COMMITS)
+        except git.GitError as error:
+            log.info("the history of %s can't be read: %s", root, error)
+            return
+        self._files.note_commits(counts)
+
+    def _version(self) -> str:
+        """How contents are read, and which files of secrets: what was read in another way is read again."""
+        return " ".join((CONTENT_VERSION, *self._index.command.show_files))

@@ -1,0 +1,152 @@
+"""Owns the files of one project as its index knows them: each change of them is a commit, announced after it.
+
+Names are known before contents: a file that came or was written waits in `unread` until it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ..project.scan_results import Changes
+from ..project.tree import FileRecord
+from .import_targets import ImportTargets
+from .linking import Linking
+from .messages import TreeDelta
+from .progress import Progress
+from .store import FileContent, InterfaceChanged, Store
+from .suspects import Suspects
+
+LINK_NOW = 8
+"""So many files are linked in the transaction that has their contents, 3 to 30 ms each: an edit is seen in
+answers at once. More are linked when all of them are read."""
+
+
+class IndexedFiles:
+    """One project's files, on the indexer's working thread; `announce` hears of each commit.
+
+    `known` are their records by path. `unread` are the paths to read, in order, each with what was known of
+    its content before, if anything. Others may look at both while this changes them.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        announce: Callable[[TreeDelta], None],
+        *,
+        known: dict[str, FileRecord],
+        unread: dict[str, FileRecord | None],
+        store: Store,
+        suspects: Suspects,
+        targets: ImportTargets,
+        linking: Linking,
+        progress: Progress,
+    ) -> None:
+        self.known = known
+        self.unread = unread
+        self._root = root
+        self._announce = announce
+        self._store = store
+        self._suspects = suspects
+        self._targets = targets
+        self._linking = linking
+        self._progress = progress
+
+    def queue_unread(self) -> None:
+        """Have those read whose contents aren't known, or are known and not to be any more."""
+        for path, record in self.known.items():
+            left_alone = self._suspects.is_quarantined(record)
+            if (not record.digest and not record.skipped) or (left_alone and record.digest):
+                self.unread.setdefault(path, None)
+
+    def queue_all(self) -> None:
+        """Have all contents read again, as if they had changed; what is known answers meanwhile."""
+        for path, record in self.known.items():
+            if record.digest or record.skipped in {"binary", "unreadable", "secret", "quarantined"}:
+                self.unread[path] = None
+
+    def apply(self, changes: Changes) -> None:
+        """Commit which files there are and announce it; their contents become unread."""
+        removed = [path for path in changes.removed if path in self.known]
+        added = [record.path for record in changes.upserted if record.path not in self.known]
+        self._take_names(changes.upserted, added, removed)
+        if self._progress.state == "ready" and len(self.unread) > LINK_NOW:
+            self._progress.become("indexing")  # before anybody hears of files that aren't read
+        with self._store.transaction() as generation:
+            self._linking.names_changed(added, removed)
+            self._linking.contents_lost([one.path for one in changes.upserted if one.skipped])
+            self._store.remove_files(removed)
+            self._store.put_records(changes.upserted)
+            upserted = [record.path for record in changes.upserted]
+            importers = self._targets.resolve_again(added, removed, upserted)
+            self._linking.imports_changed(importers)
+        self._announce(
+            TreeDelta(self._root, generation, changes.upserted, tuple(removed), links_changed=bool(importers))
+        )
+
+    def put_looks(self, records: Sequence[FileRecord]) -> None:
+        """Write the records of files that were looked at, where they say something new."""
+        changed = [record for record in records if record != self.known[record.path]]
+        if not changed:
+            return
+        for record in changed:
+            self.known[record.path] = record
+            if record.skipped:
+                self.unread.pop(record.path)
+        with self._store.transaction() as generation:
+            self._linking.contents_lost([record.path for record in changed if record.skipped])
+            self._store.put_records(changed)
+        self._announce(TreeDelta(self._root, generation, tuple(changed)))
+        self._progress.report()
+
+    def put_read(self, outcomes: Sequence[FileContent | FileRecord]) -> None:
+        """Write what files hold that were read and aren't in `unread` any more."""
+        if not outcomes:
+            return
+        contents = [each for each in outcomes if isinstance(each, FileContent)]
+        records = [each for each in outcomes if isinstance(each, FileRecord)]
+        upserted = (*records, *(content.record for content in contents))
+        self.known.update((record.path, record) for record in upserted)
+        with self._store.transaction() as generation:
+            self._linking.contents_lost([record.path for record in records if record.skipped])
+            self._store.put_records(records)
+            changes: list[InterfaceChanged] = []
+            for content in contents:
+                self._suspects.begin(content.record.path)  # what it shows to others is made out here
+                changes += self._store.put_contents([content])
+            read = [content.record.path for content in contents]
+            self._linking.contents_changed(changes, read)
+            if not self.unread and len(read) <= LINK_NOW:
+                self._linking.link_now(read)
+        self._announce(TreeDelta(self._root, generation, upserted))
+
+    def note_edits(self, paths: Sequence[str], now_ns: int) -> None:
+        """Write that files were edited now."""
+        with self._store.side_notes():
+            self._store.add_edits(paths, now_ns)
+
+    def note_commits(self, counts: Mapping[str, tuple[int, int]]) -> None:
+        """Write how many commits changed each file, and when the last one did, of those that are known."""
+        with self._store.side_notes():
+            self._store.put_commits({path: count for path, count in counts.items() if path in self.known})
+
+    def announce(self, *, touched: tuple[str, ...] = (), resync: bool = False) -> None:
+        """Announce what no record of a file says; see `TreeDelta`."""
+        self._announce(TreeDelta(self._root, self._store.generation, touched=touched, resync=resync))
+
+    def _take_names(
+        self, upserted: Sequence[FileRecord], added: Sequence[str], removed: Sequence[str]
+    ) -> None:
+        for path in removed:
+            del self.known[path]
+            self._targets.resolver.removed(path)
+            self.unread.pop(path, None)
+        for record in upserted:
+            old = self.known.get(record.path)
+            if record.skipped:
+                self.unread.pop(record.path, None)
+            elif record.path not in self.unread:
+                # What waits already is compared with what was known when it began to.
+                self.unread[record.path] = old if old is not None and old.digest else None
+            self.known[record.path] = record
+        for path in added:
+            self._targets.resolver.added(path)

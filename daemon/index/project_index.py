@@ -1,0 +1,117 @@
+"""Owns the parts of one project's index: how they are put together, never in which order they work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..project.scan import Scanner
+from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
+from ..project.tree import FileRecord
+from ..project.watcher import Watcher
+from ..system import System
+from .beside import MakeBeside
+from .import_targets import ImportTargets
+from .indexed_files import IndexedFiles
+from .lexing import Lexing
+from .link_ahead import LinkAhead, LinkOpening
+from .linking import Linking
+from .messages import Event, OpenProject
+from .progress import Progress
+from .read_ahead import ReadAhead
+from .read_results import ReadResults
+from .reading import FileReader
+from .reading_queue import ReadingQueue
+from .store import Store
+from .suspects import Alarm, Suspects
+from .tree_changes import TreeChanges
+from .watching import ProjectWatch
+
+
+class ProjectIndex:
+    """The parts of one project's index, for the indexer's working thread.
+
+    Parameters are as with `ProjectIndexer`; `on_batch` is called from the watcher's thread. Raises
+    `DatabaseError` where the store can't be opened, and `OSError`.
+    """
+
+    def __init__(
+        self,
+        command: OpenProject,
+        system: System,
+        announce: Callable[[Event], None],
+        on_batch: Callable[[], None],
+        alarm: Alarm | None,
+        make_watcher: Callable[..., Watcher],
+        make_beside: MakeBeside | None,
+    ) -> None:
+        root, folder, max_bytes = command.root, command.folder, command.max_file_bytes
+        self.command = command
+        self.system = system
+        self.announce = announce
+        self.store = Store(folder, system)
+        known = self.store.load_files()
+        unread: dict[str, FileRecord | None] = {}
+        self.suspects = Suspects(folder, self.store, known, alarm)
+        self.lexing = Lexing(folder, self.store, system, self.suspects.begin)
+        targets = ImportTargets(root, max_bytes, known.keys(), self.store, system)
+        opening = LinkOpening(root, folder, max_bytes)
+        self.linking = Linking(
+            self.store,
+            targets.resolver,
+            known,
+            system,
+            begin=self.suspects.begin,
+            blame=self.suspects.blame,
+            ahead=None if make_beside is None else LinkAhead(make_beside, opening),
+        )
+        self.watch = ProjectWatch(folder, on_batch, make_watcher)
+        scanner = Scanner(root, system, _settings(command))
+        self.progress = Progress(
+            root,
+            announce,
+            known=known,
+            unread=unread,
+            scanner=scanner,
+            watch=self.watch,
+            linking=self.linking,
+            parts=(self.suspects, self.lexing, self.linking),
+        )
+        self.files = IndexedFiles(
+            root,
+            announce,
+            known=known,
+            unread=unread,
+            store=self.store,
+            suspects=self.suspects,
+            targets=targets,
+            linking=self.linking,
+            progress=self.progress,
+        )
+        self.changes = TreeChanges(root, system, scanner, self.watch, self.files, self.progress)
+        self.reading = ReadingQueue(
+            self.files,
+            FileReader(root, max_bytes, system),
+            ReadResults(command.show_files, self.suspects, targets, self.lexing),
+            self.suspects,
+            system,
+            None if make_beside is None else lambda: ReadAhead(make_beside, root, max_bytes),
+        )
+        if self.store.replaced:
+            self.progress.reasons["index"] = self.store.replaced
+
+    def close(self) -> None:
+        """Stop watching and close the index."""
+        self.watch.close()
+        self.lexing.close()
+        self.reading.rest()
+        self.linking.rest()
+        self.suspects.close()
+        self.store.close()
+
+
+def _settings(command: OpenProject) -> ScanSettings:
+    return ScanSettings(
+        max_file_bytes=command.max_file_bytes,
+        exclude=command.exclude,
+        skip_folders=ALWAYS_SKIPPED_FOLDERS | frozenset(command.skip_folders_extra),
+    )

@@ -1,0 +1,239 @@
+"""Work on a project comes in an order that loses nothing: whatever ends it, the next one goes on from there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index import bulk_work, reading, reading_queue
+from foveal.daemon.index import indexer as indexing
+from foveal.daemon.project.parse import parse_source
+from foveal.daemon.project.tree import ParsedFile
+
+from tests.conftest import git, write_files
+from tests.indexer_cases import (
+    OLD_NS,
+    Bench,
+    activity,
+    check_true,
+    imports,
+    lexical_files,
+    open_bench,
+    put,
+    skipped,
+    symbols,
+)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    with open_bench(tmp_path, monkeypatch) as opened:
+        yield opened
+
+
+@pytest.fixture
+def parses(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Return the contents that were parsed."""
+    parsed: list[bytes] = []
+    real = parse_source
+
+    def parse(data: bytes, language: str) -> ParsedFile:
+        parsed.append(data)
+        return real(data, language)
+
+    monkeypatch.setattr(reading, "parse_source", parse)
+    return parsed
+
+
+def test_names_are_known_before_contents(bench: Bench) -> None:
+    put(bench.root, {"a.py": "def f(): ...\n", "sub/b.py": "import a\n", "logo.png": b"\x89PNG\0"})
+    bench.open()
+    bench.settle()
+    assert bench.states == ["scanning", "indexing", "ready"]
+    named = [record.path for delta in bench.deltas for record in delta.upserted if not record.parsed]
+    first_read = next(i for i, delta in enumerate(bench.deltas) if any(r.parsed for r in delta.upserted))
+    before = {record.path for delta in bench.deltas[:first_read] for record in delta.upserted}
+    assert before == {"a.py", "sub/b.py", "logo.png"} == set(named)
+    assert symbols(bench, "a.py") == ["f"]
+    assert skipped(bench, "logo.png") == "binary"
+    assert (bench.progress.total, bench.progress.pending, bench.progress.watch) == (3, 0, "native")
+    check_true(bench)
+
+
+def test_a_warm_start_reads_only_what_changed(bench: Bench, parses: list[bytes]) -> None:
+    put(bench.root, {f"f{n}.py": f"def f{n}(): ...\n" for n in range(20)})
+    bench.open()
+    bench.settle()
+    assert bench.files_read() == [f"f{n}.py" for n in sorted(range(20), key=str)]
+    bench.open()
+    bench.settle()
+    assert (bench.files_read(), bench.deltas) == ([], [])
+    assert bench.states == ["scanning", "indexing", "ready"]
+    bench.close()
+    put(bench.root, {"f3.py": "def changed(): ...\n", "new.py": ""})
+    (bench.root / "f4.py").unlink()
+    parses.clear()
+    bench.open()
+    bench.settle()
+    assert bench.files_read() == ["f3.py", "new.py"]
+    assert sorted(parses) == [b"", b"def changed(): ...\n"]
+    assert {path for delta in bench.deltas for path in delta.removed} == {"f4.py"}
+    check_true(bench)
+
+
+def test_a_file_that_was_only_touched_keeps_its_definitions(bench: Bench, parses: list[bytes]) -> None:
+    put(bench.root, {"a.py": "import b\n\ndef f(): ...\n", "b.py": ""})
+    bench.open()
+    bench.settle()
+    parses.clear()
+    os.utime(bench.root / "a.py", ns=(OLD_NS + 1, OLD_NS + 1))
+    bench.until(lambda: bench.tree.files["a.py"].stamp.mtime_ns == OLD_NS + 1 and not bench.tree.pending)
+    assert parses == []
+    assert (symbols(bench, "a.py"), imports(bench, "a.py")) == (["f"], [("b.py", False)])
+    check_true(bench)
+
+
+def test_another_parser_reads_all_again_and_goes_on_answering(
+    bench: Bench, parses: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: dict[str, str | bytes] = {f"f{n}.py": f"def f{n}(): ...\n" for n in range(6)}
+    put(bench.root, files)
+    write_files(bench.root, {"touched.py": "def g(): ...\n"})
+    bench.open()
+    bench.settle()
+    bench.close()
+    parses.clear()
+    os.utime(bench.root / "touched.py")
+    monkeypatch.setattr(bulk_work, "CONTENT_VERSION", "another")
+    monkeypatch.setattr(reading_queue, "STEP_FILES", 2)
+    bench.open()
+    while len(parses) < 3:  # and then the process is killed
+        assert symbols(bench, "f5.py") == ["f5"]
+        assert bench.work()
+    bench.open()
+    parses.clear()
+    bench.settle()
+    expected = [text.encode() for text in files.values() if isinstance(text, str)]
+    assert sorted(parses) == sorted([*expected, b"def g(): ...\n"])
+    parses.clear()
+    bench.open()
+    bench.settle()
+    assert [data for data in parses if data != b"def g(): ...\n"] == []
+
+
+def test_another_parser_reads_what_was_touched_meanwhile(
+    bench: Bench, parses: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(bench.root, {"a.py": "def f(): ...\n"})
+    bench.open()
+    bench.settle()
+    bench.close()
+    parses.clear()
+    os.utime(bench.root / "a.py", ns=(OLD_NS + 1, OLD_NS + 1))
+    monkeypatch.setattr(bulk_work, "CONTENT_VERSION", "another")
+    bench.open()
+    bench.settle()
+    assert parses == [b"def f(): ...\n"]
+
+
+@pytest.mark.parametrize("steps", range(1, 14))
+def test_closed_at_any_step_it_ends_the_same(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    monkeypatch.setattr(reading_queue, "STEP_FILES", 1)
+    put(bench.root, {f"p{n}/m.py": f"import p{(n + 1) % 7}.m\n\ndef f{n}(): ...\n" for n in range(7)})
+    bench.open()
+    for _ in range(steps):
+        bench.work()
+    bench.close()
+    put(bench.root, {"p0/m.py": "def changed(): ...\n"})
+    shutil.rmtree(bench.root / "p6")
+    bench.open()
+    bench.settle()
+    assert bench.state == "ready"
+    check_true(bench)
+
+
+def test_the_history_of_git_is_counted(bench: Bench) -> None:
+    git(bench.root, "init", "-q", "-b", "main")
+    for number in range(3):
+        write_files(
+            bench.root, {"hot.py": f"x = {number}\n", f"once{number}.py": "", "gone.py": f"{number}\n"}
+        )
+        git(bench.root, "add", "-A")
+        git(bench.root, "commit", "-q", "-m", f"{number}")
+    (bench.root / "gone.py").unlink()
+    bench.open()
+    bench.settle()
+    counts = {path: one.commits for path, one in activity(bench).items()}
+    assert counts == {"hot.py": 3, "once0.py": 1, "once1.py": 1, "once2.py": 1}
+
+
+def test_the_sweep_finds_what_no_event_told(bench: Bench) -> None:
+    put(bench.root, {"a.py": "", "b.py": "", "sub/c.py": ""})
+    bench.deaf = True
+    bench.open(sweep_interval_s=60)
+    bench.settle()
+    write_files(bench.root, {"a.py": "def f(): ...\n", "new/d.py": "import a\n"})
+    shutil.rmtree(bench.root / "sub")
+    bench.skip(59)
+    assert "new/d.py" not in bench.tree.files
+    bench.skip(2)
+    assert set(bench.tree.files) == {"a.py", "b.py", "new/d.py"}
+    check_true(bench)
+    assert 0 < (bench.indexer.patience() or 0) <= 60
+
+
+def test_a_lexical_index_that_can_not_be_written_is_said_and_made_up_for(bench: Bench) -> None:
+    put(bench.root, {"a.py": "def alpha(): ...\n"})
+    bench.folder.mkdir()
+    (bench.folder / "lexical").write_bytes(b"in the way")
+    bench.open()
+    bench.settle()
+    assert bench.state == "ready", "all else is there"
+    assert any("lexical index can't be written" in reason for reason in bench.progress.degraded)
+    (bench.folder / "lexical").unlink()
+    bench.skip(61)
+    assert lexical_files(bench, "alpha") == {"a.py"}
+    assert bench.progress.degraded == ()
+
+
+@pytest.mark.parametrize("cookie", [False, True])
+def test_a_root_that_goes_and_comes_back(bench: Bench, monkeypatch: pytest.MonkeyPatch, cookie: bool) -> None:
+    if cookie:
+        monkeypatch.setattr(indexing, "COOKIE_FILES", 0)
+    put(bench.root, {"a.py": "def f(): ...\n", "sub/b.py": ""})
+    bench.open(poll_interval_ms=500)
+    bench.settle()
+    away = bench.root.parent / "away"
+    bench.root.rename(away)
+    bench.until(lambda: bench.state == "degraded")
+    assert f"{bench.root} is gone" in bench.progress.degraded[0]
+    assert symbols(bench, "a.py") == ["f"], "what is known goes on answering"
+    assert set(bench.tree.files) == {"a.py", "sub/b.py"}
+    assert not bench.sync().complete
+    bench.skip(0.6)
+    assert bench.state == "degraded"
+    put(away, {"new.py": ""})
+    (away / "sub/b.py").unlink()
+    away.rename(bench.root)
+    bench.skip(0.6)
+    assert (bench.state, bench.progress.watch, bench.progress.degraded) == ("ready", "native", ())
+    check_true(bench)
+    write_files(bench.root, {"sub/watched.py": ""})
+    bench.until(lambda: "sub/watched.py" in bench.tree.files)
+
+
+def test_a_root_that_is_not_there_at_all(bench: Bench) -> None:
+    bench.root.rmdir()
+    bench.open(poll_interval_ms=500)
+    bench.settle()
+    assert bench.state == "degraded"
+    bench.root.mkdir()
+    put(bench.root, {"a.py": ""})
+    bench.skip(0.6)
+    assert bench.state == "ready"
+    check_true(bench)

@@ -1,0 +1,90 @@
+"""What is written of a file is what it holds, or why that isn't known."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index.read_results import asked_of
+from foveal.daemon.index.reading import Asked
+from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.system import Stamp
+
+from tests.indexer_cases import Bench, check_true, open_bench, put, skipped, symbols
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    with open_bench(tmp_path, monkeypatch) as opened:
+        yield opened
+
+
+def test_files_of_secrets_are_not_read_unless_they_may_be_shown(bench: Bench) -> None:
+    put(bench.root, {".env": "CANARY=1\n", "conf/credentials.json": "{}\n", "a.py": "def f(): ...\n"})
+    bench.open()
+    bench.settle()
+    assert bench.files_read() == ["a.py"]
+    assert (skipped(bench, ".env"), skipped(bench, "a.py")) == ("secret", "")
+    with bench.reader() as reader:
+        assert reader.chunks.of_paths([".env", "conf/credentials.json"]) == []
+    for shown, read in (((".env",), [".env", "a.py"]), ((), ["a.py"])):
+        bench.close()
+        bench.open(show_files=shown)
+        bench.settle()
+        assert sorted(bench.files_read()) == read, "what was kept with other settings is read again"
+        with bench.reader() as reader:
+            assert [chunk.path for chunk in reader.chunks.of_paths([".env"])] == list(shown)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.EMFILE])
+def test_a_file_that_cant_be_read_is_skipped_until_it_can(bench: Bench, number: int) -> None:
+    put(bench.root, {"a.py": "def f(): ...\n"})
+    bench.open()
+    bench.settle()
+    path = f"{bench.root}/a.py"
+    bench.disk.refused[path] = OSError(number, os.strerror(number), path)
+    bench.indexer.reindex(full=True)
+    bench.settle()
+    assert (skipped(bench, "a.py"), symbols(bench, "a.py")) == ("unreadable", [])
+    assert not bench.tree.pending
+    bench.disk.refused.clear()
+    os.utime(path)  # the same content, which must not count as known
+    assert bench.sync().complete
+    assert (skipped(bench, "a.py"), symbols(bench, "a.py")) == ("", ["f"])
+    check_true(bench)
+
+
+def test_a_file_that_grows_above_the_limit_while_it_is_read(bench: Bench) -> None:
+    put(bench.root, {"a.py": "def f(): ...\n"})
+    bench.disk.before_read[f"{bench.root}/a.py"] = lambda: (bench.root / "a.py").write_text(
+        "x = 1\n" * 10_000
+    )
+    bench.open()
+    bench.settle()
+    assert (skipped(bench, "a.py"), symbols(bench, "a.py")) == ("too_large", [])
+    put(bench.root, {"a.py": "def f(): ...\n"})
+    assert bench.sync().complete
+    assert (skipped(bench, "a.py"), symbols(bench, "a.py")) == ("", ["f"])
+    check_true(bench)
+
+
+def test_a_text_that_becomes_binary_and_text_again(bench: Bench) -> None:
+    put(bench.root, {"a.py": "def f(): ...\n"})
+    bench.open()
+    bench.settle()
+    for content, expected in ((b"\0", ("binary", [])), (b"def f(): ...\n", ("", ["f"]))):
+        (bench.root / "a.py").write_bytes(content)
+        assert bench.sync().complete
+        assert (skipped(bench, "a.py"), symbols(bench, "a.py")) == expected
+        check_true(bench)
+
+
+def test_only_what_is_known_of_a_content_is_not_said_again() -> None:
+    record = FileRecord("a.py", Stamp(1, 2, 3, 4), language="python")
+    former = replace(record, language="text", digest=b"d", lines=7)
+    assert asked_of(record, None) == Asked("a.py", "python")
+    assert asked_of(record, former, words=True) == Asked("a.py", "python", b"d", "text", words=True)

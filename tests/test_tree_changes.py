@@ -1,0 +1,172 @@
+"""Whatever changes in a tree reaches the index, with and without the watcher's word."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index import tree_changes
+from foveal.daemon.index.messages import EDITS_MAX
+from foveal.daemon.index.store import Activity
+from foveal.daemon.project.watcher import Batch
+
+from tests.conftest import git, write_files
+from tests.indexer_cases import (
+    GENEROUS_S,
+    OLD_NS,
+    Bench,
+    Disk,
+    activity,
+    check_true,
+    open_bench,
+    put,
+    symbols,
+)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    with open_bench(tmp_path, monkeypatch) as opened:
+        yield opened
+
+
+def test_folders_and_files_take_each_others_place(bench: Bench) -> None:
+    put(bench.root, {"a/b/c.py": "", "a/d.py": "", "node": "text\n", "keep.py": "def k(): ...\n"})
+    bench.open()
+    bench.settle()
+
+    def check(change: Callable[[], object], expected: set[str]) -> None:
+        change()
+        bench.until(lambda: set(bench.tree.files) == expected and not bench.tree.pending)
+        check_true(bench)
+
+    check(lambda: shutil.rmtree(bench.root / "a"), {"node", "keep.py"})
+    (bench.root / "node").unlink()
+    check(
+        lambda: write_files(bench.root, {"node/x.py": "", "node/y/z.py": ""}),
+        {"node/x.py", "node/y/z.py", "keep.py"},
+    )
+    shutil.rmtree(bench.root / "node")
+    check(lambda: (bench.root / "node").write_text("again\n"), {"node", "keep.py"})
+    check(lambda: (bench.root / "keep.py").rename(bench.root / "Keep.py"), {"node", "Keep.py"})
+    check(lambda: (bench.root / "node").replace(bench.root / "Keep.py"), {"Keep.py"})
+
+
+def test_a_branch_switch(bench: Bench) -> None:
+    write_files(bench.root, {f"d{n % 10}/f{n}.py": f"def old_{n}(): ...\n" for n in range(300)})
+    git(bench.root, "init", "-q", "-b", "main")
+    git(bench.root, "add", "-A")
+    git(bench.root, "commit", "-q", "-m", "old")
+    git(bench.root, "checkout", "-q", "-b", "other")
+    shutil.rmtree(bench.root / "d0")
+    write_files(bench.root, {f"d{n % 10}/f{n}.py": f"def new_{n}(): ...\n" for n in range(300) if n % 10})
+    write_files(bench.root, {"e/f.py": "import d1.f1\n"})
+    git(bench.root, "add", "-A")
+    git(bench.root, "commit", "-q", "-m", "new")
+    git(bench.root, "checkout", "-q", "main")
+    bench.open()
+    bench.settle()
+    assert len(bench.tree.files) == 300
+    git(bench.root, "checkout", "-q", "other")
+    assert bench.sync().complete
+    assert len(bench.tree.files) == 271
+    assert symbols(bench, "d1/f1.py") == ["new_1"]
+    bench.settle()
+    git(bench.root, "checkout", "-q", "main")
+    bench.until(lambda: len(bench.tree.files) == 300 and not bench.tree.pending)
+    bench.until(lambda: symbols(bench, "d9/f299.py") == ["old_299"])
+    assert bench.sync().complete
+    bench.settle()
+    check_true(bench)
+
+
+def test_a_change_within_a_tick_of_the_clock_is_found(bench: Bench) -> None:
+    bench.deaf = True
+    path = bench.root / "a.py"
+    path.write_text("def old(): ...\n")
+    now = bench.disk.time_ns() + 10**9  # as if it had been written just when it is read
+    os.utime(path, ns=(now, now))
+    stamped = os.stat(path)
+
+    class Still(Disk):
+        def time_ns(self) -> int:
+            return now
+
+        def lstat(self, other: str) -> os.stat_result:
+            return stamped if other == str(path) else super().lstat(other)
+
+    bench.disk = Still()
+    bench.open()
+    bench.settle()
+    assert bench.tree.files["a.py"].racy
+    path.write_text("def new(): ...\n")
+    assert bench.sync().complete
+    assert symbols(bench, "a.py") == ["new"]
+
+
+def test_edits_are_counted(bench: Bench) -> None:
+    put(bench.root, {"a.py": "", "b.py": ""})
+    bench.open()
+    bench.settle()
+    assert activity(bench) == {}
+    for number in (1, 2):
+        (bench.root / "a.py").write_text("x = 1\n" * number)
+        bench.until(lambda number=number: activity(bench).get("a.py", Activity("", 0, 0, 0)).edits >= number)  # type: ignore[misc]  # a default binds it
+    assert set(activity(bench)) == {"a.py"}
+    assert activity(bench)["a.py"].edited_ns > OLD_NS
+    write_files(bench.root, {f"gen{n}.py": "" for n in range(EDITS_MAX + 1)})
+    bench.tell(Batch(frozenset(f"{bench.root}/gen{n}.py" for n in range(EDITS_MAX + 1))))
+    bench.until(lambda: f"gen{EDITS_MAX}.py" in bench.tree.files)
+    assert "gen0.py" not in activity(bench)
+
+
+def test_touched_paths_are_named_when_they_are_known(bench: Bench) -> None:
+    put(bench.root, {".gitignore": "*.log\n"})
+    bench.open()
+    bench.settle()
+    write_files(bench.root, {"new.py": "", "x.log": ""})
+    touched: set[str] = set()
+
+    def named() -> bool:
+        for delta in bench.deltas:
+            touched.update(delta.touched)
+            assert "new.py" not in delta.touched or "new.py" in bench.tree.files
+        return {"new.py", "x.log"} <= touched
+
+    bench.until(named)
+    assert set(bench.tree.files) == {".gitignore", "new.py"}
+
+
+def test_an_overflow_is_announced_and_swept(bench: Bench) -> None:
+    put(bench.root, {"a.py": "", "sub/b.py": ""})
+    bench.deaf = True
+    bench.open()
+    bench.settle()
+    shutil.rmtree(bench.root / "sub")
+    write_files(bench.root, {"sub/b.py": "def f(): ...\n", "new/c.py": ""})
+    while f"{bench.root}/sub" not in bench.lost.get(timeout=GENEROUS_S).lost_folders:
+        pass
+    bench.deaf = False
+    bench.tell(Batch(frozenset(), overflow=True))
+    bench.until(lambda: any(delta.resync for delta in bench.deltas))
+    bench.settle()
+    assert symbols(bench, "sub/b.py") == ["f"]
+    check_true(bench)
+    # Nobody heard that `sub` is another folder now: it has to be watched again.
+    (bench.root / "sub/b.py").write_text("def later(): ...\n")
+    bench.until(lambda: symbols(bench, "sub/b.py") == ["later"])
+
+
+def test_a_batch_of_many_paths_is_a_resync(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_changes, "TOUCHED_MAX", 5)
+    bench.deaf = True
+    bench.open()
+    bench.settle()
+    write_files(bench.root, {f"f{n}.py": "" for n in range(8)})
+    bench.tell(Batch(frozenset(f"{bench.root}/f{n}.py" for n in range(6))))
+    bench.settle()
+    assert bench.deltas[0].resync
+    assert len(bench.tree.files) == 8

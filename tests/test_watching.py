@@ -1,0 +1,102 @@
+"""What a watcher sees reaches the indexer's thread in order, and nothing does after the end."""
+
+from __future__ import annotations
+
+import queue
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index.watching import ProjectWatch
+from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
+
+from tests.indexer_cases import GENEROUS_S
+
+
+class Watched:
+    """A folder with a watch of it, and what the watch told."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = base / "project"
+        self.root.mkdir()
+        self.folder = base / "own"
+        self.told: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self.watch = ProjectWatch(str(self.folder), lambda: self.told.put(None))
+
+    def wait_seen(self, name: str) -> None:
+        """Take batches until one names a file."""
+        while True:
+            self.told.get(timeout=GENEROUS_S)
+            batch = self.watch.next_batch()
+            assert batch is not None
+            if name in {Path(path).name for path in batch.paths}:
+                return
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    one = Watched(tmp_path)
+    with closing(one.watch):
+        yield one
+
+
+def test_before_it_begins_there_is_no_watch(watched: Watched) -> None:
+    watch = watched.watch
+    watch.add([str(watched.root)])
+    watch.replace([str(watched.root)])
+    assert (watch.active, watch.mode, watch.native, watch.problem) == (False, "off", False, "")
+    assert (watch.caught_up(), watch.next_batch()) == (False, None)
+
+
+def test_what_changed_before_the_cookie_can_be_taken_after_it(watched: Watched) -> None:
+    watched.watch.begin([str(watched.root)])
+    assert (watched.watch.mode, watched.watch.native, watched.watch.problem) == ("native", True, "")
+    (watched.root / "a.py").write_text("x = 1\n")
+    assert watched.watch.caught_up()
+    names: set[str] = set()
+    while (batch := watched.watch.next_batch()) is not None:
+        names.update(Path(path).name for path in batch.paths)
+    assert "a.py" in names
+
+
+def test_a_folder_is_watched_from_when_it_is_added(watched: Watched) -> None:
+    later = watched.root / "later"
+    later.mkdir()
+    watched.watch.begin([str(watched.root)])
+    watched.watch.add([str(later)])
+    (later / "b.py").write_text("")
+    watched.wait_seen("b.py")
+
+
+def test_without_its_folder_no_cookie_is_waited_for(
+    watched: Watched, caplog: pytest.LogCaptureFixture
+) -> None:
+    watched.watch.begin([str(watched.root)])
+    shutil.rmtree(watched.folder)
+    assert not watched.watch.caught_up()
+    assert "the tree is swept instead" in caplog.text
+
+
+def test_why_the_system_tells_of_nothing_is_said(tmp_path: Path) -> None:
+    def poll(folders: Iterable[str], on_batch: Callable[[Batch], None], *, cookie_folder: str) -> Watcher:
+        settings = WatchSettings(native=False)
+        return Watcher(folders, on_batch, cookie_folder=cookie_folder, settings=settings)
+
+    with closing(ProjectWatch(str(tmp_path), lambda: None, poll)) as watch:
+        watch.begin([str(tmp_path)])
+        assert (watch.active, watch.mode, watch.native) == (True, "polling", False)
+        assert "native events are switched off" in watch.problem
+
+
+def test_what_was_heard_before_the_watch_ended_is_taken_until_it_is_closed(watched: Watched) -> None:
+    watched.watch.begin([str(watched.root)])
+    batches = [Batch(frozenset({f"/p/{n}"})) for n in range(3)]
+    for batch in batches:
+        watched.watch._hear(batch)
+    watched.watch.end()
+    assert (watched.watch.active, watched.watch.mode) == (False, "off")
+    assert [watched.watch.next_batch() for _ in range(2)] == batches[:2]
+    watched.watch.close()
+    assert watched.watch.next_batch() is None
