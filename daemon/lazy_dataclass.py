@@ -37,10 +37,17 @@ else:
 def _make(cls: type[T], methods: dict[str, Any]) -> type[T]:
     """Make a dataclass with slots. Raises `TypeError` for what only the standard library's can do."""
     made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    named = fields(made)  # type: ignore[arg-type]
+    has_default = [
+        one.default is not MISSING or one.default_factory is not MISSING for one in named if one.init
+    ]
     special = [
         *(cls.__dict__.keys() & methods.keys()),
         *filter(dataclasses.is_dataclass, cls.__bases__),
-        *(field.name for field in fields(made) if field.kw_only),  # type: ignore[arg-type]
+        *(field.name for field in named if field.kw_only),
+        *(["InitVar"] if "InitVar" in str(getattr(cls, "__annotations__", "")) else []),
+        *(["self"] if any(one.name == "self" for one in named) else []),
+        *(["a field without a default after one with"] if has_default != sorted(has_default) else []),
     ]
     if special:
         raise TypeError(f"{cls.__qualname__} needs the standard library's dataclass, for {special}")

@@ -19,17 +19,29 @@ OperationalError = sqlite3.OperationalError
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A database open for writing; `replaced` says why an earlier file was set aside, or is empty."""
+    """A database open for writing.
+
+    `replaced` says why an earlier file was set aside, or is empty; `anew` that there was an earlier one, of
+    which nothing is in it.
+    """
 
     database: Database
     replaced: str = ""
+    anew: bool = False
 
 
-def open_database(path: str, schema: str, version: int, system: System, *, check: bool = True) -> Opened:
+class OtherVersion(DatabaseError):
+    """A database has the schema of another version of this program."""
+
+
+def open_database(
+    path: str, schema: str, version: int, system: System, *, check: bool = True, derived: bool = False
+) -> Opened:
     """Open a database for writing and create it by `schema` where there is none.
 
     The file is private (0600) and in WAL mode. A file that is damaged, of another schema version, or without
-    one of its tables, is renamed aside, never deleted, and an empty one takes its place. Raises
+    one of its tables, is renamed aside, and an empty one takes its place. One of another version, as after an
+    update, that is `derived` from files is removed instead. Raises
     `OperationalError` or `OSError` when the file is locked or can't be opened, which a new file would not
     mend.
     """
@@ -41,12 +53,17 @@ def open_database(path: str, schema: str, version: int, system: System, *, check
     except OperationalError:
         raise
     except DatabaseError as error:
+        if derived and isinstance(error, OtherVersion):
+            for suffix in _SUFFIXES:
+                with suppress(FileNotFoundError):
+                    os.unlink(path + suffix)
+            return Opened(_open(path, schema, version, check=check), cleared, anew=True)
         aside = f"{path}.damaged-{system.time_ns()}"
         for suffix in _SUFFIXES:
             if os.path.exists(path + suffix):
                 os.replace(path + suffix, aside + suffix)
         reason = f"{os.path.basename(path)} could not be used ({error}); kept as {os.path.basename(aside)}"
-        return Opened(_open(path, schema, version, check=check), reason)
+        return Opened(_open(path, schema, version, check=check), reason, anew=True)
 
 
 def open_reader(path: str, version: int) -> Database:
@@ -62,7 +79,7 @@ def open_reader(path: str, version: int) -> Database:
         database.executescript(f"PRAGMA mmap_size = {MMAP_BYTES}; PRAGMA query_only = ON;")
         found = database.execute("PRAGMA user_version").fetchone()[0]
         if found != version:
-            raise DatabaseError(f"its schema version is {found}, this program's {version}")
+            raise OtherVersion(f"its schema version is {found}, this program's {version}")
     except BaseException:
         database.close()
         raise
@@ -139,7 +156,7 @@ def _open(path: str, schema: str, version: int, *, check: bool) -> Database:
     try:
         found = database.execute("PRAGMA user_version").fetchone()[0]
         if found not in {0, version}:
-            raise DatabaseError(f"its schema version is {found}, this program's {version}")
+            raise OtherVersion(f"its schema version is {found}, this program's {version}")
         if found and (missing := _tables(schema) - _tables_of(database)):
             raise DatabaseError(f"it has no table {min(missing)}")
         if found and check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":

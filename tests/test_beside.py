@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from foveal.daemon.index import beside as beside_file
 from foveal.daemon.index.beside import Beside, Empty
 from foveal.daemon.index.reading import Asked, Opening, Read
 
@@ -49,3 +50,12 @@ def test_a_module_that_is_none_ends_at_once(tmp_path: Path, capfd: pytest.Captur
     with closing(Beside("foveal.daemon.index.nothing", None)) as one:
         assert one.take(GENEROUS_S) is None
     assert "No module named" in capfd.readouterr().err
+
+
+def test_a_process_that_stands_still_is_ended(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.kill(beside.pid, signal.SIGSTOP)
+    beside.send([Asked("a.py", "python")])
+    monkeypatch.setattr(beside_file, "SILENT_MAX_S", 0.0)
+    with pytest.raises(Empty):
+        beside.take(0.01)
+    assert beside.take(GENEROUS_S) is None

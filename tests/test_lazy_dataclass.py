@@ -149,6 +149,21 @@ def test_what_only_the_standard_library_can_do_is_refused_by_name() -> None:
             more: int = 1
 
 
+@pytest.mark.parametrize(
+    ("annotations", "defaults", "said"),
+    [
+        ({"x": "InitVar[int]"}, {}, "InitVar"),
+        ({"self": "int"}, {}, "self"),
+        ({"x": "int", "y": "int"}, {"x": 1}, "without a default"),
+    ],
+)
+def test_fields_that_no_constructor_can_be_written_for_are_refused(
+    annotations: dict[str, str], defaults: dict[str, int], said: str
+) -> None:
+    with pytest.raises(TypeError, match=said):
+        lazy(frozen=True, slots=True)(type("One", (), {"__annotations__": annotations, **defaults}))
+
+
 @pytest.mark.parametrize("options", [{"slots": True}, {"slots": True, "eq": False}, {"frozen": True}])
 def test_other_kinds_are_what_they_are_in_the_standard_library(options: dict[str, bool]) -> None:
     def build(dataclass: Callable[..., Any]) -> list[object]:

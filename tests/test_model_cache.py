@@ -149,6 +149,12 @@ def test_what_a_killed_process_left_goes(cache: Path) -> None:
     assert sorted(os.listdir(cache)) == [NAME, f"{NAME}.lock", "other.tmp"]
 
 
+def test_what_is_left_beside_a_whole_model_goes_too(cache: Path) -> None:
+    (cache / f"{NAME}.abc.tmp" / "old").mkdir(parents=True)  # killed between its last two steps
+    use(cache)
+    assert sorted(os.listdir(cache)) == [NAME, f"{NAME}.lock"]
+
+
 def test_two_processes_at_once_make_it_once(tmp_path: Path) -> None:
     code = """
 import sys

@@ -87,6 +87,15 @@ def test_a_database_of_another_version_is_kept_aside(tmp_path: Path) -> None:
     database.close()
 
 
+def test_what_is_derived_gives_way_to_another_version_without_a_word(tmp_path: Path) -> None:
+    make(tmp_path / "db", "a", version=1)
+    opened = open_database(str(tmp_path / "db"), SCHEMA, 2, System(), derived=True)
+    assert names(opened.database) == []
+    assert (opened.replaced, opened.anew) == ("", True)
+    opened.database.close()
+    assert not [one for one in os.listdir(tmp_path) if "damaged" in one]
+
+
 def test_the_log_of_a_damaged_database_is_not_taken_for_that_of_the_new_one(tmp_path: Path) -> None:
     make(tmp_path / "db", "a")
     database, _ = open_at(tmp_path / "db")

@@ -337,15 +337,17 @@ def test_a_damaged_index_is_set_aside_and_a_reader_of_it_fails(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("version", [1, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
-def test_an_index_of_another_version_is_set_aside(tmp_path: Path, version: int) -> None:
+def test_an_index_of_another_version_gives_way_to_a_new_one(tmp_path: Path, version: int) -> None:
     store = Store(str(tmp_path), System())
     store._db.execute(f"PRAGMA user_version = {version}")
     store.close()
     with pytest.raises(DatabaseError, match="schema version"):
         Reader(str(tmp_path))
     store = Store(str(tmp_path), System())
-    assert "schema version" in store.replaced
+    assert store.replaced == ""
+    assert store.generation > 1_000_000, "generations of the former index are not used again"
     store.close()
+    assert not list(tmp_path.glob("*damaged*"))
 
 
 def test_there_is_no_reader_before_there_is_an_index(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ the loop's own clock (pruning of decisions) is done where the project is opened 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -124,9 +125,17 @@ def _live(client: Client, user: Home, number: int) -> None:
 
 def _taken(client: Client, user: Home) -> Taken:
     status = client.call("Status", {}, 20)
-    sizes = [path.lstat().st_size for path in user.state.rglob("*") if path.is_file()]
+    sizes = [_size(path) for path in user.state.rglob("*")]
     indexer = status["indexer_pid"]
     return Taken(status["rss_bytes"], psutil.Process(indexer).memory_info().rss if indexer else 0, sum(sizes))
+
+
+def _size(path: Path) -> int:
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return 0  # the daemon is at work, and removed it
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def grown(taken: list[Taken]) -> str:

@@ -126,9 +126,15 @@ def _ensure(folder: str, progress: Progress, system: System) -> _Made | None:
     Raises `OSError` when the cache's folder can't be made or its lock can't be taken.
     """
     if is_whole(folder, system):
+        # A home that is read-only now keeps what was left; the model can be used all the same.
+        with suppress(OSError):
+            if _left_behind(folder):
+                with _locked(f"{folder}.lock", progress, system):
+                    _clear(folder)
         return None
     os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
     with _locked(f"{folder}.lock", progress, system):
+        _clear(folder)  # at once: to make it takes seconds
         # Whoever held the lock before may have made it.
         if is_whole(folder, system):
             return None
@@ -197,10 +203,6 @@ def _lock_nowait(descriptor: int) -> bool:
 def _replace(folder: str, files: Mapping[str, bytes], system: System) -> None:
     """Put a new folder in the place of whatever is there; called under the lock."""
     parent, name = os.path.split(folder)
-    for entry in os.listdir(parent):
-        # What a process left behind that was killed while it wrote.
-        if entry.startswith(f"{name}.") and entry.endswith(".tmp"):
-            shutil.rmtree(os.path.join(parent, entry), ignore_errors=True)
     work = tempfile.mkdtemp(prefix=f"{name}.", suffix=".tmp", dir=parent)
     try:
         new = os.path.join(work, "new")
@@ -212,6 +214,22 @@ def _replace(folder: str, files: Mapping[str, bytes], system: System) -> None:
         system.fsync_folder(parent)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _left_behind(folder: str) -> list[str]:
+    """Return what processes left that were killed while they wrote, or are writing now."""
+    parent, name = os.path.split(folder)
+    return [
+        os.path.join(parent, entry)
+        for entry in os.listdir(parent)
+        if entry.startswith(f"{name}.") and entry.endswith(".tmp")
+    ]
+
+
+def _clear(folder: str) -> None:
+    """Remove what was left behind; called under the lock, under which nobody is writing."""
+    for path in _left_behind(folder):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _write(folder: str, files: Mapping[str, bytes], system: System) -> None:

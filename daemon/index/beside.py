@@ -12,19 +12,26 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from ..pipe import LENGTH, encode
+from .suspects import HANG_S
 
 __all__ = ["Beside", "Empty", "MakeBeside"]
+
+
+SILENT_MAX_S = 2 * HANG_S
+"""An answer takes milliseconds; a file that hangs such a process ends it after `HANG_S`."""
 
 
 class Beside:
     """A process that runs a module of ours. Raises `OSError` where it can't be started.
 
-    The first message to it is `opening`. For one thread.
+    The first message to it is `opening`. One that says nothing for `SILENT_MAX_S` while it is waited for is
+    killed. For one thread.
     """
 
     def __init__(self, module: str, opening: object) -> None:
@@ -45,6 +52,7 @@ class Beside:
         # Else the process would wait with each answer for as long as the indexer writes.
         self._thread = threading.Thread(target=self._receive, name=module, daemon=True)
         self._thread.start()
+        self._heard = time.monotonic()
         self.send(opening)
 
     @property
@@ -54,12 +62,19 @@ class Beside:
 
     def send(self, message: object) -> None:
         """Send a message; to a process that has ended nothing, which is seen where its answers are taken."""
+        self._heard = time.monotonic()
         with suppress(OSError):
             self._socket.sendall(encode(message))
 
     def take(self, seconds: float) -> object | None:
         """Return its next answer, None when it ended. Raises `Empty` when none comes for so long."""
-        data = self._arrived.get(timeout=seconds) if seconds > 0 else self._arrived.get_nowait()
+        try:
+            data = self._arrived.get(timeout=seconds) if seconds > 0 else self._arrived.get_nowait()
+        except Empty:
+            if time.monotonic() - self._heard > SILENT_MAX_S:
+                self._process.kill()  # it was stopped, or waits for a disk: its own alarm doesn't reach it
+            raise
+        self._heard = time.monotonic()
         return None if data is None else pickle.loads(data)  # noqa: S301 - from our own child
 
     def close(self) -> None:

@@ -99,7 +99,11 @@ class Store:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, FILE_NAME)
         opened = open_database(
-            self.path, _SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA, SCHEMA_VERSION, system
+            self.path,
+            _SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA,
+            SCHEMA_VERSION,
+            system,
+            derived=True,
         )
         self._db = opened.database
         self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -107,7 +111,7 @@ class Store:
         self.facts = FactTable(self._db)
         self.links = LinkTable(self._db)
         self.replaced = opened.replaced
-        if self.replaced:
+        if self.replaced or opened.anew:
             # Counted on from the clock: no generation of the former index may come to mean something else.
             self._db.execute(
                 "UPDATE meta SET value = ? WHERE key = 'generation'", (system.time_ns() // 1_000_000,)

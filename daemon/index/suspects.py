@@ -112,9 +112,12 @@ class Suspects:
             self._alarm(HANG_S)
 
     def blame(self, path: str) -> None:
-        """Count the end of another process of ours that was reading a file."""
+        """Suspect the file that another process of ours was at when it ended.
+
+        Once at most, since that may have had other reasons, such as a lack of memory.
+        """
         record = self._records.get(path)
-        if record is not None:
+        if record is not None and not self._of(record):
             self._count(path, record.stamp)
 
     def absolve(self) -> None:

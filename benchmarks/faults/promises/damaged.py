@@ -20,7 +20,7 @@ from foveal.ipc.paths import PathError
 from .. import opening
 from ..damaging import CONTENT, KIND, Damage, a_file, emptied, files_below, is_kept
 from ..filled import DECISION, ITEM, SESSION, SESSION_FILES, fill, project_files, restore, snapshot
-from ..home import PROJECT, Home, home, modes_count_command
+from ..home import PROJECT, Home, home, modes_count_command, wait_until
 from ..opening import MAKERS, OPENERS
 from ..promise import Ground, Promise, Test, Trial
 
@@ -187,9 +187,18 @@ def open_damaged(ground: Ground) -> Iterator[Trial]:
             if not wrong and kind in TRUTH and not is_kept(after, folder):
                 wrong = "what was damaged isn't kept anywhere"
             yield Trial(f"{kind}: {damaged.name} {done}", wrong)
-            shutil.rmtree(folder)
+            wait_until(lambda folder=folder: _remove(folder))
     finally:
         opener.close()
+
+
+def _remove(folder: Path) -> bool:
+    """Remove a folder; False where threads of a lexical index that was closed still write into it."""
+    try:
+        shutil.rmtree(folder)
+    except OSError:
+        return not folder.exists()
+    return True
 
 
 TRUTH = frozenset({"session", "items", "trust", "feedback", "version", "config"})

@@ -106,9 +106,15 @@ def kill_indexing(ground: Ground) -> Iterator[Trial]:
 
 
 def _kill_indexer(user: Home) -> None:
-    for child in psutil.Process(user.pid).children():
-        if "foveal.daemon.index.worker" in child.cmdline():
-            child.kill()
+    """Kill the indexer and wait until the daemon knows.
+
+    Before, as before the watcher heard of a write, nobody can tell that there is anything new.
+    """
+    with user.client() as client:
+        pid = client.call("Status", {}, DEADLINE_S)["indexer_pid"]
+        if pid is not None:
+            psutil.Process(pid).kill()
+            wait_until(lambda: client.call("Status", {}, DEADLINE_S)["indexer_pid"] != pid)
 
 
 def _lies_until_ready(user: Home, project: Generations) -> str:

@@ -17,7 +17,7 @@ from foveal.daemon.storage import WAL_BYTES
 from foveal.ipc import paths
 
 from ..generations import Generations
-from ..home import DEADLINE_S, NO_EMBEDDING, PROJECT, Home, home
+from ..home import DEADLINE_S, NO_EMBEDDING, PROJECT, Home, home, wait_until
 from ..promise import Ground, Promise, Test, Trial
 from .workers import ask_faces
 
@@ -110,6 +110,7 @@ def kill_leaving(ground: Ground) -> Iterator[Trial]:
             left = psutil.wait_procs(family, END_S)[1]
             lost = f"{[one.cmdline() for one in left]} outlived it" if left else ""
             user.open_ready()
+            wait_until(lambda: not _left(user))  # the processes that clear it start behind
             yield Trial(f"{number}: after {seconds:.3f} s, {len(family)} processes", lost or _left(user))
 
 
