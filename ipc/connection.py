@@ -44,7 +44,7 @@ JOIN_BYTES = 64 * 1024
 LARGE_BYTES = 64 * 1024
 """Above this a frame counts for what all connections together may hold."""
 
-HEAVY_BYTES = 1024 * 1024
+HEAVY_BYTES = 4 * 1024 * 1024
 """Above this a frame is decoded in a millisecond or more, in which nobody else is answered."""
 
 
