@@ -70,6 +70,7 @@ class Indexing:
         self._semantics.drop(project.root)
         with contextlib.suppress(ChildDied):  # the next one isn't told of the project
             await self.ask(CloseProject(project.root))
+        self._events.publish("project.changed", {"project": project.root, "closed": True})
 
     async def reopen(self, project: Project) -> None:
         """Have a project indexed by other settings."""

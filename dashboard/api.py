@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ FIELDS: Final[Mapping[str, str]] = {
 """What a PATCH may change, and the parameter of UpdateSession that it is; both names are understood."""
 
 SETS: Final = frozenset({"set_context", "union_context"})
+
+_EMPTY: Final = {"context": "{}", "selection": "{}", "set_context": "a set", "union_context": "a set"}
 
 SET_FIELDS: Final[Mapping[str, str]] = {"setName": "set_name", "items": "items"}
 
@@ -61,12 +64,26 @@ def update_of(body: Mapping[str, Any]) -> dict[str, Any]:
     changes = _renamed(body, FIELDS, "")
     if not changes:
         raise RpcError(INVALID_PARAMS, f"nothing to change: give one of {', '.join(FIELDS)}")
+    for name, value in changes.items():
+        if value is None:  # the wire takes it as not given
+            empty = _EMPTY.get(name, "an empty text")
+            wanted = f"{name} must not be null; what is to be empty is given as {empty}"
+            raise RpcError(INVALID_PARAMS, wanted, {"field": name})
+        if _has_surrogate(value):
+            raise RpcError(
+                INVALID_PARAMS, f"{name} has half of a character (a lone surrogate)", {"field": name}
+            )
     for name in SETS & changes.keys():
         if not isinstance(changes[name], dict):
             wanted = f"{name} must be an object with setName and items"
             raise RpcError(INVALID_PARAMS, wanted, {"field": name})
         changes[name] = _renamed(changes[name], SET_FIELDS, f"{name}.")
     return changes
+
+
+def _has_surrogate(value: Any) -> bool:
+    """Whether a text in a value can't be written: JSON can name halves of characters, and UTF-8 can't."""
+    return any("\ud800" <= sign <= "\udfff" for sign in json.dumps(value, ensure_ascii=False))
 
 
 def _renamed(given: Mapping[str, Any], names: Mapping[str, str], prefix: str) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from .guard import HEADERS
 
 log = logging.getLogger(__name__)
 
-LINE_BYTES = 64 * 1024
-"""Of an address, and of a header: a question stands in the address, where a letter may take nine bytes."""
+LINE_BYTES = 192 * 1024
+"""Of an address, and of a header. A search with each of its fields at its longest is shorter: a question, a
+place, a project's root and a language, where a letter may take nine bytes."""
 
 TOO_LONG = (
     f"The address is longer than {LINE_BYTES:,} bytes, or a header is. Shorten what was asked, or ask it in "

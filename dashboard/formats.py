@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -110,6 +111,19 @@ def editor_href(template: str, root: str, path: str, line: int = 1) -> str:
     return template.replace("{path}", quote(absolute)).replace("{line}", str(max(int(line or 1), 1)))
 
 
+_OF_PROGRAMS: Final = re.compile(
+    r"[;.]? *(?:Call [A-Z]\w+ [^;.]*[;.] *)?(?:List|Get)[A-Z]\w+ names [\w ]+\.?$"
+)
+"""What an error of the wire adds for programs: which methods name what there is."""
+
+_TIME: Final = re.compile(r"\b(timestamp|since|until) must be a time in ISO 8601\b.*$")
+
+
+def of_pages(message: str) -> str:
+    """Write an error of the wire for a reader of pages, without the methods that it tells a program of."""
+    return _TIME.sub("the dates must be days such as 2026-01-31", _OF_PROGRAMS.sub(".", message))
+
+
 def _parsed(text: str) -> datetime:
     at = datetime.fromisoformat(text)
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
@@ -127,5 +141,6 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "breakable": breakable,
     "quoted": quoted,
     "count_of": count,
+    "of_pages": of_pages,
 }
 """What templates can write values with."""

@@ -141,8 +141,15 @@ class _Failures:
         if not _is_page(request):
             return web.Response(body=to_json(error.to_map()), status=status, content_type="application/json")
         return await self._view.page(
-            request, "error.html", at="", title="Not to be had", status=status, error=error, code=status
+            request, "error.html", at="", title=_heading(status), status=status, error=error, code=status
         )
+
+
+def _heading(status: int) -> str:
+    """Return what a page of an error is called."""
+    if status == 404:
+        return "Not found"
+    return "The daemon doesn’t answer" if status in (502, 503, 504) else "That didn’t work"  # noqa: RUF001
 
 
 def _error_of(request: web.Request, error: web.HTTPException) -> RpcError:

@@ -26,8 +26,8 @@ THEME_COOKIE: Final = "foveal_theme"
 """Which colours the reader chose, `light` or `dark`; without it those of the system. No secret."""
 
 QUESTION_CHARACTERS: Final = 7_000
-"""So long a question may be: written into an address, where one takes up to nine bytes, it stays below what
-`door.py` reads of a line."""
+"""So long a question may be: in an address, where a character takes up to nine bytes, it stays below what
+`door.py` reads of a line, together with all other fields of a search."""
 
 TEXT_CHARACTERS: Final = 500
 """So long are words that a list is filtered by, names, and other short texts of an address; a path may have

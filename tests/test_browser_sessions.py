@@ -161,13 +161,90 @@ def test_what_the_daemon_refuses_is_said_and_nothing_is_lost(browser: Browser, s
         window = context.new_page()
         window.goto(site.login_url())
         window.goto(f"{site.address}/sessions/{SESSION}")
-        window.get_by_label("Entry").fill("relative/path.py")
+        window.get_by_label("Set", exact=True).fill("ports")
+        window.get_by_label("Entry").fill("http")
         window.get_by_label("Entry").press("Enter")
-        expect(window.locator(".message.bad").last).to_contain_text("absolute paths")
-        expect(window.get_by_label("Entry")).to_have_value("relative/path.py")
+        expect(window.locator(".message.bad").last).to_contain_text("numbers from 1 to 65535")
+        expect(window.get_by_label("Entry")).to_have_value("http")
+        window.get_by_placeholder("Add a tool").fill("nothing")
+        window.get_by_placeholder("Add a tool").press("Enter")
+        expect(window.locator(".message.bad").last).to_contain_text("as server: name")
         window.get_by_placeholder("Add a tool").fill("raw: nothing")
         window.get_by_placeholder("Add a tool").press("Enter")
         expect(window.locator(".message.bad").last).to_contain_text("nothing of raw")
+
+
+def test_saving_a_name_leaves_what_an_agent_wrote_meanwhile(site: Site, page: Page) -> None:
+    site.daemon.call("UpdateSession", session_id=SESSION, name="Payment bug", current_intent="before")
+    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.locator("#about > summary").click()
+    page.locator("#about [name=name]").fill("Payment bug 2")
+    site.daemon.call("UpdateSession", session_id=SESSION, current_intent="what the agent does")
+    expect(page.locator("#about [name=current_intent]")).to_have_value("what the agent does")
+    expect(page.locator("#about [name=name]")).to_have_value("Payment bug 2")
+    page.locator("#about").get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Payment bug 2")
+    session = site.daemon.call("GetSession", session_id=SESSION)
+    assert session["current_intent"] == "what the agent does"
+    site.daemon.call("UpdateSession", session_id=SESSION, name="Payment bug", current_intent="")
+
+
+def test_a_full_set_stays_on_offer_and_an_entry_comes_back_at_its_place(browser: Browser, site: Site) -> None:
+    """In a window of its own: Chromium notes each refused request in the console."""
+    ports = [str(port) for port in range(1001, 1011)]
+    site.daemon.call("UpdateSession", session_id=SESSION, context={"ports": ports})
+    with browser.new_context() as context:
+        window = context.new_page()
+        window.goto(site.login_url())
+        window.goto(f"{site.address}/sessions/{SESSION}")
+        window.get_by_role("button", name="Remove 1001").click()
+        window.get_by_role("button", name="Undo").click()
+        expect(window.locator(".set li > :first-child")).to_have_text(ports)
+        window.get_by_role("button", name="Clear Ports").click()
+        expect(window.locator(".set")).to_have_count(0)
+        added = {"session_id": SESSION, "set_name": "ports", "items": ["9090"]}
+        site.daemon.call("SetRelevantContext", **added, mode="merge")
+        window.get_by_role("button", name="Undo").click()
+        expect(window.locator(".message.bad")).to_contain_text("would have 11 entries")
+        window.get_by_role("button", name="Remove 9090").click()
+        expect(window.locator(".set")).to_have_count(0)
+        window.locator(".message.bad").get_by_role("button", name="Undo").click()
+        expect(window.locator(".set li > :first-child")).to_have_text(ports)
+
+
+def test_an_item_is_saved_on_top_of_what_it_is_by_then(site: Site, page: Page, root: Path) -> None:
+    rule = {"type": "rule", "name": "stale", "include": "agent", "text": "One.", "description": "First."}
+    site.daemon.call("PutItem", cwd=str(root), item=rule)
+    page.goto(f"{site.address}/items?project={root}&q=stale")
+    page.get_by_role("button", name="Change how stale comes in").click()
+    changed = rule | {"include": "manual", "description": "Second."}
+    site.daemon.call("PutItem", cwd=str(root), item=changed)
+    page.get_by_role("dialog").get_by_label("Priority").fill("123")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.locator(".message", has_text="stale is Manual")).to_be_visible()
+    items = site.daemon.call("ListItems", cwd=str(root))["items"]
+    (item,) = [one for one in items if one["name"] == "stale"]
+    assert (item["include"], item["description"], item["priority_level"]) == ("manual", "Second.", 123)
+    site.daemon.call("DeleteItem", cwd=str(root), type="rule", name="stale")
+
+
+def test_a_file_may_be_written_from_the_root(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/sessions/{SESSION}")
+    page.get_by_label("Entry").fill("src/shop/cart.py")
+    page.get_by_label("Entry").press("Enter")
+    expect(page.get_by_role("link", name="src/shop/cart.py")).to_be_visible()
+    assert kept(site)["files"][-1] == f"{root}/src/shop/cart.py"
+
+
+def test_a_filter_is_chosen_by_keys_and_applied_by_its_button(site: Site, page: Page, root: Path) -> None:
+    page.goto(f"{site.address}/items?project={root}")
+    mode = page.locator("form.tools select[name=mode]")
+    mode.focus()
+    mode.select_option("manual")
+    expect(mode).to_be_focused()
+    assert "mode=" not in page.url
+    page.get_by_role("button", name="Filter").press("Enter")
+    page.wait_for_url("**mode=manual*")
 
 
 def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:

@@ -68,6 +68,8 @@ async def test_sets_are_replaced_one_is_set_and_joined(pages: Pages, session: st
         ({"setContext": {"setName": "files", "items": ["relative"]}}, 400, "items"),
         ({"setContext": {"setName": "ports", "items": [str(n) for n in range(1, 12)]}}, 413, None),
         ({"name": 5}, 400, "name"),
+        ({"context": None}, 400, "context"),
+        ({"name": "\ud800"}, 400, "name"),
     ],
 )
 async def test_what_cannot_be_done_changes_nothing_and_says_why(

@@ -6,7 +6,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.experiences_page import by_day
+from foveal.dashboard.escaped import PAGE_BYTES
+from foveal.dashboard.pages.experiences_page import ROWS, by_day
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -156,3 +157,37 @@ def test_days_are_those_of_utc_in_the_order_given() -> None:
         for text in ("2026-03-02T00:10:00Z", "2026-03-01T23:50:00Z", "2026-03-01T01:00:00Z")
     ]
     assert [(day, len(found)) for day, found in by_day(ones)] == [("2 March 2026", 1), ("1 March 2026", 2)]
+
+
+async def test_a_full_timeline_of_long_decisions_stays_below_the_limit_and_goes_on(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    folder = write_files(tmp_path / "long", SMALL_PROJECT)
+    shared_daemon.open_ready(folder)
+    for number in range(ROWS + 1):
+        experience = {
+            "agent_id": "codex",
+            "session_id": "",
+            "decision": f"{number} " + "\"<&>'" * 400,
+            "rationale": "'" * 3_000,
+            "files_touched": [f"{one}/" + "a/" * 200 + "b.py" for one in range(5)],
+            "outcome": {"kind": "failure", "error": "<" * 3_000},
+        }
+        shared_daemon.call("GraftExperience", cwd=str(folder), experience=experience)
+    texts = [await read(pages, address(folder, page=str(number))) for number in (1, 2)]
+    assert all(len(text.encode()) < PAGE_BYTES for text in texts)
+    assert sum(text.count('class="decision ') for text in texts) == ROWS + 1
+    assert "page=2" in texts[0]
+
+
+async def test_a_decision_of_a_session_that_was_never_made_has_no_dead_link(pages: Pages, root: Path) -> None:
+    text = await read(pages, address(root))
+    one = text.split('data-stop class="said" href="')[1].split('"')[0]
+    shown = await read(pages, one.replace("&amp;", "&"))
+    assert 'href="/sessions/s"' not in shown
+    assert "It was named, and never made" in shown
+
+
+async def test_a_day_is_asked_for_in_a_zone_and_stays_in_its_field(pages: Pages, root: Path) -> None:
+    text = await read(pages, address(root, since="2026-11-23T00:00:00%2B09:00"))
+    assert 'name="since" value="2026-11-23"' in text

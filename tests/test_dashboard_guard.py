@@ -23,7 +23,7 @@ from foveal.dashboard.app import Faces
 from foveal.dashboard.door import LINE_BYTES
 from foveal.dashboard.guard import CSRF_HEADER, HEADERS, VIEWER, Guard
 from foveal.dashboard.refusal import STYLE
-from foveal.dashboard.view import QUESTION_CHARACTERS
+from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS
 from foveal.ipc.link import DaemonLink
 
 from tests.dashboard_cases import Answer, Clock, Site, dashboard_daemon
@@ -157,14 +157,16 @@ async def test_without_a_login_there_is_nothing_but_how_to_get_one(site: Guarded
 
 async def test_a_question_of_many_kilobytes_fits_an_address(site: Guarded) -> None:
     browser, _ = await site.log_in()
-    longest = quote("\u6f22" * QUESTION_CHARACTERS)
-    assert (await browser.ask("GET", f"/?q={longest}&project=/{'p' * 400}")).status == 200
+    fields = {"q": QUESTION_CHARACTERS, "path": PATH_CHARACTERS, "project": PATH_CHARACTERS}
+    fields |= {"language": TEXT_CHARACTERS, "session": TEXT_CHARACTERS}
+    longest = "&".join(f"{name}={quote(chr(0x6F22) * count)}" for name, count in fields.items())
+    assert (await browser.ask("GET", f"/?{longest}")).status == 200
 
 
 @pytest.mark.parametrize(
     ("request_line", "status", "said"),
     [
-        (f"GET /?q={'x' * LINE_BYTES} HTTP/1.1", 414, "The address is longer than 65,536 bytes"),
+        (f"GET /?q={'x' * LINE_BYTES} HTTP/1.1", 414, f"The address is longer than {LINE_BYTES:,} bytes"),
         ("GET / HTTP/9.9.9", 400, ""),
         ("no words of HTTP", 400, ""),
         ("GET /\0 HTTP/1.1", 400, ""),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import signal
 from pathlib import Path
 from urllib.parse import quote
 
+import click
 import pytest
+from foveal.cli.app import App
 from foveal.dashboard.pages.performance import thinned
-from foveal.dashboard.view import NAVIGATION
+from foveal.dashboard.view import FOLDER, NAVIGATION
 from prometheus_client.parser import text_string_to_metric_families
 from yarl import URL
 
@@ -250,3 +253,38 @@ async def test_a_method_that_an_address_has_not_is_refused_as_the_wire_refuses(p
             body = await answer.json()
         assert body["code"] == "unsupported"
         assert body["message"].startswith(f"{verb} isn't answered at {address}, only ")
+
+
+async def test_a_project_that_is_closed_is_told_to_pages(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = shared_daemon.open_ready(write_files(tmp_path / "p", SMALL_PROJECT))["root"]
+    text = await read(pages, "/")
+    for region in ("projects", "closed-projects"):
+        assert "project.changed" in text.split(f'<div id="{region}" data-live="')[1].split('"')[0]
+    async with asyncio.timeout(DEADLINE_S), pages.get("/events?topics=project.changed") as reply:
+        await reply.content.readline()
+        await asyncio.to_thread(shared_daemon.call, "CloseProject", path=root)
+        data: dict[str, object] = {}
+        while data != {"project": root, "closed": True}:
+            line = await reply.content.readline()
+            data = json.loads(line[6:]).get("data") if line.startswith(b"data: ") else data
+
+
+async def test_an_error_names_no_method_of_the_wire(pages: Pages) -> None:
+    for address in ("/sessions/none", "/contexts/none", "/sessions/none/requests/none"):
+        async with pages.get(address) as reply:
+            text = (await reply.text()).split("<main")[1].split("</main>")[0]
+        assert not re.search(r"\b(List|Get|Create)[A-Z]\w+", text), text
+        assert "<h1>Not found</h1>" in text
+
+
+def test_templates_name_commands_that_there_are() -> None:
+    templates = "\n".join(path.read_text("utf-8") for path in Path(FOLDER, "templates").glob("*.html"))
+    named = {tuple(one.split()) for one in re.findall(r"<code>foveal ((?:[a-z]+ ?){1,2})", templates)}
+    assert ("decide",) in named
+    for first, *rest in named:
+        command = App().get_command(click.Context(App()), first)
+        assert command is not None, first
+        if rest and isinstance(command, click.Group):
+            assert command.get_command(click.Context(command), rest[0]) is not None, (first, *rest)

@@ -13,6 +13,7 @@ from ..drawings.budget_bar import budget_bar, by_layer, uses_of
 from ..drawings.sandwich import layers_of, sandwich
 from ..view import Project, View, href, page_number
 from .sent_text import Text, on_page, sent_texts
+from .session_page import named_session
 from .slice_rows import SliceRow, dropped_rows, ordered, slice_rows
 
 ROWS: Final = 60
@@ -69,6 +70,7 @@ class ContextPage:
             orders=ORDERS,
             gaps_max=GAPS,
             named_max=NAMED,
+            session=await named_session(view, context["session_id"]),
             **values,
         )
 

@@ -9,10 +9,30 @@ from typing import Any, Final
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ..view import NotOpen, View
+from ..escaped import beginning, escaped_bytes
+from ..view import NotOpen, View, href, page_number
+from .session_page import named_session
 
-SHOWN: Final = (50, 100, 200, 300)
-"""How many are on the timeline: each is about 900 bytes, and a page stays below 300 KB."""
+ROWS: Final = 50
+"""Decisions on a page of the timeline; a usual one takes 1.6 KB."""
+
+ROWS_BYTES: Final = 230_000
+"""What they may take together: the rest of the page has 70 KB for its forms and the names of projects."""
+
+ROW_BYTES: Final = 1_500
+"""The tags of one, and what is short in it."""
+
+LISTED_MAX: Final = 500
+"""So many are listed; older ones are found by words and dates."""
+
+QUARANTINED: Final = 50
+"""Bad lines that are named."""
+
+SAID: Final[Mapping[str, int]] = {"decision": 900, "rationale": 600, "error": 600, "agent": 200, "path": 200}
+"""Bytes of each text of a decision that stand on the timeline, escaped; its own page has all of it."""
+
+PATHS: Final = 3
+"""Files of a decision that the timeline names."""
 
 OUTCOMES: Final[Mapping[str, str]] = {
     "success": "worked",
@@ -54,13 +74,19 @@ class ExperiencesPage:
         project = await view.project(request)
         asked = {name: request.query.get(name, "").strip() for name in FILTERS}
         deleted = request.query.get("deleted", "") == "1"
-        limit = _choice(request, "shown", SHOWN)
         found: Mapping[str, Any] = {"experiences": [], "total": 0}
+        rows = rows_of(project.root)
+        end = min(page_number(request) * rows, LISTED_MAX)
         if project.root:
             given = {name: value or None for name, value in asked.items()}
             found = await view.call(
-                "ListExperiences", cwd=project.root, limit=limit, deleted=deleted or None, **given
+                "ListExperiences", cwd=project.root, limit=end, deleted=deleted or None, **given
             )
+        listed = min(found["total"], LISTED_MAX)
+        last = max(-(-listed // rows), 1)
+        page = min(page_number(request), last)
+        shown = found["experiences"][(page - 1) * rows : page * rows]
+        kept = {"project": project.root, "deleted": "1" if deleted else "", **asked}
         return await view.page(
             request,
             "experiences.html",
@@ -69,10 +95,12 @@ class ExperiencesPage:
             project=project,
             asked=asked,
             deleted=deleted,
-            days=by_day(found["experiences"]),
+            days=by_day([short(one) for one in shown]),
             total=found["total"],
-            limit=limit,
-            more=next((one for one in SHOWN if one > limit), None),
+            listed=listed,
+            page=page,
+            last=last,
+            at_page=lambda number: href("/experiences", page=number, **kept),
             outcomes=OUTCOMES,
         )
 
@@ -89,6 +117,7 @@ class ExperiencesPage:
             title=found["experience"]["decision"][:80],
             project=project,
             one=found["experience"],
+            session=await named_session(view, found["experience"]["session_id"]),
             deleted=found["deleted"],
             history=found["history"],
             changes=CHANGES,
@@ -118,7 +147,7 @@ class ExperiencesPage:
         project = await view.project(request)
         found: Mapping[str, Any] = {"lines": [], "total": 0}
         if project.root:
-            found = await view.call("ListQuarantine", cwd=project.root, limit=SHOWN[0])
+            found = await view.call("ListQuarantine", cwd=project.root, limit=QUARANTINED)
         return await view.page(
             request,
             "experiences_quarantine.html",
@@ -127,6 +156,29 @@ class ExperiencesPage:
             project=project,
             found=found,
         )
+
+
+def rows_of(root: str) -> int:
+    """Return how many decisions of a project are on a page: each names its root in a link and a button."""
+    row = ROW_BYTES + sum(SAID.values()) + (PATHS - 1) * SAID["path"] + 2 * escaped_bytes(href("", p=root))
+    return max(min(ROWS, ROWS_BYTES // row), 1)
+
+
+def short(experience: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the timeline shows of a decision; each text is a beginning that takes `SAID` at most."""
+    outcome, paths = experience.get("outcome") or {}, experience["files_touched"]
+    return {
+        "experience_id": experience["experience_id"],
+        "timestamp": experience["timestamp"],
+        "kind": outcome.get("kind", "none"),
+        "is_low": experience["provenance"]["trust"] == "low",
+        "decision": beginning(experience["decision"], SAID["decision"]),
+        "rationale": beginning(experience.get("rationale") or "", SAID["rationale"]),
+        "error": beginning(outcome.get("error") or "", SAID["error"]),
+        "agent": beginning(experience["agent_id"], SAID["agent"]),
+        "paths": [beginning(path, SAID["path"]) for path in paths[:PATHS]],
+        "more_paths": max(len(paths) - PATHS, 0),
+    }
 
 
 def by_day(experiences: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
@@ -157,10 +209,3 @@ def _criteria(request: web.Request) -> dict[str, Any]:
         if request.query.get(name) == "1":
             criteria[name] = True
     return criteria
-
-
-def _choice(request: web.Request, name: str, values: Sequence[int]) -> int:
-    text = request.query.get(name, str(values[0]))
-    if text not in map(str, values):
-        raise RpcError(INVALID_PARAMS, f"{name} is one of {list(values)}, not {text!r:.40}", {"field": name})
-    return int(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -10,19 +11,38 @@ from typing import Any, Final
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ..escaped import beginning, escaped_bytes, exact, pages_of
 from ..view import PROJECT, Project, View, href, page_number
 from .applet import SESSION
 from .item_rows import COLUMNS, MODES, key_fields, key_of, matches, mode_of, order_of
 from .tool_servers import server_rows, unapproved
 
 ROWS: Final = 40
-"""Items on a page: each with its text, a page stays below 300 KB."""
+"""Items on a page at most."""
 
-TEXT_MAX: Final = 1_500
-"""Characters of an item's text that are shown; the rest is in its file, which a link opens."""
+ROWS_BYTES: Final = 200_000
+"""What they may take together: the rest of the page has 100 KB, for servers, suggestions and notices."""
+
+ROW_BYTES: Final = 1_200
+"""The tags of an item."""
+
+TEXT_BYTES: Final = 1_500
+"""Bytes of an item's text that are shown, escaped; the rest is in its file, which a link opens."""
+
+DESCRIPTION_BYTES: Final = 4_000
+"""So too of its description."""
 
 SUGGESTIONS: Final = 5
 """Suggestions that are shown at once."""
+
+ABSENT: Final[Mapping[str, Any]] = {
+    "server_name": "",
+    "description": "",
+    "globs": [],
+    "own_include": "",
+    "server_include": "",
+}
+"""What an item of the wire may leave out."""
 
 FILTERS: Final = ("q", "type", "server", "mode")
 
@@ -49,7 +69,8 @@ class ItemsPage:
         )
         kept = {name: request.query.get(name, "") for name in FILTERS}
         shown = chosen(listed["items"], kept)
-        last = max((len(shown) + ROWS - 1) // ROWS, 1)
+        pages = await asyncio.to_thread(lambda: pages_of([*map(_size, shown)], ROWS_BYTES, ROWS))
+        last = len(pages)
         page = min(page_number(request), last)
         return await self._view.page(
             request,
@@ -59,7 +80,7 @@ class ItemsPage:
             project=project,
             kept=kept,
             filtered=any(kept.values()),
-            rows=_rows(shown[(page - 1) * ROWS : page * ROWS], usage["items"]),
+            rows=_rows([shown[at] for at in pages[page - 1]], usage["items"]),
             found=len(shown),
             total=len(listed["items"]),
             counts=Counter(item["include"] for item in listed["items"]),
@@ -106,26 +127,43 @@ def chosen(items: Iterable[Mapping[str, Any]], kept: Mapping[str, str]) -> list[
 
 
 def _rows(items: Sequence[Mapping[str, Any]], usage: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return items with their use, and what a script needs to change them and to take that back."""
+    """Return items with their use."""
     used = {key_of(one): one for one in usage}
     rows = []
     for item in items:
         text = item.get("text", "")
-        row = {"server_name": "", "description": "", "globs": [], "own_include": "", "server_include": ""}
-        row |= dict(item)
-        changed = {name: value for name, value in row.items() if name not in {"text", "line"}}
-        if not row["put"]:
-            del changed["source"], changed["description"]
+        row = {**ABSENT, **item}
+        shown = beginning(text, TEXT_BYTES)
         rows.append(
             {
                 **row,
-                "text": text[:TEXT_MAX],
-                "cut": len(text) > TEXT_MAX,
+                "text": exact(shown),
+                "cut": len(text) > len(shown),
+                "description": beginning(row["description"], DESCRIPTION_BYTES),
                 "use": used.get(key_of(item)),
-                "changed": changed,
+                "changed": _changed(item),
             }
         )
     return rows
+
+
+def _changed(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a script needs to change an item and to take that back."""
+    row = {**ABSENT, **item}
+    without = {"text", "line"} if row["put"] else {"text", "line", "source", "description"}
+    return {name: value for name, value in row.items() if name not in without}
+
+
+def _size(item: Mapping[str, Any]) -> int:
+    """Return about what an item takes on the page, in bytes, rather more."""
+    named = json.dumps([item["name"], item.get("globs"), item["source"], item.get("server_name")])
+    return (
+        ROW_BYTES
+        + min(escaped_bytes(item.get("text", "")), TEXT_BYTES)
+        + min(escaped_bytes(item.get("description", "")), DESCRIPTION_BYTES)
+        + escaped_bytes(json.dumps(_changed(item)))
+        + 4 * escaped_bytes(named)  # in links, labels and the id of what it says
+    )
 
 
 def _suggestions(

@@ -10,9 +10,10 @@ from typing import Any, Final
 from aiohttp import web
 
 from ...ipc.errors import NOT_FOUND, RpcError
+from ..escaped import beginning, exact
 from ..view import PROJECT, View, href
 from .item_rows import columns_of, key_of, mode_of, rows_of
-from .session_page import given_contexts, known_items, title_of
+from .session_page import given_contexts, known_items, named_session
 
 REASONS: Final[Mapping[str, str]] = {
     "floor": "Its score is too low: it is hardly about this message.",
@@ -75,7 +76,7 @@ class RequestPage:
         root = found["project"]
         if request.query.get(PROJECT, root) != root:  # another one was picked
             raise web.HTTPFound(href("/sessions", project=request.query[PROJECT]))
-        session = await self._session(ids["session_id"])
+        session = await named_session(view, ids["session_id"])
         project = await view.project_of(root)
         known, problem = await known_items(view, project)
         rows = rows_of(found["items"], known)
@@ -122,16 +123,6 @@ class RequestPage:
             raise RpcError(NOT_FOUND, found["problem"] or f"there is no part {part!r:.60} of what was sent")
         return web.Response(text=text_of(found[part]), content_type="text/plain", charset="utf-8")
 
-    async def _session(self, session_id: str) -> dict[str, str]:
-        """Return the id and title of a session; one that was never made has requests all the same."""
-        try:
-            title = title_of(await self._view.call("GetSession", session_id=session_id))
-        except RpcError as error:
-            if error.code != NOT_FOUND:
-                raise
-            return {"session_id": session_id, "title": session_id, "link": ""}
-        return {"session_id": session_id, "title": title, "link": f"/sessions/{session_id}"}
-
     async def _not_yet(self, request: web.Request, given: Mapping[str, Any]) -> web.Response:
         """Return a page that says that the record is being written, and asks again by itself."""
         session_id = request.match_info["session_id"]
@@ -163,26 +154,14 @@ def _sent(request: web.Request, found: Mapping[str, Any]) -> dict[str, Any]:
     if chosen not in dict(there):
         chosen = there[0][0] if there else ""
     text = text_of(found[chosen]) if chosen else ""
-    shown = _fitting(text)
+    shown = beginning(text, SHOWN_BYTES)
     return {
         "tabs": [(name, title, href(request.path, sent=name)) for name, title in there],
         "part": chosen,
-        "text": shown,
+        "text": exact(shown),
         "bytes": len(text.encode("utf-8", "replace")),
         "is_whole": len(shown) == len(text),
     }
-
-
-def _fitting(text: str) -> str:
-    """Return as much of a text as takes `SHOWN_BYTES` on a page."""
-    while (taken := _escaped_bytes(text)) > SHOWN_BYTES:
-        text = text[: int(len(text) * SHOWN_BYTES / taken * 0.98)]
-    return text
-
-
-def _escaped_bytes(text: str) -> int:
-    """Return what a text takes in HTML, where each of five characters becomes five bytes."""
-    return len(text.encode("utf-8", "replace")) + 4 * sum(map(text.count, "<>&\"'"))
 
 
 def _slice_id(row: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from ...ipc.errors import NOT_FOUND, RpcError
 from ..drawings.budget_bar import by_layer, layers_bar, uses_of
 from ..drawings.sandwich import layers_of, sandwich
 from ..view import View
+from .session_page import named_session
 from .slice_rows import SliceRow, ordered, slice_rows
 
 RENDERS: Final = 20
@@ -49,6 +50,7 @@ class ScopePage:
         if contexts:
             latest = await view.call("GetBuiltContext", context_id=contexts[0]["context_id"])
         values = await asyncio.to_thread(_drawn, latest) if latest else {}
+        named = scope.get("session_id", "") if isinstance(scope, dict) else ""
         root = scope["project"] if isinstance(scope, dict) else contexts[0]["project"]
         return await view.page(
             request,
@@ -61,6 +63,7 @@ class ScopePage:
             root=root,
             project=await view.project_of(root),
             picked="/contexts",
+            session=await named_session(view, named),
             contexts=contexts,
             latest=latest,
             again=_again(scope_id, latest),

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from ..escaped import exact
 from .slice_rows import SliceRow
 
 ON_PAGE_MAX: Final = 130_000
@@ -58,14 +59,11 @@ class Text:
 
     @property
     def marked(self) -> Markup:
-        """The text as the content of an element, with an element `part-N` for each slice.
-
-        An HTML parser takes a carriage return for a line break, so that it is written by its number.
-        """
+        """The text as the content of an element, with an element `part-N` for each slice."""
         return Markup("").join(
-            _exact(text)
+            exact(text)
             if at is None
-            else Markup('<span class="part" id="part-{}">{}</span>').format(at, _exact(text))
+            else Markup('<span class="part" id="part-{}">{}</span>').format(at, exact(text))
             for text, at in self.pieces
         )
 
@@ -158,7 +156,3 @@ def _json_pieces(text: str, rows: Sequence[SliceRow]) -> Iterator[tuple[str, int
     ends = [start for start, _ in starts[1:]] + [len(text)]
     for (start, number), end in zip(starts, ends, strict=True):
         yield text[start:end], number
-
-
-def _exact(text: str) -> Markup:
-    return escape(text).replace("\r", Markup("&#13;"))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import quote
 
 from aiohttp import web
 
-from ...ipc.errors import RpcError
+from ...ipc.errors import NOT_FOUND, RpcError
 from ..formats import editor_href
 from ..guard import VIEWER
 from ..view import PROJECT, NotOpen, Project, View, href
@@ -121,6 +122,22 @@ async def given_contexts(view: View, session_id: str) -> dict[str, Mapping[str, 
             break
         before = reply["contexts"][-1]["context_id"]
     return found
+
+
+async def named_session(view: View, session_id: str) -> dict[str, str]:
+    """Return the id, title and address of a session that something names.
+
+    One that was named only, and never made, has requests all the same, but no page: its `link` is empty.
+    """
+    title, link = session_id, ""
+    if session_id:
+        try:
+            title = title_of(await view.call("GetSession", session_id=session_id))
+            link = f"/sessions/{quote(session_id, safe='')}"
+        except RpcError as error:
+            if error.code != NOT_FOUND:
+                raise
+    return {"session_id": session_id, "title": title, "link": link}
 
 
 def title_of(session: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 // Changes: a form with `data-method` calls that method of the daemon with its `data-fields` and its inputs.
 // An input's `data-type` (list, number, json, flag) says what its text becomes; an empty one is left out.
+// A form with `data-changed` sends only what differs from how it was drawn: others write the same fields.
 import { refresh } from "./live.js";
 import { say } from "./messages.js";
 
@@ -47,9 +48,11 @@ export function watchActions() {
     if (form.dataset.confirm && !window.confirm(form.dataset.confirm)) return;
     sending.add(form);
     try {
+      if (form.dataset.changed !== undefined && !changedIn(form).length) return say("Nothing was changed.");
       const params = parameters(form);
       const result = await call(form.dataset.method, params);
       told(form, params, result);
+      if (form.dataset.changed !== undefined) for (const input of changedIn(form)) input.defaultValue = input.value;
       if (form.dataset.goes) return location.assign(form.dataset.goes); // to what can be seen from now on
       form.dispatchEvent(new CustomEvent("foveal:done", { bubbles: true, detail: result }));
       if (form.dataset.resets !== undefined) form.reset();
@@ -82,13 +85,21 @@ function told(form, params, result) {
 function parameters(form) {
   const params = JSON.parse(form.dataset.fields || "{}");
   for (const input of form.elements) {
-    if (!input.name || input.disabled) continue;
+    if (!input.name || input.disabled || (form.dataset.changed !== undefined && !isChanged(input))) continue;
     if (["checkbox", "radio"].includes(input.type) && !input.checked && input.dataset.type !== "flag") continue;
     const value = typed(input);
     if (value === undefined) continue;
     params[input.name] = input.dataset.gathers !== undefined ? [...(params[input.name] ?? []), value] : value;
   }
   return params;
+}
+
+function changedIn(form) {
+  return [...form.elements].filter((input) => input.name && isChanged(input));
+}
+
+function isChanged(input) {
+  return input.value !== input.defaultValue;
 }
 
 function typed(input) {

@@ -1,5 +1,5 @@
 // Lists by day: the server knows UTC only, so the days of a `data-days` are made anew in the reader's zone, as
-// the times beside them are. Entries keep their order; each has its moment in `data-at`.
+// the times beside them are, and as days that somebody filters by. Entries keep their order; each has its moment in `data-at`.
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "long", year: "numeric" });
 
 export function localDays(root) {
@@ -12,6 +12,22 @@ export function localDays(root) {
     }
     if (sections.length) days.replaceChildren(...sections.map(drawn));
   }
+}
+
+// Days that are asked for are the reader's too: they are sent as the moment at which they begin where the reader is.
+// What is sent keeps the day as its beginning, so that the server writes it back into the field.
+export function askLocalDays() {
+  document.addEventListener("formdata", ({ target, formData }) => {
+    for (const input of target.querySelectorAll('input[type="date"][name]')) {
+      if (input.value) formData.set(input.name, `${input.value}T00:00:00${zoneAt(new Date(`${input.value}T00:00:00`))}`);
+    }
+  });
+}
+
+function zoneAt(moment) {
+  const east = -moment.getTimezoneOffset();
+  const [hours, minutes] = [Math.floor(Math.abs(east) / 60), Math.abs(east) % 60].map((one) => String(one).padStart(2, "0"));
+  return `${east < 0 ? "-" : "+"}${hours}:${minutes}`;
 }
 
 function drawn({ name, entries }) {

@@ -38,7 +38,10 @@ pause.addEventListener("click", () => {
   pause.textContent = paused ? "Go on" : "Pause";
   held = 0;
 });
-document.getElementById("clear").addEventListener("click", () => list.replaceChildren());
+document.getElementById("clear").addEventListener("click", () => {
+  list.replaceChildren();
+  document.getElementById("nothing").hidden = false;
+});
 document.querySelector(".topics").addEventListener("change", () => {
   const shown = new Set([...document.querySelectorAll('input[name="topic"]:checked')].map((one) => one.value));
   for (const one of list.children) one.hidden = one.dataset.topic !== "lost" && !shown.has(one.dataset.topic);

@@ -40,6 +40,14 @@ function draft(one) {
   };
 }
 
+// An item as the daemon has it now: it is put as a whole, and others may have changed it since it was drawn.
+async function whole(one) {
+  const reply = await fetch(`/items/one?${new URLSearchParams({ project: cwd, ...key(one) })}`, { cache: "no-store" }).catch(() => null);
+  const now = await reply?.json().catch(() => null);
+  if (!reply?.ok) throw new Error(now?.message ?? `${one.name} can’t be read, so nothing was changed.`);
+  return { server_name: "", description: "", globs: [], own_include: "", ...now };
+}
+
 function setMode(one, include) {
   if (one.type === "tool") {
     const named = { server_name: one.server_name, name: one.name };
@@ -52,7 +60,14 @@ function setMode(one, include) {
   return put(one, { include });
 }
 
-function put(one, fields) {
+// Only `fields` become as they were chosen; the rest is as it is by now.
+async function put(drawn, fields) {
+  let one;
+  try {
+    one = await whole(drawn);
+  } catch (error) {
+    return say(error.message, { bad: true });
+  }
   const level = fields.priority_level ?? one.priority_level;
   const { priority_level, ...now } = draft({ ...one, ...fields });
   const kept = one.put || level !== one.priority_level ? { priority_level: level } : {};
@@ -75,6 +90,7 @@ document.addEventListener("change", async (event) => {
     () => [["SetToolMode", { server_name, include: former }]],
   );
   if (!isDone) select.value = former;
+  for (const option of select.options) option.defaultSelected = option.selected; // from now on it is as it is drawn
 });
 
 document.addEventListener("click", (event) => {
@@ -122,8 +138,9 @@ form.addEventListener("submit", () => {
   }
   const patterns = globs.split("\n").map((line) => line.trim()).filter(Boolean);
   const level = Number(priority_level || item.priority_level);
-  const same = include === item.include && level === item.priority_level && (include !== "glob" || patterns.join("\n") === item.globs.join("\n"));
-  if (!same) put(item, { include, globs: include === "glob" ? patterns : [], priority_level: level });
+  const isNew = include !== item.include || (include === "glob" && patterns.join("\n") !== item.globs.join("\n"));
+  const fields = { ...(isNew && { include, globs: include === "glob" ? patterns : [] }), ...(level !== item.priority_level && { priority_level: level }) };
+  if (Object.keys(fields).length) put(item, fields);
 });
 
 // What was put is taken back: the item of a file is again as its file has it, another one is gone.

@@ -1,4 +1,5 @@
 // The one script of every page: it makes a page that reads well without it live and quick to use.
+import { askLocalDays } from "./days.js";
 import { localTimes } from "./times.js";
 import { keepLastOpen } from "./applet.js";
 import { followEvents } from "./live.js";
@@ -10,6 +11,7 @@ import { say } from "./messages.js";
 
 document.documentElement.classList.add("script");
 localTimes(document);
+askLocalDays();
 followEvents();
 keepLastOpen();
 watchActions();
@@ -32,10 +34,4 @@ document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details[data-menu][open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
-});
-
-// A control that chooses what a page shows does so at once.
-document.addEventListener("change", (event) => {
-  const form = event.target.closest("form[data-submits]");
-  if (form) form.requestSubmit();
 });

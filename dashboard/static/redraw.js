@@ -43,7 +43,8 @@ function update(old, fresh) {
     return;
   }
   const isKept = (name) => name === "open" && UNFOLDED.has(old.nodeName);
-  const isChosen = old.nodeName === "SELECT" && old === document.activeElement && old.value !== givenValue(old);
+  const given = givenValue(old);
+  const value = old.value;
   for (const { name } of [...old.attributes]) {
     if (!fresh.hasAttribute(name) && !isKept(name)) old.removeAttribute(name);
   }
@@ -52,11 +53,16 @@ function update(old, fresh) {
   }
   if (old.nodeName === "DATALIST" && !fresh.childNodes.length) return; // a script completes it
   children(old, fresh);
-  if (old.nodeName === "SELECT" && !isChosen) old.value = fresh.value;
+  if (given === undefined) return;
+  const kept = value === given ? fresh.value : value; // what differs from what was drawn is its reader's
+  if (old.value !== kept) old.value = kept;
+  if (old.nodeName === "SELECT" && old.selectedIndex < 0) old.value = fresh.value; // what was chosen is gone
 }
 
-function givenValue(select) {
-  return ([...select.options].find((one) => one.defaultSelected) ?? select.options[0])?.value;
+function givenValue(control) {
+  if (control.nodeName === "SELECT") return ([...control.options].find((one) => one.defaultSelected) ?? control.options[0])?.value;
+  const isText = control.nodeName === "TEXTAREA" || (control.nodeName === "INPUT" && !["checkbox", "radio", "hidden", "file"].includes(control.type));
+  return isText ? control.defaultValue : undefined;
 }
 
 // Nodes with the same key are the same one, the first with the first and so on.

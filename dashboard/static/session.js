@@ -5,19 +5,21 @@ import { say } from "./messages.js";
 
 const SETTLE_MS = 120; // between two keys of somebody who types
 
+const MASKED = "[masked]"; // stands for a secret in what the daemon tells, and would be kept in its place
+
 const page = document.querySelector("[data-session]");
 const session_id = page.dataset.session;
 
 // What was changed, in words, and how to take it back; `act` and what `undo` gives are functions.
-async function change(act, undo) {
+async function change(act, undo, isUndo = false) {
   try {
     const result = await act();
     const back = undo(result);
-    say(result.text, back && { label: "Undo", run: () => change(back, () => null) });
+    say(result.text, back && { label: "Undo", run: () => change(back, () => null, true) });
     refresh();
     return true;
   } catch (error) {
-    say(error.message, { bad: true });
+    say(error.message, { bad: true, ...(isUndo && { label: "Undo", run: () => change(act, undo, true) }) }); // the offer stays
     return false;
   }
 }
@@ -31,12 +33,21 @@ function add(set_name, items) {
 async function take(set_name, gone) {
   const now = await entriesOf(set_name);
   const left = now.filter((one) => !gone.includes(one));
+  if (left.some((one) => one.includes(MASKED))) throw new Error(`${set_name} has another entry with a secret, which isn’t shown here and would be lost. Nothing was changed; Clear takes all.`);
   if (left.length === now.length) return { text: "It was gone already.", removed: [] };
   const result = await call("SetRelevantContext", { session_id, set_name, items: left, mode: "replace" });
   const swept = result.removed.filter((one) => !gone.includes(one));
   if (swept.length) await add(set_name, swept);
   if (result.added.length) await take(set_name, result.added);
-  return { ...result, removed: result.removed.filter((one) => gone.includes(one)) };
+  return { ...result, former: now, removed: result.removed.filter((one) => gone.includes(one)) };
+}
+
+// What was taken comes back at its place where the rest is as it was left, else after what is there by now.
+async function putBack(set_name, { former, removed }) {
+  const now = await entriesOf(set_name);
+  const left = former.filter((one) => !removed.includes(one));
+  if (now.join("\n") === left.join("\n")) return call("SetRelevantContext", { session_id, set_name, items: former, mode: "replace" });
+  return add(set_name, removed);
 }
 
 function takeAlone(set_name, gone) {
@@ -58,7 +69,7 @@ page.addEventListener("click", (event) => {
     const entries = JSON.parse(set.dataset.entries);
     const gone = button.dataset.removes === undefined ? entries : [entries[Number(button.dataset.removes)]];
     const name = set.dataset.set;
-    change(() => takeAlone(name, gone), ({ removed }) => removed.length ? () => add(name, removed) : null);
+    change(() => takeAlone(name, gone), (taken) => taken.removed.length && !taken.removed.some((one) => one.includes(MASKED)) ? () => putBack(name, taken) : null);
   }
   const hides = event.target.closest("[data-hides]");
   if (hides) document.getElementById(hides.dataset.hides).hidden = true;
@@ -68,16 +79,24 @@ page.addEventListener("submit", async (event) => {
   const form = event.target;
   if (form.dataset.addsEntries !== undefined) {
     event.preventDefault();
-    const { set_name, entry } = Object.fromEntries(new FormData(form));
+    const { set_name, entry: text } = Object.fromEntries(new FormData(form));
+    const entry = set_name === "files" ? inProject(text.trim()) : text;
     const undo = ({ added }) => added.length ? () => takeAlone(set_name, added) : null;
     if (await change(() => add(set_name, [entry]), undo)) form.elements.entry.value = "";
   } else if (form.dataset.addsItem) {
     event.preventDefault();
-    const params = { session_id, ...named(form) };
+    const item = named(form);
+    if (!item) return say("A tool is written with its server before it, as server: name.", { bad: true });
+    const params = { session_id, ...item };
     const undo = ({ changed }) => changed ? () => call("RemoveSessionItem", params) : null;
     if (await change(() => call("AddSessionItem", params), undo)) form.reset();
   }
 });
+
+// A file of the project may be written as it is shown: from the project's root.
+function inProject(path) {
+  return !path || /^[/~]/.test(path) ? path : `${page.dataset.root.replace(/\/+$/, "")}/${path}`;
+}
 
 // Names are completed from what the session hasn't yet.
 const offered = new Map();
@@ -109,6 +128,7 @@ function named(form) {
   if (item) return { type, name: item.name, ...(item.server_name && { server_name: item.server_name }) };
   if (type !== "tool") return { type, name: text };
   const [server_name, ...name] = text.split(":"); // as it is shown: server: name
+  if (!server_name.trim() || !name.join(":").trim()) return null;
   return { type, name: name.join(":").trim(), server_name: server_name.trim() };
 }
 
