@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 RESTART_PAUSE_S = 1.0
 """After a failure, doubled with each further one: starting the process costs 0.3 s of a core."""
 
-RESTART_PAUSE_MAX_S = 60.0
+RESTART_PAUSE_MAX_S = 10.0
 
 STOP_S = 5.0
 """What the process gets to end in; it gives the requests that run 2 s at the most."""
