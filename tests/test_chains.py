@@ -69,13 +69,13 @@ def test_of_what_is_too_long_the_last_name_is_kept() -> None:
 @pytest.mark.parametrize(
     ("chain", "steps"),
     [
-        ("a.b()[].c", ["a", ".b", "()", "[]", ".c"]),
-        ("''.join", ["''", ".join"]),
-        ("?.get", ["?", ".get"]),
-        ("[].map", ["[]", ".map"]),
+        ("a.b()[].c", ("a", ".b", "()", "[]", ".c")),
+        ("''.join", ("''", ".join")),
+        ("?.get", ("?", ".get")),
+        ("[].map", ("[]", ".map")),
     ],
 )
-def test_steps(chain: str, steps: list[str]) -> None:
+def test_steps(chain: str, steps: tuple[str, ...]) -> None:
     assert parts_of(chain) == steps
     assert "".join(steps) == chain
 

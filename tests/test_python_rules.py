@@ -262,3 +262,8 @@ def test_the_order_of_lines_changes_nothing() -> None:
     one = "import a, b\na.x()  # => d.py#x\nb.x()  # => d.py#x\n"
     other = "import a, b\nb.x()  # => d.py#x\na.x()  # => d.py#x\n"
     check(files | {"use.py": one, "use2.py": other})
+
+
+def test_an_object_bound_to_many_things_on_one_line_may_be_anything() -> None:
+    bound = "; ".join(f"self = {name}()" for name in "abcde")
+    check({"a.py": f"class A:\n    def run(self):\n        {bound}\n        self.go()  # => ?\n"})

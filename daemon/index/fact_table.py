@@ -7,6 +7,7 @@ import re
 import zlib
 from array import array
 from collections.abc import Collection, Iterable
+from itertools import starmap
 from typing import Final, NamedTuple
 
 from ..errors import FovealError
@@ -165,9 +166,9 @@ def _references(packed: bytes) -> References:
     try:
         references, bindings, types = json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass"))
         return References(
-            references=tuple(Reference(*each) for each in references),
-            bindings=tuple(Binding(*each) for each in bindings),
-            types=tuple(TypeFact(*each) for each in types),
+            references=tuple(starmap(Reference, references)),
+            bindings=tuple(starmap(Binding, bindings)),
+            types=tuple(starmap(TypeFact, types)),
         )
     except (zlib.error, ValueError, TypeError) as error:
         raise FactsDamaged(f"a file's references in the index are damaged ({error})") from error

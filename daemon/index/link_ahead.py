@@ -13,8 +13,12 @@ log = logging.getLogger(__name__)
 
 MODULE: Final = "foveal.daemon.index.linking_worker"
 
-FILES_MAX: Final = 96
-"""Files that are asked for at a time: a third of a second of work."""
+FILES_MAX: Final = 192
+"""Files that are asked for at a time, a third of a second of work: longer than the indexer links and writes
+before it asks again, else the process waits for it."""
+
+FILES_MIN: Final = 16
+"""Fewer aren't worth a message."""
 
 STARTS_MAX: Final = 3
 

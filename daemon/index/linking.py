@@ -14,7 +14,7 @@ from ..structure.evaluator import World
 from ..structure.linker import LINKER_VERSION, LinkedFile, link_file
 from ..system import System
 from .fact_table import FactsDamaged
-from .link_ahead import FILES_MAX, LinkAhead, QueuedFile
+from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
 from .link_table import BY_NAME, KINDS, STATES, LinkRow
 from .store import InterfaceChanged, Store
 from .world import BoundedCache, StoredWorld, missing_key
@@ -196,10 +196,15 @@ class Linking:
         ahead = self._ahead
         if ahead is None or 2 * ahead.room < FILES_MAX:
             return
-        if self.waiting() < (2 * FILES_MAX if ahead.runs else AHEAD_FROM):
+        waiting = self.waiting()
+        if not ahead.runs and waiting < AHEAD_FROM:
             return
-        last = [QueuedFile(*row) for row in self._table.queued_last(FILES_MAX)]
-        ahead.ask(self._epoch, [each for each in last if each.id not in ahead][: ahead.room])
+        # Of the last ones it gets half, so that both end together.
+        share = min(ahead.room, (waiting - ahead.busy) // 2)
+        if share < FILES_MIN:
+            return
+        last = [QueuedFile(*row) for row in self._table.queued_last(ahead.busy + share)]
+        ahead.ask(self._epoch, [each for each in last if each.id not in ahead][:share])
 
     def _take_ahead(self, seconds: float) -> dict[QueuedFile, LinkedFile | None]:
         """Return what the other process has linked."""

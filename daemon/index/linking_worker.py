@@ -24,7 +24,7 @@ from .link_ahead import LinkedAhead, LinkOpening, QueuedFile, ToLink
 from .link_table import LinkTable
 from .store import open_tables
 from .suspects import HANG_S, set_alarm
-from .world import StoredWorld
+from .world import YOUNG_OBJECTS, StoredWorld
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +83,7 @@ def main() -> None:
     messages: SimpleQueue[Any] = SimpleQueue()
     pipe.listen(messages.put)
     gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
     linker = AheadLinker(messages.get(), System())
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         while True:

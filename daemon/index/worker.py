@@ -31,6 +31,7 @@ from .messages import (
     SyncTree,
 )
 from .suspects import Alarm, set_alarm
+from .world import YOUNG_OBJECTS
 
 NICE = 5
 """Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
@@ -173,6 +174,7 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     make_beside = Beside if (os.cpu_count() or 1) > 1 else None
     worker = Worker(system or System(), WorkQueue(), pipe.send, alarm, make_beside)
     pipe.listen(worker.submit, worker.abandon)
+    gc.set_threshold(YOUNG_OBJECTS)
     gc.freeze()  # modules and tables are never garbage: collections of parse results stay short
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         worker.run()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import Final
 
 from .references import CHAIN_MAX, LITERALS, UNKNOWN
 
@@ -68,9 +70,14 @@ def last_name(chain: str) -> str:
     return name if name != UNKNOWN and name[:1] not in "'0{[" else ""
 
 
-def parts_of(chain: str) -> list[str]:
-    """Return the steps of a chain in order: `["a", ".b", "()", "[]", ".c"]` for `a.b()[].c`."""
-    return _STEP.findall(chain)
+PARTS_KEPT: Final = 8_192
+"""Chains whose steps are kept, about 2 MB: the files of a folder say much the same."""
+
+
+@lru_cache(PARTS_KEPT)
+def parts_of(chain: str) -> tuple[str, ...]:
+    """Return the steps of a chain in order: `("a", ".b", "()", "[]", ".c")` for `a.b()[].c`."""
+    return tuple(_STEP.findall(chain))
 
 
 _IS_PLAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\Z").match

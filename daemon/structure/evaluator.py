@@ -82,8 +82,10 @@ class Evaluator:
         self._rules_of = rules_of
         self.consulted: set[str] = set()
         self._interfaces: dict[str, FileInterface | None] = {}
+        self._rules: dict[str, Rules] = {}
         self._modules: dict[tuple[str, str, str], ModuleFiles] = {}
         self._lineages: dict[tuple[str, str], Lineage] = {}
+        self._members: dict[tuple[str, str, str, bool], Values] = {}
         self._memo: dict[tuple[str, ...], Values] = {}
         self._running: set[tuple[str, ...]] = set()
         self._steps_left = STEPS_MAX
@@ -106,15 +108,20 @@ class Evaluator:
 
     def interface(self, path: str) -> FileInterface | None:
         """Return what a file shows, and note that it was asked for."""
-        if path not in self._interfaces:
+        try:
+            return self._interfaces[path]
+        except KeyError:
             self.consulted.add(path)
-            self._interfaces[path] = self._world.interface(path)
-        return self._interfaces[path]
+            found = self._interfaces[path] = self._world.interface(path)
+            return found
 
     def rules(self, path: str) -> Rules:
         """Return the rules of the language of a file."""
-        interface = self.interface(path)
-        return self._rules_of(interface.language if interface is not None else "")
+        rules = self._rules.get(path)
+        if rules is None:
+            interface = self.interface(path)
+            rules = self._rules[path] = self._rules_of(interface.language if interface is not None else "")
+        return rules
 
     def module(self, importer: str, language: str, module: str, name: str = "") -> ModuleFiles:
         """Return the files that an import means."""
@@ -132,9 +139,11 @@ class Evaluator:
 
     def top(self, path: str, name: str, depth: int = 0, *, builtins: bool = True) -> Values:
         """Return what a name means at the top of a file; with `builtins` also what the language brings."""
-        return self._once(
-            ("top", path, name, str(builtins)), depth, lambda: self._top(path, name, depth, builtins)
-        )
+        key = ("top" if builtins else "own", path, name)
+        known = self._memo.get(key)
+        if known is not None:
+            return known
+        return self._once(key, depth, lambda: self._top(path, name, depth, builtins))
 
     def _once(self, key: tuple[str, ...], depth: int, find: Callable[[], Values]) -> Values:
         """Return what was found before, or find it now; nothing where the search runs in a circle."""
@@ -242,13 +251,19 @@ class Evaluator:
         for step in steps:
             if not values or not self.spend():
                 return UNKNOWN_VALUE
-            if step == "()":
-                values = _merged(self.called(value, depth + 1) for value in values)
-            elif step == "[]":
-                values = _merged(self.element(value, depth + 1) for value in values)
+            if len(values) == 1:  # nearly always
+                values = self._step(values[0], step, depth + 1)
+                values = values if len(values) < 2 else _merged((values,))
             else:
-                values = _merged(self.member(value, step.removeprefix("."), depth + 1) for value in values)
+                values = _merged(self._step(value, step, depth + 1) for value in values)
         return values
+
+    def _step(self, value: Value, step: str, depth: int) -> Values:
+        if step == "()":
+            return self.called(value, depth)
+        if step == "[]":
+            return self.element(value, depth)
+        return self.member(value, step.removeprefix("."), depth)
 
     def evidence(self, path: str, found: Iterable[Evidence], holder: str, depth: int) -> Values:
         """Return what evidence from a file says; `holder` is the class whose object or method it is about."""
@@ -458,6 +473,17 @@ class Evaluator:
 
     def class_member(self, path: str, name: str, member: str, depth: int, *, above: bool = False) -> Values:
         """Return a member of a class or of those above it; with `above` only of those."""
+        key = (path, name, member, above)
+        known = self._members.get(key)
+        if known is not None:
+            return known
+        cuts = self._cuts
+        found = self._class_member(path, name, member, depth, above=above)
+        if self._cuts == cuts:
+            self._members[key] = found
+        return found
+
+    def _class_member(self, path: str, name: str, member: str, depth: int, *, above: bool) -> Values:
         lineage = self.lineage(path, name)
         receiver = (path, name)
         for at_path, at_name in lineage.classes[1 if above else 0 :]:

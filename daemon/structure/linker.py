@@ -61,6 +61,17 @@ def link_file(
     return LinkedFile(links, frozenset(linker.evaluator.consulted - {path}))
 
 
+class _Meaning(NamedTuple):
+    """What a reference means, wherever it stands: its last name, and what that may be."""
+
+    name: str
+    targets: Values
+    state: LinkState
+
+
+_NOTHING: Final = _Meaning("", (), "name")
+
+
 class _Linker:
     def __init__(
         self, path: str, language: str, symbols: Sequence[Symbol], references: References, world: World
@@ -74,35 +85,62 @@ class _Linker:
         self._owners = Owners(symbols)
         self._names = {symbol.name: index for index, symbol in enumerate(symbols)}
         self._facts = _facts_by_name(references.types)
+        self._by_line: dict[tuple[int, str], _Facts] = {}
         self._first: dict[int, TypeFact] = {}
         for fact in references.types:
             if fact.name != "()":
                 self._first.setdefault(fact.scope, fact)
         self._blurred = self._blurred_by(references) if self._rules.block_scoped else frozenset()
+        self._variables = {name for _, name in self._facts}
+        self._inner_names = {
+            *self._variables,
+            *(name for _, name in self._bindings),
+            *(name.rpartition(".")[2] for name in self._names),
+        }
+        """Names that a scope inside the file may say something of; others are looked up at its top only."""
+        self._holders: dict[int, str] = {}
+        self._meant: dict[tuple[ReferenceKind, int, str], _Meaning] = {}
         self._found: dict[tuple[int, int, str], Values] = {}
         self._running: set[tuple[int, int, str]] = set()
 
     def link(self, reference: Reference) -> tuple[Linked, ...]:
         """Return what a reference means, a link for each thing it may mean; none if none is worth keeping."""
+        key = reference.kind, reference.scope, reference.chain
+        found = self._meant.get(key)
+        if found is None:
+            found = self._meaning(reference)
+            if self._is_same_on_each_line(reference):
+                self._meant[key] = found
+        return tuple(
+            self._linked(reference, found.name, target, found.state)
+            for target in found.targets
+            if not self._is_itself(target, reference)
+        )
+
+    def _is_same_on_each_line(self, reference: Reference) -> bool:
+        """Whether a reference surely means the same wherever it stands in its scope: it begins with no
+        variable, and is followed no further where it stands again."""
+        if reference.kind == "inherit" or (self._rules.methods_apart and reference.chain.isidentifier()):
+            return False
+        steps = parts_of(reference.chain)
+        return not (steps and self._is_local(steps[0], reference.scope))
+
+    def _meaning(self, reference: Reference) -> _Meaning:
         name = last_name(reference.chain)
         if not name:
-            return ()
+            return _NOTHING
         self.evaluator.begin()
         values = self._values(reference)
         targets = [each for each in values if each.what in _TARGETS and self._is_meant(each, reference, name)]
         if not targets:
             if reference.kind in {"type", "use"}:
-                return ()
+                return _NOTHING
             state: LinkState = "name" if self._may_be_inside(values, reference) else "external"
-            return (self._linked(reference, name, Value(What.EXTERNAL), state),)
+            return _Meaning(name, (Value(What.EXTERNAL),), state)
         if any(each.what is What.DEFINITION for each in targets):
             targets = [each for each in targets if each.what is What.DEFINITION]
-        kept = dict.fromkeys(
-            (each.path, each.name) for each in targets if not self._is_itself(each, reference)
-        )
-        return tuple(
-            self._linked(reference, name, Value(What.DEFINITION, *each), "resolved") for each in kept
-        )
+        kept = dict.fromkeys((each.path, each.name) for each in targets)
+        return _Meaning(name, tuple(Value(What.DEFINITION, *each) for each in kept), "resolved")
 
     def _linked(self, reference: Reference, name: str, target: Value, state: LinkState) -> Linked:
         place = reference.line, reference.kind, name, reference.scope
@@ -167,8 +205,8 @@ class _Linker:
         return values
 
     def _follow(self, chain: str, scope: int, line: int, depth: int) -> Values:
-        root = parts_of(chain)[:1]
-        at = line if root and self._is_local(root[0], scope) else 0
+        steps = parts_of(chain)
+        at = line if steps and self._is_local(steps[0], scope) else 0
         key = (scope, at, chain)
         if key not in self._found:
             if key in self._running or depth > LOCAL_DEPTH or not self.evaluator.spend():
@@ -183,7 +221,7 @@ class _Linker:
         return self._found[key]
 
     def _is_local(self, name: str, scope: int) -> bool:
-        while scope >= 0:
+        while scope >= 0 and name in self._variables:
             if (scope, name) in self._facts:
                 return True
             scope = self._owners.outer(scope)
@@ -192,6 +230,8 @@ class _Linker:
     def _look_up(self, name: str, scope: int, line: int, depth: int, *, methods: bool = False) -> Values:
         """Return what a name means at a place: in the functions and classes around it, then in the file."""
         inner = scope
+        if name not in self._inner_names and not self._rules.implicit_members:
+            scope = -1
         while scope >= 0:
             symbol = self._symbols[scope]
             is_class = symbol.kind in self._rules.class_kinds
@@ -215,7 +255,7 @@ class _Linker:
         holder = self._holder(scope)
         facts = self._facts.get((scope, name))
         if facts is not None and not is_class and not methods:
-            near = facts.nearest(line)
+            near = self._nearest(facts, line)
             if name in SELF_NAMES and self._is_first(near, scope, holder):
                 return self.evaluator.named_object(self._rules, name, (self._path, holder))
             return self._known(near, scope, depth)
@@ -228,11 +268,22 @@ class _Linker:
             return self.evaluator.class_member(self._path, symbol.name, name, 0) or None
         return None
 
+    def _nearest(self, facts: Sequence[TypeFact], line: int) -> Sequence[TypeFact]:
+        """Return those of the facts of one variable that hold on a line."""
+        if len(facts) == 1:
+            return facts
+        key = facts[0].scope, facts[0].name
+        if key not in self._by_line:
+            self._by_line[key] = _Facts(facts)
+        return self._by_line[key].nearest(line)
+
     def _is_first(self, facts: Sequence[TypeFact], scope: int, holder: str) -> bool:
         """Whether a name is the first parameter of a method: another one may well be called `cls`."""
         symbol = self._symbols[scope]
         is_method = bool(holder) and symbol.kind == "method" and symbol.name.rpartition(".")[0] == holder
-        return is_method and not any(fact.chain for fact in facts) and facts[0] is self._first.get(scope)
+        if not is_method or not facts:
+            return False
+        return not any(fact.chain for fact in facts) and facts[0] is self._first.get(scope)
 
     def _known(self, facts: Sequence[TypeFact], scope: int, depth: int) -> Values:
         """Return what is evident of a local variable from where it was bound."""
@@ -250,7 +301,7 @@ class _Linker:
                 )
             else:
                 # A variable that is bound to something made of itself means the one bound before.
-                before = fact.line - (parts_of(fact.chain)[:1] == [fact.name])
+                before = fact.line - (parts_of(fact.chain)[:1] == (fact.name,))
                 values = self._follow(fact.chain, scope, before, depth + 1)
                 values = self._read(values)
             found.update(dict.fromkeys(values))
@@ -270,6 +321,12 @@ class _Linker:
 
     def _holder(self, scope: int) -> str:
         """Return the name of the class around a scope, or an empty string."""
+        known = self._holders.get(scope)
+        if known is None:
+            known = self._holders[scope] = self._holder_of(scope)
+        return known
+
+    def _holder_of(self, scope: int) -> str:
         while scope >= 0:
             symbol = self._symbols[scope]
             if symbol.kind in self._rules.class_kinds:
@@ -291,12 +348,12 @@ def _is_container(values: Values) -> bool:
     return bool(values) and all(value.what in {What.ELEMENTS, What.EXTERNAL, What.SUPER} for value in values)
 
 
-def _facts_by_name(facts: Sequence[TypeFact]) -> dict[tuple[int, str], _Facts]:
+def _facts_by_name(facts: Sequence[TypeFact]) -> dict[tuple[int, str], list[TypeFact]]:
     found: dict[tuple[int, str], list[TypeFact]] = {}
     for fact in facts:
         if fact.scope >= 0:
             found.setdefault((fact.scope, fact.name), []).append(fact)
-    return {key: _Facts(known) for key, known in found.items()}
+    return found
 
 
 class _Facts:
