@@ -198,6 +198,7 @@ def test_a_full_set_stays_on_offer_and_an_entry_comes_back_at_its_place(browser:
         window.goto(site.login_url())
         window.goto(f"{site.address}/sessions/{SESSION}")
         window.get_by_role("button", name="Remove 1001").click()
+        expect(window.locator(".set li > :first-child")).to_have_text(ports[1:])
         window.get_by_role("button", name="Undo").click()
         expect(window.locator(".set li > :first-child")).to_have_text(ports)
         window.get_by_role("button", name="Clear Ports").click()

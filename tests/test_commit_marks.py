@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +57,25 @@ class Repository:
             "experience"
         ]
 
+    def outcome(self, experience_id: str) -> str | None:
+        """Tell what became of it; None while nothing is known."""
+        found = self.get(experience_id)
+        return str(found["outcome"]["kind"]) if "outcome" in found else None
+
     def turn(self, number: int) -> None:
         """End a turn of an agent, as its host tells it."""
         told = payload("codex", "Stop", self.root, turn_id=str(number), transcript_path=None)
         assert hook("codex", told, self.daemon.environ) == ""
 
 
-def told(events: Client, experience_id: str) -> None:
-    """Wait until an experience was changed."""
-    for event in events.events(DEADLINE_S):
-        if experience_id in event["data"].get("experience_ids", ()):
+def becomes(events: Client, find: Callable[[], object], wanted: object) -> None:
+    """Wait until something is what it is to be; it is looked at again with each event, since one turn may have two."""
+    if find() == wanted:
+        return
+    for _ in events.events(DEADLINE_S):
+        if find() == wanted:
             return
+    raise AssertionError(f"it stayed {find()!r}")
 
 
 def test_a_decision_and_its_commit(daemon: DaemonProcess, shop: Path) -> None:
@@ -77,29 +86,26 @@ def test_a_decision_and_its_commit(daemon: DaemonProcess, shop: Path) -> None:
     assert here.get(first)["commit"] == base, "the one that was checked out"
     with daemon.subscribed("experience.changed") as events:
         made = here.commit("auth", auth="x = 1\n")
-        told(events, first)
-        assert here.get(first)["commit"] == made
+        becomes(events, lambda: here.get(first)["commit"], made)
         assert here.get(other)["commit"] == base, "no file of it was committed"
 
         here.git("commit", "-q", "--amend", "-m", "auth, better")
-        told(events, first)
         amended = here.git("rev-parse", "HEAD")
-        assert here.get(first)["commit"] == amended != made
+        assert amended != made
+        becomes(events, lambda: here.get(first)["commit"], amended)
 
         here.git("revert", "--no-edit", "HEAD")
-        told(events, first)
+        becomes(events, lambda: here.outcome(first), "reverted")
         found = here.get(first)
-        assert (found["commit"], found["outcome"]["kind"]) == (amended, "reverted")
+        assert found["commit"] == amended
         assert [mark["kind"] for mark in found["marks"]] == ["reverted"]
         text = daemon.call("GetContext", cwd=str(shop), focus_paths=["src/shop/auth.py"])["context"]
         assert "Use WAL" in text
         assert "reverted" in text
 
         here.git("revert", "--no-edit", "HEAD")
-        told(events, first)
-        found = here.get(first)
-        assert "outcome" not in found
-        assert "marks" not in found
+        becomes(events, lambda: here.outcome(first), None)
+        assert "marks" not in here.get(first)
     daemon.stop()
     assert here.get(first)["commit"] == amended, "it is on the disk"
     assert "ERROR" not in daemon.log()
@@ -115,13 +121,10 @@ def test_what_no_hook_told_is_found_by_the_next_look(daemon: DaemonProcess, shop
     daemon.open_ready(shop)
     with daemon.subscribed("experience.changed") as events:
         here.turn(1)
-        told(events, first)
-        assert here.get(first)["commit"] == made
+        becomes(events, lambda: here.get(first)["commit"], made)
         here.git("reset", "-q", "--hard", "HEAD~1")
         here.turn(2)
-        told(events, first)
-        assert here.get(first)["outcome"]["kind"] == "reverted"
+        becomes(events, lambda: here.outcome(first), "reverted")
         here.git("reset", "-q", "--hard", made)
         here.turn(3)
-        told(events, first)
-        assert "outcome" not in here.get(first)
+        becomes(events, lambda: here.outcome(first), None)

@@ -28,8 +28,13 @@ function add(set_name, items) {
   return call("SetRelevantContext", { session_id, set_name, items, mode: "merge" });
 }
 
-// A set can be replaced only as a whole. So it is read right before, by one page of this browser at a time, and what
-// an agent did in between is done again: what was swept away is put back, what came back by it goes.
+// Changes of a set are made one after the other, in the order of the clicks, by one page of this browser at a time.
+function inTurn(act) {
+  return navigator.locks ? navigator.locks.request(`foveal-set ${session_id}`, act) : act();
+}
+
+// A set can be replaced only as a whole. So it is read right before, and what an agent did in between is done again:
+// what was swept away is put back, what came back by it goes.
 async function take(set_name, gone) {
   const now = await entriesOf(set_name);
   const left = now.filter((one) => !gone.includes(one));
@@ -50,11 +55,6 @@ async function putBack(set_name, { former, removed }) {
   return add(set_name, removed);
 }
 
-function takeAlone(set_name, gone) {
-  const act = () => take(set_name, gone);
-  return navigator.locks ? navigator.locks.request(`foveal-set ${session_id}`, act) : act();
-}
-
 async function entriesOf(set_name) {
   const reply = await fetch(`/api/sessions/${encodeURIComponent(session_id)}`, { cache: "no-store" }).catch(() => null);
   const session = await reply?.json().catch(() => null);
@@ -69,7 +69,7 @@ page.addEventListener("click", (event) => {
     const entries = JSON.parse(set.dataset.entries);
     const gone = button.dataset.removes === undefined ? entries : [entries[Number(button.dataset.removes)]];
     const name = set.dataset.set;
-    change(() => takeAlone(name, gone), (taken) => taken.removed.length && !taken.removed.some((one) => one.includes(MASKED)) ? () => putBack(name, taken) : null);
+    change(() => inTurn(() => take(name, gone)), (taken) => taken.removed.length && !taken.removed.some((one) => one.includes(MASKED)) ? () => inTurn(() => putBack(name, taken)) : null);
   }
   const hides = event.target.closest("[data-hides]");
   if (hides) document.getElementById(hides.dataset.hides).hidden = true;
@@ -81,8 +81,8 @@ page.addEventListener("submit", async (event) => {
     event.preventDefault();
     const { set_name, entry: text } = Object.fromEntries(new FormData(form));
     const entry = set_name === "files" ? inProject(text.trim()) : text;
-    const undo = ({ added }) => added.length ? () => takeAlone(set_name, added) : null;
-    if (await change(() => add(set_name, [entry]), undo)) form.elements.entry.value = "";
+    const undo = ({ added }) => added.length ? () => inTurn(() => take(set_name, added)) : null;
+    if (await change(() => inTurn(() => add(set_name, [entry])), undo)) form.elements.entry.value = "";
   } else if (form.dataset.addsItem) {
     event.preventDefault();
     const item = named(form);
