@@ -35,6 +35,11 @@ class History:
         there = any(one.id.startswith(commit) for one in self.log) or _names(self.reverts.restored, commit)
         return there and not _names(self.reverts.undone, commit)
 
+    def since(self, parents: Collection[str]) -> tuple[Commit, ...]:
+        """Return what is checked out up to the first of some commits, without those made before it."""
+        ends = (number for number, one in enumerate(self.log) if one.id in parents)
+        return self.log[: next(ends, len(self.log))]
+
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
@@ -117,11 +122,12 @@ def _fate_of_lost(
 ) -> tuple[EditKind, Changes] | None:
     """Return the commit that took the place of a lost one, or that it was undone; None where neither is sure.
 
-    One that was amended or rebased has its author and his time still. One that was taken back and made anew
-    has the same files.
+    One that was amended or rebased has its author and his time still; of several that one author made in one
+    second the one that shares a file. One that was taken back and made anew has the same files.
     """
     files = set(known.current.files_touched).intersection(lost.files) or set(lost.files)
-    again = next((one for one in history.log if one.author == lost.author), None)
+    rewritten = [one for one in history.since(lost.parents) if one.author == lost.author]
+    again = next((one for one in rewritten if not files.isdisjoint(one.files)), next(iter(rewritten), None))
     if again is None:
         found = holders.of(replace(known.current, commit=known.original.commit))
         again = found if found is not None and history.is_same(lost, found, files) else None

@@ -137,3 +137,12 @@ def test_a_lost_commit() -> None:
     anew = commit(5, "a.py", at=30, parent=1)
     check(history((anew, *log), made=(1, 5), lost=(lost,), same=True), moved)
     check(history((anew, *log), made=(1, 5), lost=(lost,)), None)
+
+
+def test_a_lost_commit_among_others_of_its_author_and_second() -> None:
+    first, second = (replace(commit(number, "a.py"), author="eve") for number in (1, 2))
+    assert due(held(2), history((first,), lost=(second,), as_before=True)) == Ruling("x_1", *MARK)
+    other = replace(commit(6, "b.py"), author="eve")
+    amended = replace(commit(5, "a.py", parent=1), author="eve")
+    moved = Ruling("x_1", "update", Changes(commit=name(5)))
+    assert due(held(2), history((other, amended, first), lost=(second,), as_before=True)) == moved
