@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 import threading
+import time
 
 from ..ipc.errors import DaemonUnavailable
 from ..ipc.paths import PathError
@@ -29,7 +30,7 @@ from .upstream import Upstream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from typing import BinaryIO, Final
 
@@ -84,7 +85,9 @@ class Pump:
     def __init__(self, upstream: Upstream, output: int) -> None:
         self._upstream = upstream
         self._output = output
-        self._writing = threading.Lock()
+        self._writing = threading.RLock()
+        """Taken before `_state`, and for as long as it takes to note an answer as given and to write it: so
+        whoever has it after nothing waits any more knows that all is written."""
         self._state = threading.Condition()
         self._connection: socket.socket | None = None  # guarded by _state, as is _waiting
         self._waiting: set[Id] = set()
@@ -143,9 +146,8 @@ class Pump:
         try:
             connection = self._upstream.connect()
         except (DaemonUnavailable, PathError, OSError) as error:
-            with self._state:
-                failed = self._take_waiting({line.request_id for line in lines})
-            self._answer_all(failed, f"foveal's daemon can't be reached: {error}")
+            asked = {line.request_id for line in lines}
+            self._fail(lambda: asked, f"foveal's daemon can't be reached: {error}")
             return False
         with self._state:
             self._connection = connection
@@ -171,42 +173,53 @@ class Pump:
 
     def _lose(self, connection: socket.socket, keep: Id | None = None) -> None:
         """Answer what a connection took with it with an error, but for `keep`, which it never had whole."""
-        with self._state:
+
+        def lost() -> AbstractSet[Id | None]:
             if self._connection is not connection:
-                return  # noticed before
+                return set()  # noticed before
             self._connection = None
-            failed = self._take_waiting(self._waiting - {keep})
-        self._answer_all(failed, "foveal's daemon went away before it answered; ask again, which starts it")
+            return self._waiting - {keep}
+
+        self._fail(lost, "foveal's daemon went away before it answered; ask again, which starts it")
 
     def _deliver(self, data: bytes) -> None:
         answered = answered_id(data)
         if answered == REPLAY_ID:
             return
-        if answered is not None:
-            with self._state:
-                if answered not in self._waiting:
-                    return  # cancelled meanwhile
-                self._waiting.discard(answered)
-                self._state.notify_all()
-        self._write(data)
+        with self._writing:
+            if answered is not None:
+                with self._state:
+                    if answered not in self._waiting:
+                        return  # cancelled meanwhile
+                    self._note_answered({answered})
+            self._write(data)
 
-    def _take_waiting(self, ids: AbstractSet[Id | None]) -> list[Id]:
+    def _fail(self, choose: Callable[[], AbstractSet[Id | None]], message: str) -> None:
+        """Answer with an error what is chosen, under `_state`, of what waits for an answer."""
+        with self._writing:
+            with self._state:
+                failed = self._note_answered(choose())
+            for request_id in failed:
+                self._write(error_line(request_id, UNAVAILABLE, message))
+
+    def _note_answered(self, ids: AbstractSet[Id | None]) -> list[Id]:
         """Return those of these ids that wait for an answer, which they do no longer; under `_state`."""
         taken = [one for one in self._waiting if one in ids]
         self._waiting.difference_update(taken)
         self._state.notify_all()
         return taken
 
-    def _answer_all(self, ids: Sequence[Id], message: str) -> None:
-        for request_id in ids:
-            self._write(error_line(request_id, UNAVAILABLE, message))
-
     def _drain(self) -> None:
+        deadline = time.monotonic() + DRAIN_S
         with self._state:
             connection = self._connection
             if connection is not None:
                 self._state.wait_for(lambda: not self._waiting, DRAIN_S)
             self._waiting.clear()  # nobody reads any more
+        if self._writing.acquire(
+            timeout=max(0.0, deadline - time.monotonic())
+        ):  # the last answer may be on its way
+            self._writing.release()
         if connection is not None:
             _shut(connection)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 from foveal.hooks.mcp_lines import MAX_LINE_BYTES
+from foveal.hooks.mcp_pump import DRAIN_S
 from foveal.ipc.paths import read_daemon_info
 
 from tests.conftest import DEADLINE_S, DaemonProcess
@@ -144,6 +147,21 @@ def test_it_answers_what_was_asked_before_its_input_ended(shared_daemon: DaemonP
         host.send(request(2, "prompts/list"))
         host.process.stdin.close()
         assert host.receive()["id"] == 2
+        assert host.process.wait(DEADLINE_S) == 0
+
+
+def test_it_stays_until_its_last_answer_is_read(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.call("Ping")
+    with bare_host(shared_daemon.environ, shop) as host:
+        assert host.process.stdin is not None
+        assert host.process.stdout is not None
+        fcntl.fcntl(host.process.stdout, fcntl.F_SETPIPE_SZ, 4096)  # less than the answer takes
+        host.send(request(1, "tools/list"))
+        host.process.stdin.close()
+        select.select([host.process.stdout], [], [], DEADLINE_S)
+        with pytest.raises(subprocess.TimeoutExpired):
+            host.process.wait(DRAIN_S / 4)
+        assert host.receive()["id"] == 1
         assert host.process.wait(DEADLINE_S) == 0
 
 
