@@ -100,6 +100,9 @@ There are two files, both in [TOML](https://toml.io):
 `~/Library/Application Support/foveal/` on macOS | you, for all your projects |
 | `foveal.toml` | a project's root | the project |
 
+`config.toml` is read when the daemon starts: after a change `foveal restart` puts it in force, and \
+`foveal status` says so until then; its `[[items]]` and a `foveal.toml` hold from the next request on.
+
 A project's file comes with a repository that you may not have read, so it can't make the \
 daemon read, run or send more.
 It may only narrow: leave out more files, ask for smaller limits, weigh the parts of a context differently, \

@@ -11,6 +11,7 @@ from typing import Any
 from .commit_marks import CommitMarks
 from .compressing import Compressing
 from .config import Environment, UserConfig
+from .config_in_force import config_problem
 from .context.requests import Freshness
 from .context.scopes import ScopeTable
 from .contexts import Contexts
@@ -71,6 +72,8 @@ class Engine:
         self.metrics = Metrics()
         self.scopes = ScopeTable(config.scopes.max_memory_bytes, config.scopes.max_count)
         self.state_dir = environment.state_dir
+        self._environment = environment
+        self._config = config
         self._system = system
         self._rendered = RenderedContexts()
         self._work = Work()
@@ -152,7 +155,9 @@ class Engine:
         """Return what keeps the daemon from its work or from keeping it now, in words; it goes by itself."""
         disk = await asyncio.to_thread(disk_problem, self.state_dir, self._system)
         descriptors = await asyncio.to_thread(descriptor_problem)
-        found = (disk, descriptors, self.scoping.problem, self.requests.problem)
+        path = self._environment.config_path
+        config = await asyncio.to_thread(config_problem, path, self._config, self._system)
+        found = (disk, descriptors, config, self.scoping.problem, self.requests.problem)
         return tuple(filter(None, found))
 
     def gauges(self) -> Gauges:

@@ -230,7 +230,7 @@ class Handlers:
             "indexer_pid": engine.indexing.link.pid,
             "embedder": engine.semantics.describe(),
             "compressor": engine.compressing.describe(),
-            "degraded": [*engine.warnings, *await engine.problems()],
+            "degraded": list(dict.fromkeys([*engine.warnings, *await engine.problems()])),
         }
 
     def _subscribe(self, connection: Connection, parameters: Parameters) -> Answer:

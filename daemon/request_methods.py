@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .engine import Engine
-from .errors import NotFound
+from .errors import NotFound, TooLarge
 from .item.item_draft import key_in
 from .item.item_keys import ItemKey
 from .ledger.messages import conversation
@@ -20,6 +20,9 @@ from .parameters import Parameters
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]
 
 LIST_LIMIT = 1_000
+
+ANSWER_CHARACTERS = 16 * 1024 * 1024
+"""A message on the wire has as many bytes at most, and a character takes one or more."""
 
 
 class RequestMethods:
@@ -52,7 +55,14 @@ class RequestMethods:
         session_id = parameters.text("session_id", empty=False)
         request_id = parameters.text("request_id", empty=False)
         content = parameters.flag("content", True)
-        return request_map(await self._requests.get(session_id, request_id), content=content)
+        request = await self._requests.get(session_id, request_id)
+        if content and request.sent is not None and request.sent.characters > ANSWER_CHARACTERS:
+            # Said before it is packed, which would take some 20 ms of everybody's time.
+            raise TooLarge(
+                f"what was sent with {request_id} takes {request.sent.characters:,} characters, "
+                f"a message has at most {ANSWER_CHARACTERS:,} bytes; ask with content = false"
+            )
+        return request_map(request, content=content)
 
     async def _export(self, parameters: Parameters) -> dict[str, Any]:
         session_id, root = parameters.optional_text("session_id"), None

@@ -392,6 +392,28 @@ def test_a_wrong_setting_is_an_error_and_an_unknown_one_a_warning(daemon: Daemon
     assert "max_count" in warnings[0].replace("max_counts", "")
 
 
+def test_settings_changed_under_a_running_daemon_are_told_until_it_starts_anew(
+    daemon: DaemonProcess,
+) -> None:
+    def told() -> list[str]:
+        return [one for one in daemon.call("Status")["degraded"] if "config.toml" in one]
+
+    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"]) / "config.toml"
+    assert told() == []
+    before = config.read_text()
+    config.write_text(f"{before}# nothing but a remark\n")
+    assert told() == []
+    config.write_text(f"{before}[scopes]\nmax_count = 7\n")
+    (changed,) = told()
+    assert "foveal restart" in changed
+    config.write_text(f"{before}[scopes]\nmax_count = 'many'\n")
+    (wrong,) = told()
+    assert "max_count must be an integer" in wrong
+    config.write_text(f"{before}[scopes]\nmax_count = 7\n")
+    daemon.stop()
+    assert told() == []
+
+
 def test_nothing_of_its_first_client_stays_with_it(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

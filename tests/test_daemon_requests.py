@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.ipc.protocol import MAX_FRAME_BYTES
 
 from tests.conftest import DaemonProcess, next_event, write_files
 
@@ -165,6 +166,21 @@ def test_requests_are_exported_page_by_page(shared_daemon: DaemonProcess, projec
         error = shared_daemon.error("ExportRequests", cwd=str(project), **{field: "soon"})
         assert (error.code, error.data) == ("invalid_params", {"field": field})
     assert shared_daemon.error("ExportRequests", cwd=str(project), limit=0).code == "invalid_params"
+
+
+def test_a_request_too_large_for_an_answer_is_told_without_its_content(
+    shared_daemon: DaemonProcess, project: Path
+) -> None:
+    session = prepared(shared_daemon, project)
+    reply = ask(shared_daemon, project, session, prompt="x" * (MAX_FRAME_BYTES // 2 + 1))
+    which = {"session_id": session, "request_id": reply["request_id"]}
+    error = shared_daemon.error("GetRequest", **which)
+    assert error.code == "too_large"
+    assert "content = false" in error.message
+    bare = shared_daemon.call("GetRequest", **which, content=False)
+    assert bare["bytes"] == reply["bytes"]
+    (exported,) = shared_daemon.call("ExportRequests", session_id=session, content=True)["requests"]
+    assert "too many for an export" in exported["problem"]
 
 
 def test_what_has_no_message_is_not_recorded(shared_daemon: DaemonProcess, project: Path) -> None:

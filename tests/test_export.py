@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from foveal.daemon.errors import InvalidRequest
-from foveal.daemon.ledger.export import CONTENT_CHARACTERS, Page, export_page
+from foveal.daemon.ledger.export import REQUEST_CHARACTERS, Page, export_page
 from foveal.daemon.ledger.ledger_limits import forget_sent
-from foveal.daemon.ledger.messages import Sent
+from foveal.daemon.ledger.messages import Said, Sent
 from foveal.daemon.ledger.recalled import Recalled
 
 from tests.ledger_cases import STYLE, Opened, opened, record_of, sent_for
@@ -60,13 +60,45 @@ def test_pages_follow_each_other_whatever_their_size(tmp_path: Path) -> None:
         assert ids(export_page(at.ledger, since=page.next)) == ["req_249", "req_999"]
 
 
-def test_a_page_of_large_contents_is_short(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "sent",
+    [
+        Sent("x" * REQUEST_CHARACTERS),
+        Sent(system_prompt="x" * (REQUEST_CHARACTERS // 2)),  # a prompt stands alone and as a message
+        Sent(user_prompt="x" * (REQUEST_CHARACTERS // 2)),
+        Sent(history=(Said("user", "x" * REQUEST_CHARACTERS),)),
+    ],
+    ids=["context", "system prompt", "user prompt", "history"],
+)
+def test_a_page_of_large_contents_is_short(tmp_path: Path, sent: Sent) -> None:
+    with opened(tmp_path) as at:
+        for number in range(7):
+            at.ledger.add(record_of(number), sent)
+        assert len(export_page(at.ledger, content=True).requests) == 3
+        assert all_ids(at, content=True) == ([f"req_{number}" for number in range(7)], 3)
+        assert len(export_page(at.ledger).requests) == 7
+
+
+def test_a_page_of_long_records_is_short(tmp_path: Path) -> None:
+    slices = record_of(0).slices[:1] * 4_000
+    assert slices
     with opened(tmp_path) as at:
         for number in range(5):
-            at.ledger.add(record_of(number), Sent(f"{number}" * (CONTENT_CHARACTERS // 2)))
-        assert len(export_page(at.ledger, content=True).requests) == 2
-        assert all_ids(at, content=True) == ([f"req_{number}" for number in range(5)], 3)
-        assert len(export_page(at.ledger).requests) == 5
+            at.ledger.add(record_of(number, slices=slices), Sent())
+        assert len(export_page(at.ledger).requests) == 3
+        assert all_ids(at) == ([f"req_{number}" for number in range(5)], 2)
+
+
+def test_content_too_large_for_a_page_is_left_out_and_told(tmp_path: Path) -> None:
+    with opened(tmp_path) as at:
+        sent = Sent(user_prompt="x" * (REQUEST_CHARACTERS // 2 + 1))
+        at.ledger.add(record_of(1), sent)
+        at.ledger.add(record_of(2), Sent(user_prompt="small"))
+        large, small = export_page(at.ledger, content=True).requests
+        assert large.sent is None
+        assert "1,000,002 characters" in large.problem
+        assert small.sent == Sent(user_prompt="small")
+        assert at.ledger.get("ses_a", "req_1").sent == sent
 
 
 def test_content_comes_when_asked_for(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.index.ahead import STARTS_MAX
 from foveal.daemon.index.beside import Beside
-from foveal.daemon.index.link_ahead import FILES_MAX, STARTS_MAX, LinkAhead, LinkOpening, QueuedFile
+from foveal.daemon.index.link_ahead import FILES_MAX, LinkAhead, LinkOpening, QueuedFile
 from foveal.daemon.index.linking import AHEAD_FROM
 from foveal.daemon.index.store import Reader
 
@@ -70,9 +71,9 @@ def test_a_change_while_files_are_linked_ahead_is_seen(tmp_path: Path) -> None:
 def test_what_was_linked_in_another_epoch_is_dropped(base: Path, ahead: LinkAhead) -> None:
     first, second = queued(base, "pack/m0.py", "pack/m1.py")
     ahead.ask(1, [first])
-    assert (ahead.busy, ahead.room, first.id in ahead) == (1, FILES_MAX - 1, True)
+    assert (len(ahead), ahead.room, first in ahead) == (1, FILES_MAX - 1, True)
     assert list(ahead.take(2, GENEROUS_S)) == []
-    assert ahead.busy == 0, "it may be asked for again"
+    assert len(ahead) == 0, "it may be asked for again"
     ahead.ask(2, [first, second])
     found = [one for _ in range(2) for one in ahead.take(2, GENEROUS_S)]
     assert [file for file, _ in found] == [first, second]
@@ -84,4 +85,4 @@ def test_what_can_not_be_linked_is_left_to_the_indexer(base: Path, ahead: LinkAh
     ahead.ask(1, [nothing])
     assert list(ahead.take(1, GENEROUS_S)) == []
     ahead.ask(1, [nothing])
-    assert ahead.busy == 0
+    assert len(ahead) == 0

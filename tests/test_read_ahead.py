@@ -9,11 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.index.ahead import STARTS_MAX
 from foveal.daemon.index.beside import Beside
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.messages import ProjectProgress
-from foveal.daemon.index.read_ahead import FILES_MAX, STARTS_MAX, ReadAhead
+from foveal.daemon.index.read_ahead import FILES_MAX, ReadAhead
 from foveal.daemon.index.reading import Asked
 from foveal.daemon.index.reading_queue import AHEAD_FROM
 from foveal.daemon.system import stamp_of

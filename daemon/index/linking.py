@@ -185,11 +185,11 @@ class Linking:
     def _next_batch(self) -> list[QueuedFile]:
         """Return which files this process links next."""
         found = [QueuedFile(*row) for row in self._table.queued(BATCH_FILES + self._is_away())]
-        return [each for each in found if self._ahead is None or each.id not in self._ahead][:BATCH_FILES]
+        return [each for each in found if self._ahead is None or each not in self._ahead][:BATCH_FILES]
 
     def _is_away(self) -> int:
         """Return how many files the other process links."""
-        return 0 if self._ahead is None else self._ahead.busy
+        return 0 if self._ahead is None else len(self._ahead)
 
     def _ask_ahead(self) -> None:
         """Have another process link files too, from the end of the queue, where many wait."""
@@ -200,11 +200,11 @@ class Linking:
         if not ahead.runs and waiting < AHEAD_FROM:
             return
         # Of the last ones it gets half, so that both end together.
-        share = min(ahead.room, (waiting - ahead.busy) // 2)
+        share = min(ahead.room, (waiting - len(ahead)) // 2)
         if share < FILES_MIN:
             return
-        last = [QueuedFile(*row) for row in self._table.queued_last(ahead.busy + share)]
-        ahead.ask(self._epoch, [each for each in last if each.id not in ahead][:share])
+        last = [QueuedFile(*row) for row in self._table.queued_last(len(ahead) + share)]
+        ahead.ask(self._epoch, [each for each in last if each not in ahead][:share])
 
     def _take_ahead(self, seconds: float) -> dict[QueuedFile, LinkedFile | None]:
         """Return what the other process has linked."""
@@ -214,9 +214,9 @@ class Linking:
         self.linked += len(found)
         for file in found:
             self._failed.pop(file.path, None)
-        if self._ahead.culprit:
-            self._blame(self._ahead.culprit)
-            self._ahead.culprit = ""
+        if self._ahead.culprit is not None:
+            self._blame(self._ahead.culprit.path)
+            self._ahead.culprit = None
         return found
 
     def _write_batch(self, outcomes: Mapping[QueuedFile, LinkedFile | None]) -> bool:

@@ -171,9 +171,9 @@ class ReadingQueue:
             path = read.look.path
             if path in unread and known[path].stamp == stamp:
                 outcomes.append(self._results.read(known[path], unread.pop(path), read))
-        if ahead.culprit:
+        if ahead.culprit is not None:
             self._suspects.blame(ahead.culprit)
-            ahead.culprit = ""
+            ahead.culprit = None
         with self._suspects.work():
             self._files.put_read(outcomes)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from ..errors import InvalidRequest
@@ -10,9 +11,12 @@ from ..session.sessions import timestamp_of
 from .ledger import Ledger
 from .recalled import Recalled
 
-CONTENT_CHARACTERS = 1_000_000
-"""A page ends after so many characters of contexts, which stand in it up to three times: so that it fits a
-frame of 16 MiB with room for what one request alone may take."""
+PAGE_CHARACTERS = 3_000_000
+"""A page ends after so many characters: a frame of 16 MiB has room for as many and one request more, though
+each takes four bytes, and packing them takes 2 to 4 ms."""
+
+REQUEST_CHARACTERS = 1_000_000
+"""What was sent with a request is left out of an export where it takes more, so that a page always fits."""
 
 _CURSOR = "#"
 """Begins what names the place where a page ended; no time begins so."""
@@ -40,25 +44,37 @@ def export_page(
 
     `since` is a time or a day in ISO 8601 (UTC where it names no zone), or the `next` of another page, whose
     requests this one follows; `before` is a time that all of them are before. Sessions that were never made
-    or are gone count too. What was sent is read only with `content`. What waits to be written is written
+    or are gone count too. What was sent is read only with `content`, and left out where it takes more than
+    `REQUEST_CHARACTERS`. What waits to be written is written
     first. Raises `InvalidRequest` for a bound that can't be used.
     """
     above, since = _start_of(since)
     bounds = since, _time_of(before, "before")
     ledger.write()
     found: list[Recalled] = []
-    room = CONTENT_CHARACTERS
+    room = PAGE_CHARACTERS
     while len(found) < limit and room > 0:
         some = ledger.after(above, bounds, session_id, project_root, content=content)
         for number, request in some:
             if len(found) == limit or room <= 0:
                 return Page(tuple(found), f"{_CURSOR}{above}")
-            found.append(request)
+            found.append(_bounded(request))
             above = number
-            room -= len(request.sent.context) if request.sent else 0
+            room -= found[-1].characters
         if not some:
             return Page(tuple(found), "")
     return Page(tuple(found), f"{_CURSOR}{above}")
+
+
+def _bounded(request: Recalled) -> Recalled:
+    """Return a request without what was sent where that is too large for a page."""
+    sent = request.sent
+    if sent is None or sent.characters <= REQUEST_CHARACTERS:
+        return request
+    left_out = (
+        f"What was sent takes {sent.characters:,} characters, too many for an export; GetRequest has it."
+    )
+    return replace(request, sent=None, problem=" ".join(filter(None, (request.problem, left_out))))
 
 
 def _start_of(since: str) -> tuple[int, str]:

@@ -57,6 +57,13 @@ class Sent:
     rules: tuple[ItemPart, ...] = ()
     tools: tuple[ItemPart, ...] = ()
 
+    @property
+    def characters(self) -> int:
+        """How many characters an answer with all of it takes: the prompts stand alone and as messages."""
+        said = sum(len(one.content) for one in self.history)
+        items = sum(len(one.text) + len(one.schema) for one in (*self.references, *self.rules, *self.tools))
+        return len(self.context) + 2 * (len(self.system_prompt) + len(self.user_prompt)) + said + items
+
 
 def sent(
     items: Iterable[Item],

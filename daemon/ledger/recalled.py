@@ -10,6 +10,9 @@ from .messages import Sent
 from .request_record import RequestRecord
 from .request_table import RequestRow, RequestSummary
 
+ENTRY_CHARACTERS = 300
+"""About what an item, a slice or a part that was dropped takes in an answer, with the names of its fields."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
@@ -21,6 +24,14 @@ class Recalled:
     sent: Sent | None
     problem: str = ""
     referred: tuple[ItemKey, ...] | None = None
+
+    @property
+    def characters(self) -> int:
+        """About how many characters an answer with it takes."""
+        record = self.record
+        lists = record.items, record.considered, record.slices, record.dropped
+        entries = ENTRY_CHARACTERS * (1 + sum(map(len, lists)))
+        return entries + (0 if self.sent is None else self.sent.characters)
 
 
 def recalled(database: Database, row: RequestRow, *, content: bool = True) -> Recalled:
