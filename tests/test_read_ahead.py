@@ -74,9 +74,9 @@ def test_a_process_that_dies_costs_nothing_but_itself(root: Path, tmp_path: Path
 def test_a_file_that_changed_while_it_was_away_is_read_again(root: Path, tmp_path: Path) -> None:
     with opened(root, tmp_path / "ahead", Started()) as (indexer, _):
         reading = indexer._index.reading
-        while reading._ahead is None:
+        while reading._readers is None:
             indexer.step()
-        away = [path for path in indexer._index.files.unread if path in reading._ahead]
+        away = [path for path in indexer._index.files.unread if path in reading._readers]
         assert away
         put(root, {away[-1]: "def written_later(): ...\n"})
         (root / away[-2]).unlink()

@@ -203,6 +203,9 @@ def test_opening_twice_and_closing(running: Running, tmp_path: Path) -> None:
 # The process
 
 
+LEAST_PRIORITY = 19
+
+
 @contextmanager
 def worker_process() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
     ours, theirs = socket.socketpair()
@@ -214,8 +217,10 @@ def worker_process() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
         )
         theirs.close()
         with process:
-            yield process, ours
-            process.kill()
+            try:
+                yield process, ours
+            finally:
+                process.kill()  # else a test that fails would wait for it for ever
 
 
 def send(pipe: socket.socket, data: bytes) -> None:
@@ -258,7 +263,7 @@ def test_it_gives_way_to_the_daemon_and_sees_no_terminal() -> None:
     with worker_process() as (process, pipe), pipe.makefile("rb") as stream:
         send(pipe, envelope(1, CloseProject("/")))
         read_reply(stream.read)
-        assert psutil.Process(process.pid).nice() > os.nice(0)
+        assert psutil.Process(process.pid).nice() > os.nice(0) or os.nice(0) == LEAST_PRIORITY
 
 
 def read_reply(read: Callable[[int], bytes]) -> Reply:

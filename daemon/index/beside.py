@@ -20,11 +20,18 @@ from queue import Empty, SimpleQueue
 from ..pipe import LENGTH, encode
 from .suspects import HANG_S
 
-__all__ = ["Beside", "Empty", "MakeBeside"]
+__all__ = ["Beside", "Empty", "MakeBeside", "available_cores"]
 
 
 SILENT_MAX_S = 2 * HANG_S
 """An answer takes milliseconds; a file that hangs such a process ends it after `HANG_S`."""
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Beside:

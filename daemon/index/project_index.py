@@ -17,8 +17,8 @@ from .link_ahead import LinkAhead, LinkOpening
 from .linking import Linking
 from .messages import Event, OpenProject
 from .progress import Progress
-from .read_ahead import ReadAhead
 from .read_results import ReadResults
+from .readers import Readers, count_for
 from .reading import FileReader
 from .reading_queue import ReadingQueue
 from .store import Store
@@ -94,7 +94,9 @@ class ProjectIndex:
             ReadResults(command.show_files, self.suspects, targets, self.lexing),
             self.suspects,
             system,
-            None if make_beside is None else lambda: ReadAhead(make_beside, root, max_bytes),
+            None
+            if make_beside is None
+            else lambda files: Readers(make_beside, root, max_bytes, count_for(files)),
         )
         if self.store.replaced:
             self.progress.reasons["index"] = self.store.replaced

@@ -1,4 +1,4 @@
-"""Owns the reading of the files that wait for it: which come next, and which another process reads meanwhile.
+"""Owns the reading of the files that wait for it: which come next, and which others read meanwhile.
 
 What came of reading them is written together, so that a step is one commit.
 """
@@ -12,8 +12,8 @@ from itertools import islice
 from ..project.tree import FileRecord
 from ..system import System
 from .indexed_files import IndexedFiles
-from .read_ahead import FILES_MAX, ReadAhead
 from .read_results import ReadResults, asked_of
+from .readers import Readers
 from .reading import FileReader
 from .store import FileContent
 from .suspects import Suspects
@@ -25,17 +25,17 @@ LOOK_FROM = 512
 the last one is parsed the hashes are known, and what isn't indexed at all. Fewer are read in two seconds."""
 
 AHEAD_FROM = 64
-"""From so many files that wait another process reads too: fewer are read before it has started (0.3 s)."""
+"""From so many files that wait other processes read too: fewer are read before one has started (0.3 s)."""
 
 TAKEN_FILES = 32
-"""So many files that another process read are written in one step: 1 to 2 ms each."""
+"""So many files that other processes read are written in one step: 1 to 2 ms each."""
 
 
 class ReadingQueue:
     """The unread files of one project, on the indexer's working thread.
 
-    `make_ahead` is called when there is much to read; None where no other process is to read. Raises
-    `DatabaseError` where the store fails.
+    `make_readers` is called with the number of files when there is much to read; None where no other process
+    is to read. Raises `DatabaseError` where the store fails.
     """
 
     def __init__(
@@ -45,19 +45,19 @@ class ReadingQueue:
         results: ReadResults,
         suspects: Suspects,
         system: System,
-        make_ahead: Callable[[], ReadAhead] | None = None,
+        make_readers: Callable[[int], Readers] | None = None,
     ) -> None:
         self._files = files
         self._reader = reader
         self._results = results
         self._suspects = suspects
         self._system = system
-        self._make_ahead = make_ahead
-        self._ahead: ReadAhead | None = None
+        self._make_readers = make_readers
+        self._readers: Readers | None = None
 
     @property
     def is_long(self) -> bool:
-        """Whether so much waits that another process reads too."""
+        """Whether so much waits that other processes read too."""
         return len(self._files.unread) >= AHEAD_FROM
 
     def look(self, seconds: float) -> Iterator[None]:
@@ -87,7 +87,7 @@ class ReadingQueue:
             self._read(paths, seconds)
 
     def step(self, seconds: float) -> None:
-        """Read for one step: what another process has read is written, and while it reads so does this."""
+        """Read for one step: what others have read is written, and while they read so does this."""
         self._ask_ahead()
         if self._take_ahead(0.0):
             return
@@ -98,10 +98,10 @@ class ReadingQueue:
             self._take_ahead(seconds)
 
     def rest(self) -> None:
-        """End the other process, which is started again when there is much to do."""
-        if self._ahead is not None:
-            self._ahead.close()
-            self._ahead = None
+        """End the other processes, which are started again when there is much to do."""
+        if self._readers is not None:
+            self._readers.close()
+            self._readers = None
 
     def _next_batch(self, count: int) -> list[str]:
         """Return which files to read next, so many at most, of those that no other process reads: suspects
@@ -109,7 +109,7 @@ class ReadingQueue:
         unread = self._files.unread
         for path in [path for path in self._suspects if path in unread]:
             unread[path] = unread.pop(path)
-        away = self._ahead if self._ahead is not None else ()
+        away = self._readers if self._readers is not None else ()
         batch = list(islice((path for path in unread if path not in away), count))
         return [path for path in batch if path not in self._suspects] or batch[:1]
 
@@ -136,44 +136,42 @@ class ReadingQueue:
         self._suspects.begin(record.path)
         return self._results.read(record, former, self._reader.read(asked_of(record, former)))
 
-    # By the process beside this one
+    # By processes beside this one
 
     def _ask_ahead(self) -> None:
-        """Have another process read files too, where many wait."""
-        if self._ahead is None:
-            if self._make_ahead is None or not self.is_long:
+        """Have other processes read files too, where many wait."""
+        unread = self._files.unread
+        if self._readers is None:
+            if self._make_readers is None or not self.is_long:
                 return
-            self._ahead = self._make_ahead()
-        unread, room = self._files.unread, self._ahead.room
-        # Half of what is left at most, so that neither waits for the other at the end.
-        share = min(room, (len(unread) - (FILES_MAX - room)) // 2)
-        if 2 * room < FILES_MAX or share <= 0:
+            self._readers = self._make_readers(len(unread))
+        share = self._readers.share(len(unread))
+        if not share:
             return
         batch = [path for path in self._next_batch(share) if path not in self._suspects]
         records = [self._files.known[path] for path in batch]
-        self._ahead.ask(
+        self._readers.ask(
             (asked_of(record, unread[record.path], words=True), record.stamp)
             for record in records
             if self._results.left_alone(record) is None
         )
 
     def _take_ahead(self, seconds: float) -> bool:
-        """Write what another process has read; whether it had read anything. What changed meanwhile waits
-        to be read again."""
-        ahead = self._ahead
-        if ahead is None:
+        """Write what others have read; whether they had read anything. What changed meanwhile waits to be
+        read again."""
+        readers = self._readers
+        if readers is None:
             return False
         unread, known = self._files.unread, self._files.known
         outcomes: list[FileContent | FileRecord] = []
         found = False
-        for read, stamp in ahead.take(TAKEN_FILES, seconds):
+        for read, stamp in readers.take(TAKEN_FILES, seconds):
             found = True
             path = read.look.path
             if path in unread and known[path].stamp == stamp:
                 outcomes.append(self._results.read(known[path], unread.pop(path), read))
-        if ahead.culprit is not None:
-            self._suspects.blame(ahead.culprit)
-            ahead.culprit = None
+        for path in readers.take_culprits():
+            self._suspects.blame(path)
         with self._suspects.work():
             self._files.put_read(outcomes)
         return found

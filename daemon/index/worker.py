@@ -18,7 +18,7 @@ from ..errors import FovealError
 from ..pipe import ChildPipe, Envelope, Reply, Stop
 from ..storage import DatabaseError
 from ..system import System
-from .beside import Beside, MakeBeside
+from .beside import Beside, MakeBeside, available_cores
 from .indexer import ProjectIndexer
 from .messages import (
     CloseProject,
@@ -171,7 +171,7 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     pipe = ChildPipe(int(sys.argv[1]))
     # With one processor another process would only take turns with this one.
-    make_beside = Beside if (os.cpu_count() or 1) > 1 else None
+    make_beside = Beside if available_cores() > 1 else None
     worker = Worker(system or System(), WorkQueue(), pipe.send, alarm, make_beside)
     pipe.listen(worker.submit, worker.abandon)
     gc.set_threshold(YOUNG_OBJECTS)
