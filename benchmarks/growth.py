@@ -41,7 +41,8 @@ def _of_trees(trees: Sequence[Tree]) -> dict[tuple[str, str], Points]:
 
     curves_ = {
         ("all names", "s"): curve([one.names for one in trees]),
-        ("names and hashes", "s"): curve([one.read for one in trees]),
+        ("names and hashes", "s"): curve([one.hashed for one in trees]),
+        ("symbols and words", "s"): curve([one.read for one in trees]),
         ("symbols and links", "s"): curve([one.linked for one in trees]),
         ("warm start", "s"): curve([one.warm_start for one in trees]),
         ("warm start, tree compared", "s"): curve([one.compared for one in trees]),
