@@ -113,7 +113,8 @@ class ScanConfig:
     )
     sweep_interval_s: int = _key(
         60,
-        "Every so often the whole tree is compared with the disk, in case that the system lost an event.",
+        "Every so often the whole tree is compared with the disk, in case that the system lost an event. "
+        "Where that takes long it rests for a thousand times as long, up to ten minutes.",
         unit="s",
         between=(1, 86_400),
     )

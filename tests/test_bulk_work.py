@@ -11,6 +11,7 @@ import pytest
 from foveal.daemon.index import bulk_work, reading, reading_queue
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.project.parse import parse_source
+from foveal.daemon.project.scan_results import Changes
 from foveal.daemon.project.tree import ParsedFile
 
 from tests.conftest import git, write_files
@@ -185,6 +186,25 @@ def test_the_sweep_finds_what_no_event_told(bench: Bench) -> None:
     assert set(bench.tree.files) == {"a.py", "b.py", "new/d.py"}
     check_true(bench)
     assert 0 < (bench.indexer.patience() or 0) <= 60
+
+
+@pytest.mark.parametrize(("took", "rest"), [(0.0, 60), (0.3, 300), (5.0, 600)])
+def test_after_a_long_sweep_comes_a_long_rest(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, took: float, rest: float
+) -> None:
+    put(bench.root, {"a.py": ""})
+    bench.open(sweep_interval_s=60)
+    bench.settle()
+    changes = bench.indexer._index.changes
+    sweep = changes.sweep
+
+    def sweep_slowly() -> Changes:
+        bench.disk.skipped_s += took
+        return sweep()
+
+    monkeypatch.setattr(changes, "sweep", sweep_slowly)
+    bench.skip(61)
+    assert rest - 10 < (bench.indexer.patience() or 0) <= rest + 10
 
 
 def test_a_lexical_index_that_can_not_be_written_is_said_and_made_up_for(bench: Bench) -> None:
