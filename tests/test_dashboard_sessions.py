@@ -192,9 +192,28 @@ async def test_the_last_open_page_is_kept_and_offered(
     assert f'href="/search?q=who+calls+login&amp;session={session}">Search: who calls login</a>' in text
     async with pages.post(address, json={"address": "https://evil.example/"}) as reply:
         assert reply.status == 400
+    async with pages.post(address, json={"address": "/search", "seen_at": "now"}) as reply:
+        assert reply.status == 400
     assert shared_daemon.call("GetSession", session_id=session)["context"] == kept
     async with pages.post("/sessions/none/last-open", json={"address": "/"}) as reply:
         assert reply.status == 404
+
+
+async def test_of_two_pages_the_one_seen_last_is_kept_in_whatever_order_they_come(
+    pages: Pages, shared_daemon: DaemonProcess, session: str
+) -> None:
+    async def kept(query: str, seen_at: float) -> Any:
+        told = {"address": f"/search?q={query}", "seen_at": seen_at}
+        async with pages.post(f"/sessions/{session}/last-open", json=told) as reply:
+            assert reply.status == 200
+            return (await reply.json())["applet"]
+
+    assert await kept("second", 1000.5) == ["search", "q=second"]
+    assert await kept("first", 1000.25) is None
+    assert shared_daemon.call("GetSession", session_id=session)["context"] == {
+        "applet": ["search", "q=second"]
+    }
+    assert await kept("third", 1001) == ["search", "q=third"]
 
 
 # Requests

@@ -103,30 +103,54 @@ def applet_of(address: str) -> list[str]:
     )
 
 
+SEEN_MAX: Final = 1_000
+"""Of so many sessions it is known when the last view of them was seen."""
+
+
 class LastOpenKeeper:
-    """The address `POST /sessions/{id}/last-open` with `{address}`, asked by a page that is looked at."""
+    """The address `POST /sessions/{id}/last-open` with `{address, seen_at?}`, which a page that is seen asks.
+
+    Two pages that follow each other at once may tell theirs in any order. So they say when they were seen, in
+    milliseconds since 1970 by the browser's clock, and one from before the last one isn't kept: `applet` is
+    null then.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
+        self._seen: dict[str, float] = {}
 
     def add_to(self, application: web.Application) -> None:
         """Serve the address."""
         application.router.add_post("/sessions/{session_id}/last-open", self._keep)
 
     async def _keep(self, request: web.Request) -> web.Response:
-        address = (await read_params(request)).get("address")
+        params = await read_params(request)
+        address, seen_at = params.get("address"), params.get("seen_at")
         if not isinstance(address, str):
             raise RpcError(INVALID_PARAMS, "address must be a text", {"field": "address"})
+        if not isinstance(seen_at, int | float | None) or isinstance(seen_at, bool):
+            raise RpcError(INVALID_PARAMS, "seen_at must be a number of milliseconds", {"field": "seen_at"})
         applet = applet_of(address)
+        session_id = request.match_info["session_id"]
+        if seen_at is not None and self._is_outdated(session_id, seen_at):
+            return web.json_response({"applet": None})
         await self._view.call(
             "SetRelevantContext",
-            session_id=request.match_info["session_id"],
+            session_id=session_id,
             set_name=SET_NAME,
             items=applet,
             mode="replace",
         )
         kept: dict[str, Any] = {"applet": applet}
         return web.json_response(kept)
+
+    def _is_outdated(self, session_id: str, seen_at: float) -> bool:
+        """Whether a later view of a session was told before; else this is the last one."""
+        last = self._seen.pop(session_id, 0.0)
+        self._seen[session_id] = max(last, seen_at)
+        if len(self._seen) > SEEN_MAX:
+            del self._seen[next(iter(self._seen))]
+        return seen_at < last
 
 
 def _pairs(entries: Sequence[str]) -> dict[str, str]:

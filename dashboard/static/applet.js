@@ -1,5 +1,6 @@
 // What was last open in a session: a page that is looked at with `?session=ID` in its address is kept there.
-// A view belongs to the session of the address that it was seen at, however late it is sent.
+// A view belongs to the session of the address that it was seen at, however late it is sent. It says when that
+// was, since one of two that are sent at once may come before the other.
 import { send as post } from "./actions.js";
 import { say } from "./messages.js";
 
@@ -7,7 +8,7 @@ const SETTLE_MS = 900; // somebody who types a search wants its last form kept
 
 const session = () => new URLSearchParams(location.search).get("session");
 
-let waiting = null; // the view that is to be sent: its session and its address
+let waiting = null; // the view that is to be sent: its session, its address, when it was seen
 let timer = 0;
 let kept = ""; // what was sent last, so that it isn't sent again
 
@@ -40,7 +41,7 @@ function note() {
   const address = `${location.pathname}?${parameters}`;
   if (waiting && waiting.id !== id) send();
   clearTimeout(timer);
-  waiting = { id, address };
+  waiting = { id, address, seen_at: performance.timeOrigin + performance.now() };
   timer = setTimeout(send, SETTLE_MS);
 }
 
@@ -52,7 +53,7 @@ async function send() {
   kept = `${view.id} ${view.address}`;
   const address = `/sessions/${encodeURIComponent(view.id)}/last-open`;
   try {
-    await post("POST", address, { address: view.address }, { keepalive: true }); // also when the page goes meanwhile
+    await post("POST", address, { address: view.address, seen_at: view.seen_at }, { keepalive: true }); // also when the page goes meanwhile
   } catch (error) {
     say(`Not kept as last open: ${error.message}`);
   }
