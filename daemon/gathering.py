@@ -170,8 +170,10 @@ class Gathering:
         known = project.metadata
         if known is not None and known[0] == key:
             return known[1]
+        denials = self._system.denials
         metadata = await self._work.in_builder(partial(read_metadata, tree, self._system))
-        project.set_metadata(key, metadata)
+        if self._system.denials == denials:
+            project.set_metadata(key, metadata)
         return metadata
 
     async def _plan_searched(

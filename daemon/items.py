@@ -48,17 +48,19 @@ _NO_SERVERS = ServerFiles((), (), settled=True)
 class Sources:
     """What a project's items were merged of: the rules, the stamps of the other files, the servers' files,
     which were looked at `at`, in seconds of the event loop's clock. Without approvals those are not read.
-    `in_use` are those of the servers' files that are approved."""
+    `in_use` are those of the servers' files that are approved. They aren't `lasting` where something was not
+    read for a reason that passes without another stamp, see `System`."""
 
     rules: RuleSet
     stamps: tuple[tuple[str, Stamp | None], ...]
     servers: ServerFiles
     in_use: ServerFiles
     at: float
+    lasting: bool
 
     def unchanged(self, system: System, now: float) -> bool:
         """Whether the same would be merged again: some stats. The rules are not looked at."""
-        if not all(stamp_now(system, path) == stamp for path, stamp in self.stamps):
+        if not self.lasting or not all(stamp_now(system, path) == stamp for path, stamp in self.stamps):
             return False
         if not self.in_use.unchanged(system):
             return False
@@ -192,6 +194,7 @@ class Items:
         """Read all sources but the rules, and merge them."""
         own, project = self._environment.config_path, os.path.join(root, PROJECT_FILE)
         approvals = os.path.join(self._environment.state_dir, APPROVALS_FILE)
+        denials = self._system.denials
         # Before they are read, since they may change while they are.
         stamps = tuple(
             (path, stamp_now(self._system, path)) for path in (own, project, store.path, approvals)
@@ -214,9 +217,9 @@ class Items:
         items = merge_items(rules.items, [item for one in configured for item in one.items], stored, tools)
         warnings = (*(warning for one in configured for warning in one.warnings), *items.warnings)
         items = replace(items, warnings=warnings)
-        return _Merged(
-            items, Sources(rules, stamps, servers, _files_of(in_use, servers), now), " ".join(problems)
-        )
+        lasting = self._system.denials == denials
+        sources = Sources(rules, stamps, servers, _files_of(in_use, servers), now, lasting)
+        return _Merged(items, sources, " ".join(problems))
 
     def _configured(self, path: str, root: str) -> ConfiguredItems:
         """Return the items of a configuration file; none where it can't be read, which others tell."""

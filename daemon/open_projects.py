@@ -156,6 +156,7 @@ class OpenProjects:
 
     async def _open(self, root: str) -> Project:
         folder = project_folder(self._environment.state_dir, root)
+        denials = self._system.denials
         loaded = await self._work.in_builder(
             partial(load, root, folder, self._config, self._environment.home, self._system)
         )
@@ -174,6 +175,7 @@ class OpenProjects:
         )
         project = Project(root, folder, loaded, pool, self._system)
         self._set_trust(project, trusted, problem)
+        project.config_stale = self._system.denials != denials
         if learnt := await self._work.in_builder(project.feedback.load):
             project.problems["feedback"] = learnt
         self._shared[root] = (loaded.config.experience.path, may_share)
@@ -230,7 +232,8 @@ class OpenProjects:
 
     async def _read_settings(self, project: Project) -> None:
         project.config_stale = False
-        stamp, old = project.config_stamp_now(), project.config
+        stamp, old, denials = project.config_stamp_now(), project.config, self._system.denials
+        self._set_trust(project, *await self._work.in_builder(partial(self._trusted, project.root)))
         try:
             loaded, problem = await self._work.in_builder(
                 partial(read_settings, project.root, project.folder, self._config, self._system)
@@ -246,3 +249,4 @@ class OpenProjects:
         if project.config.scan != old.scan:
             await self._indexing.reopen(project)
         project.config_stamp = stamp
+        project.config_stale |= self._system.denials != denials

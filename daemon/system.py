@@ -55,11 +55,24 @@ def is_stamp_of(stamp: Stamp, status: os.stat_result) -> bool:
     )
 
 
+PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
+"""Errors that pass without a change of any file, once others give back descriptors, memory or processes."""
+
+
 class System:
     """The real clock and the real file system. Tests subclass it to inject faults.
 
     Paths are absolute `str`. Every method raises `OSError` as the system call does.
     """
+
+    denials = 0
+    """How often a file or folder wasn't read for a reason that passes by itself. Who keeps what was found by
+    the stamps of files must not keep what was found while this grew: no stamp tells when it could be read."""
+
+    def deny(self, error: BaseException | None) -> None:
+        """Count an error among the `denials` if it is one that passes by itself."""
+        if isinstance(error, OSError) and error.errno in PASSING:
+            self.denials += 1
 
     def now(self) -> datetime:
         """Return the current time, aware, in UTC."""
@@ -96,7 +109,12 @@ class System:
     @contextmanager
     def scandir(self, path: str) -> Iterator[Iterator[os.DirEntry[str]]]:
         """List a folder; the iterator is closed on leaving the context."""
-        with os.scandir(path) as entries:
+        try:
+            opened = os.scandir(path)
+        except OSError as error:
+            self.deny(error)
+            raise
+        with opened as entries:
             yield entries
 
     def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
@@ -105,7 +123,11 @@ class System:
         At most `limit` bytes are read. Never blocks on a pipe or a device: those raise `OSError`, a folder
         `IsADirectoryError`.
         """
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            self.deny(error)
+            raise
         try:
             # Before the file object is made, which on a folder raises without owning the descriptor.
             status = os.fstat(descriptor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DaemonProcess, link_models, running_daemon, write_files
+from tests.conftest import DEADLINE_S, DaemonProcess, link_models, running_daemon, write_files
 from tests.server_cases import RAW_SERVER
 
 RULES = {
@@ -180,6 +181,36 @@ def test_a_damaged_file_of_items_is_named_and_left_alone(daemon: DaemonProcess, 
     error = daemon.error("PutItem", cwd=str(project), item={"type": "rule", "name": "a", "include": "manual"})
     assert (error.code, str(path) in error.message) == ("internal", True)
     assert path.read_text() == "{"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system sets the limits of another process")
+def test_what_could_not_be_read_without_descriptors_is_read_again(
+    daemon: DaemonProcess, project: Path
+) -> None:
+    """No stamp changes when descriptors come back, so what was found without them must not be kept.
+
+    The files lie where nobody watches: else the watcher's word of them would have them read again.
+    """
+    rule = daemon.home / ".claude" / "CLAUDE.md"
+    write_files(rule.parent, {rule.name: "Be kind.\n"})
+    put(daemon, project, "made", "always")
+    (made,) = daemon.state.glob("projects/*/items.json")
+    params = {"cwd": str(project), "fresh": "tree"}
+    with daemon.client() as client:
+        assert client.call("GetContext", params, DEADLINE_S)["degraded"] == []
+        rule.write_text("Be kinder.\n")
+        made.write_text(made.read_text().replace("Text of made.", "Another text."))
+        former = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (0, former[1]))
+        try:
+            degraded = client.call("GetContext", params, DEADLINE_S)["degraded"]
+        finally:
+            resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, former)
+        assert any("Too many open files" in reason for reason in degraded)
+        reply = client.call("GetContext", params, DEADLINE_S)
+    assert reply["degraded"] == []
+    assert "Be kinder." in reply["context"]
+    assert "Another text." in reply["context"]
 
 
 # A request without a session

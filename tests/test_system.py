@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import socket
 import stat
 from collections.abc import Iterator
@@ -50,6 +51,29 @@ def lowest_free_descriptor() -> int:
 
 
 # --- Reading ---
+
+
+def test_what_passes_by_itself_is_counted(tmp_path: Path) -> None:
+    """A file that isn't there says so at any time; one that no descriptor is left for is there."""
+    (tmp_path / "file").write_bytes(b"x")
+    system = System()
+    with pytest.raises(FileNotFoundError):
+        system.read(str(tmp_path / "none"))
+    with pytest.raises(FileNotFoundError), system.scandir(str(tmp_path / "none")):
+        pass
+    assert system.denials == 0
+    former = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, former[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            system.read(str(tmp_path / "file"))
+        with pytest.raises(OSError, match="Too many open files"), system.scandir(str(tmp_path)):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, former)
+    assert system.denials == 2
+    assert system.read(str(tmp_path / "file"))[0] == b"x"
+    assert system.denials == 2
 
 
 def test_a_regular_file_is_read_with_its_stat(tmp_path: Path) -> None:

@@ -62,22 +62,28 @@ class RuleSet:
     sources: frozenset[str]
     racy: tuple[tuple[str, bytes], ...] = field(default=(), compare=False)
     """Digests of those probes that had been modified less than `RACY_NS` before they were consulted."""
+    lasting: bool = field(default=True, compare=False)
+    """False where something was not read for a reason that passes without another stamp, see `System`."""
 
     def unchanged(self, system: System) -> bool:
         """Tell whether discovery would find the same again for the same names: some stats, no more.
 
         What was modified just before it was read is read once more, since its stamp proves nothing.
         """
-        return all(stamp_now(system, path) == stamp for path, stamp in self.probes) and all(
-            digest_now(system, path) == digest for path, digest in self.racy
+        return (
+            self.lasting
+            and all(stamp_now(system, path) == stamp for path, stamp in self.probes)
+            and all(digest_now(system, path) == digest for path, digest in self.racy)
         )
 
     def texts_unchanged(self, system: System) -> bool:
         """Tell whether the texts that were found are still those on the disk; a new file isn't noticed."""
         sources = self.sources
-        return all(
-            stamp_now(system, path) == stamp for path, stamp in self.probes if path in sources
-        ) and all(digest_now(system, path) == digest for path, digest in self.racy)
+        return (
+            self.lasting
+            and all(stamp_now(system, path) == stamp for path, stamp in self.probes if path in sources)
+            and all(digest_now(system, path) == digest for path, digest in self.racy)
+        )
 
 
 def discover(
@@ -309,6 +315,7 @@ class _Discovery:
             tuple(sorted(self._reader.probes.items())),
             frozenset(self._reader.sources | self._named),
             tuple(sorted(self._reader.racy.items())),
+            lasting=self._reader.lasting,
         )
 
     def warn(self, name: str, message: str) -> None:

@@ -103,9 +103,15 @@ class ZoneReader:
         self.sources: set[str] = set()
         self._system = system
         self._started_ns = system.time_ns()
+        self._denials = system.denials
         self._statuses: dict[str, os.stat_result | None] = {}
         self._reads: dict[str, ReadFile | RefusedError | None] = {}
         self._total = 0
+
+    @property
+    def lasting(self) -> bool:
+        """Whether what was found holds until a stamp changes: nothing was denied that passes by itself."""
+        return self._system.denials == self._denials
 
     def locate(self, zone: Zone, path: str, *, free: bool) -> Located | None:
         """Follow an absolute path to what it names, link by link; `None` if there is nothing.

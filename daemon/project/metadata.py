@@ -74,7 +74,7 @@ def read_metadata(tree: Tree, system: System) -> ProjectMetadata:
         _languages(tree.files),
         _commands(manifests),
         head.branch if head else "",
-        _commits(tree.root) if head and head.commit else (),
+        _commits(tree.root, system) if head and head.commit else (),
     )
 
 
@@ -97,8 +97,9 @@ def _commands(manifests: Iterable[Manifest]) -> tuple[Command, ...]:
     )
 
 
-def _commits(root: str) -> tuple[str, ...]:
+def _commits(root: str, system: System) -> tuple[str, ...]:
     try:
         return tuple(git.latest_subjects(root, COMMITS_MAX))
-    except git.GitError:
+    except git.GitError as error:
+        system.deny(error.__cause__)
         return ()  # without git, or in a repository that it rejects, which the scan says

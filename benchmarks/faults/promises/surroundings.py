@@ -200,7 +200,10 @@ def take_descriptors(ground: Ground) -> Iterator[Trial]:
             process = psutil.Process(user.pid)
             former = resource.prlimit(user.pid, resource.RLIMIT_NOFILE)
             left = chance.randrange(0, 12)
-            with user.client() as client:  # while it can still be accepted
+            with user.client() as client:
+                client.call(
+                    "Status", {}, 20
+                )  # its connection is accepted, not only in the queue of the socket
                 resource.prlimit(user.pid, resource.RLIMIT_NOFILE, (process.num_fds() + left, former[1]))
                 try:
                     lost = _told_over(client, "descriptors", str(user.project), life)
