@@ -10,6 +10,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from foveal.daemon.index.bulk_work import SWEEP_REST_MAX_S
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -190,7 +191,7 @@ class Storm(RuleBasedStateMachine):
     def sweep(self) -> None:
         """Let the time pass after which the tree is compared with the disk without being asked."""
         self.project.settle()
-        self.project.system.skipped_s += 61
+        self.project.system.skipped_s += SWEEP_REST_MAX_S + 1  # a long comparison rests for longer
         self.check()
 
     @rule()
