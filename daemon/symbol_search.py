@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from .context.content import ContentReader
-from .context.excerpt import split_lines
+from .context.numbered_lines import split_lines
 from .index.store import Reader
 from .nodes import is_current
 from .policy.policy import Policy

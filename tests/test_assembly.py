@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 from foveal.daemon.config import ContextConfig, ProjectConfig, WeightsConfig
+from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.content import still_holds
 from foveal.daemon.context.gathered import Gathered
 from foveal.daemon.context.instructions import discover
 from foveal.daemon.context.item_plan import ItemPlan, PlannedItem
 from foveal.daemon.context.items import Item
+from foveal.daemon.context.kept_symbols import KeptSymbols
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope
 from foveal.daemon.context.tokens import counter_of
@@ -399,6 +401,7 @@ def test_an_index_that_fails_in_the_middle_costs_only_what_it_knew(
         raise DatabaseError("database disk image is malformed")
 
     monkeypatch.setattr(Reader, method, fail)
+    monkeypatch.setattr(known_files, "KEPT_SYMBOLS", KeptSymbols())
     built = shop.build("src/shop/auth.py", prompt="what does login() do?")
     assert "return Session(user)" in built.reply["context"]
     assert built.reply["degraded"] == [

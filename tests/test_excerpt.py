@@ -6,7 +6,8 @@ import re
 import textwrap
 
 import pytest
-from foveal.daemon.context.excerpt import Source, excerpt, fenced, numbered, outline, split_lines
+from foveal.daemon.context.excerpt import Source, excerpt, fenced, outline
+from foveal.daemon.context.numbered_lines import numbered, split_lines
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import Symbol
 from hypothesis import given, settings

@@ -49,6 +49,11 @@ class Content:
     masked: bool = False
     """Something in it was masked, so that other texts made of it may hold the same secret."""
 
+    @property
+    def digest(self) -> bytes | None:
+        """That of the file, where it tells the text: neither masked nor cut. Not asked of unsaved buffers."""
+        return None if self.shown is None or self.masked or self.cut else self.shown.digest
+
 
 class ContentReader:
     """Reads files below one root, each once; from a thread, since it blocks.

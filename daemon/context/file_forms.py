@@ -8,8 +8,9 @@ from itertools import accumulate
 from ..project.tree import Symbol
 from . import render
 from .content import Content
-from .excerpt import Source, numbered, outline, split_lines
+from .excerpt import Source, outline
 from .focus import FocusNode
+from .numbered_lines import count_lines, numbered
 from .shortened import left_out_note, shorten, shorten_definition
 from .skeleton import printable
 from .slices import Form
@@ -48,7 +49,7 @@ class FileForms:
         self._wanted = frozenset(wanted)
         self._name = name_of(node.path)
         mark = ", unsaved" if unsaved else ""
-        self._heading = f"{self._name} ({_lines(len(source.lines))}{mark})"
+        self._heading = f"{self._name} ({_lines(source.line_count)}{mark})"
         self._cut = cut
         self._whole = (
             render.code_block(self._heading, source.text, source.tag) if source.text.strip() else None
@@ -161,7 +162,7 @@ def _passes_on(paths: Sequence[str]) -> str:
 def _size(content: Content) -> str:
     if content.problem:
         return f"Not shown: {content.problem}."
-    return f"{'More than ' if content.cut else ''}{_lines(len(split_lines(content.text)))}."
+    return f"{'More than ' if content.cut else ''}{_lines(count_lines(content.text))}."
 
 
 def _some(names: Sequence[str], total: int) -> str:

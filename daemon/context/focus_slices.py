@@ -80,7 +80,14 @@ def _forms(
         return fixed(unshown_form(node, f"Not shown: {content.problem}."))
     unsaved = state.files.unsaved(node.path)
     symbols = () if unsaved else state.files.symbols(node.path)
-    source = Source(node.path, content.text, fence_tag(language_of(node.path)), symbols, state.compress)
+    source = Source(
+        node.path,
+        content.text,
+        fence_tag(language_of(node.path)),
+        symbols,
+        state.compress,
+        None if unsaved else content.digest,
+    )
     forms: FileForms | SymbolForms
     if symbol is not None:
         forms = SymbolForms(node, source, symbol, state.words)

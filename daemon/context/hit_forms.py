@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from ..retrieval.hits import Hit
 from . import render
-from .excerpt import Source, numbered
+from .excerpt import Source
 from .file_forms import AROUND_CHARACTERS, EXCERPT_CHARACTERS_MIN, defines, name_of
+from .numbered_lines import numbered
 from .shortened import is_document, left_out_note, shorten
 from .slices import Form
 
@@ -111,4 +112,4 @@ def _merged(hit: Hit, count: int) -> list[tuple[int, int]]:
 
 
 def _count(source: Source) -> str:
-    return f"{len(source.lines):,} line{'s' * (len(source.lines) != 1)}"
+    return f"{source.line_count:,} line{'s' * (source.line_count != 1)}"

@@ -60,7 +60,14 @@ def hit_slices(state: BuildState, hits: Sequence[tuple[Hit, float]]) -> Iterator
             continue
         unsaved = state.files.unsaved(hit.path)
         symbols = () if unsaved else state.files.symbols(hit.path)
-        source = Source(hit.path, content.text, fence_tag(language_of(hit.path)), symbols, state.compress)
+        source = Source(
+            hit.path,
+            content.text,
+            fence_tag(language_of(hit.path)),
+            symbols,
+            state.compress,
+            None if unsaved else content.digest,
+        )
         wanted = state.wanted.get(hit.path, ())
         forms = HitForms(hit, source, state.words, hit_characters(position, tokens, len(hits)), wanted)
         segments = len(content.text) > LARGE_CHARACTERS and is_document(source)

@@ -6,9 +6,10 @@ import os
 
 from ..index.store import Reader
 from ..project.languages import LANGUAGES, language_of
-from ..project.tree import ResolvedImport, Symbol
+from ..project.tree import FileRecord, ResolvedImport, Symbol
 from ..snapshot import ProjectSnapshot
 from .content import Content, ContentReader, Shown
+from .kept_symbols import KEPT_SYMBOLS
 from .masked_symbols import masked_symbols
 
 
@@ -54,9 +55,10 @@ class KnownFiles:
 
     def symbols(self, path: str) -> tuple[Symbol, ...]:
         """Return the definitions of a file as it is on the disk; none if they aren't known."""
-        if self._reader is None or not self.indexed(path):
+        record = self._record(path)
+        if self._reader is None or record is None:
             return ()
-        symbols, content = self._reader.symbols(path), self.read(path)
+        symbols, content = KEPT_SYMBOLS.of(record, self._reader.symbols), self.read(path)
         return masked_symbols(symbols, content.text) if content.masked else symbols
 
     def imports(self, path: str) -> tuple[ResolvedImport, ...]:
@@ -75,17 +77,21 @@ class KnownFiles:
 
     def indexed(self, path: str) -> bool:
         """Whether what the index knows of a file was read from the very content that is on the disk."""
+        return self._record(path) is not None
+
+    def _record(self, path: str) -> FileRecord | None:
+        """Return what the index knows of a file if it was read from the very content that is on the disk."""
         content = self.read(path)
         if self._reader is None or content.shown is None or path in self.stale or os.path.isabs(path):
-            return False
+            return None
         record = self._reader.record(path)
         if record is not None and record.skipped:
-            return False
+            return None
         if record is None or not record.digest or record.digest != content.shown.digest:
             if path in self._tree.files or content.text:
                 self.stale[path] = None
-            return False
-        return True
+            return None
+        return record
 
     def is_bare(self, path: str) -> bool:
         """Whether a file without definitions and imports certainly has nothing that an importer could use.
