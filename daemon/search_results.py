@@ -8,9 +8,11 @@ from typing import Any
 
 from .context.zone import stamp_now
 from .index.chunk_table import StoredChunk
+from .index.store import Reader
 from .index.terms import document_terms, query_terms
 from .privacy.secret_values import mask_pieces
 from .retrieval.hits import Hit
+from .shown_chunks import SHOWN
 from .snapshot import ProjectSnapshot
 
 SNIPPET_LINES = 12
@@ -32,17 +34,25 @@ def describe_hits(
     chunk is gone is left out. Blocks: a stat for each file, and the texts of the index. Raises
     `DatabaseError` where there is no index that can be read.
     """
+    if not hits:
+        return [], []
+    with snapshot.reader() as reader, reader.snapshot():
+        return describe_from(snapshot, text, hits, reader)
+
+
+def describe_from(
+    snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], reader: Reader
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return what `describe_hits` does, from one state of the index that is read already."""
     hits = [hit for hit in hits if not snapshot.policy.hides(hit.path)]
     if not hits:
         return [], []
     # A hit that stands on a line shows that one, whatever was asked.
     words = frozenset[str]() if all(hit.line for hit in hits) else _words(text)
-    with snapshot.reader() as reader, reader.snapshot():
-        texts = reader.chunks.texts_of(hit.chunk for hit in hits)
-        paths = {hit.path for hit in hits if hit.chunk.id not in texts}
-        stale = {path for path in paths if reader.record(path) is not None}
+    shown = _shown(snapshot, hits, reader)
+    paths = {hit.path for hit in hits if hit.chunk.id not in shown}
+    stale = {path for path in paths if reader.record(path) is not None}
     stale.update(path for path in {hit.path for hit in hits} if _changed(snapshot, path))
-    shown = dict(zip(texts, _shown(snapshot, list(texts.values())), strict=True))
     found = [_describe(hit, shown[hit.chunk.id], words) for hit in hits if hit.chunk.id in shown]
     return found, sorted(stale)
 
@@ -60,9 +70,18 @@ def _changed(snapshot: ProjectSnapshot, path: str) -> bool:
     return stamp_now(snapshot.system, os.path.join(snapshot.tree.root, path)) != record.stamp
 
 
-def _shown(snapshot: ProjectSnapshot, texts: Sequence[str]) -> Sequence[str]:
-    """Return the texts of chunks without their secrets; each may begin or end within one."""
-    return mask_pieces(texts) if snapshot.policy.mask_values else texts
+def _shown(snapshot: ProjectSnapshot, hits: Sequence[Hit], reader: Reader) -> dict[int, str]:
+    """Return the texts of hits by chunk, as the policy has them, each of which may begin or end within a
+    secret; those that are gone, or whose text is damaged, are left out."""
+    masked = snapshot.policy.mask_values
+    chunks = {hit.chunk.id: hit.chunk for hit in hits}
+    kept = {number: SHOWN.get(chunk.digest, masked=masked) for number, chunk in chunks.items()}
+    known = {number: text for number, text in kept.items() if text is not None}
+    found = {number: known[number] for number in reader.chunks.present(known)}
+    texts = reader.chunks.texts_of(chunk for number, chunk in chunks.items() if number not in known)
+    new = dict(zip(texts, mask_pieces(list(texts.values())), strict=True)) if masked else texts
+    SHOWN.keep({chunks[number].digest: text for number, text in new.items()}, masked=masked)
+    return found | new
 
 
 def _describe(hit: Hit, text: str, words: frozenset[str]) -> dict[str, Any]:

@@ -83,6 +83,32 @@ def test_chunks_are_found_by_id_content_and_file(store: Store, reader: Reader) -
     assert reader.chunks.paths(ids.values()) == {number: path for path, number in ids.items()}
 
 
+@pytest.mark.parametrize(("line", "symbol"), [(1, "a"), (3, "b"), (6, ""), (2, "a"), (99, "a"), (0, "a")])
+def test_a_place_is_in_the_chunk_that_holds_its_line(
+    store: Store, reader: Reader, line: int, symbol: str
+) -> None:
+    put(store, "a.py", CHUNKS)
+    put(store, "empty.py", [])
+    found = reader.chunks.at([("a.py", line), ("empty.py", 1), ("gone.py", 1)])
+    assert {place: one.symbol for place, one in found.items()} == {("a.py", line): symbol}
+    (chosen,) = found.values()
+    assert reader.chunks.by_ids([chosen.id]) == {chosen.id: chosen}
+
+
+def test_the_first_of_several_chunks_of_a_line_is_its_place(store: Store, reader: Reader) -> None:
+    put(store, "long.txt", [chunk("x", "one", 1), chunk("y", "two", 1)])
+    (found,) = reader.chunks.at([("long.txt", 1)]).values()
+    assert found.symbol == "one"
+
+
+def test_which_chunks_are_there(store: Store, reader: Reader) -> None:
+    put(store, "a.py", CHUNKS)
+    ids = [one.id for one in reader.chunks.of_paths(["a.py"])]
+    assert sorted(reader.chunks.present([*ids, 999])) == ids
+    remove(store, "a.py")
+    assert reader.chunks.present(ids) == []
+
+
 def test_contents_are_chosen_by_file_and_kind(store: Store, reader: Reader) -> None:
     put(store, "a.py", CHUNKS)
     put(store, "b.py", [chunk("class C: ...", "C", kind="class")])

@@ -78,8 +78,9 @@ def test_no_question_meets_a_hidden_file(index: Index) -> None:
         assert part.graph.import_edges() == []
         assert part.graph.edges_into(["app.py", "hidden/vault.py"]) == []
         assert part.graph.leads_on(own, 9) == part.graph.leads_back(own, 9) == []
-        assert part.graph.chunks_at([("hidden/vault.py", 1)]) == {}
+        assert part.chunks.at([("hidden/vault.py", 1)]) == {}
         assert part.chunks.by_ids(chunks) == {}
+        assert part.chunks.present(chunks) == []
         assert part.chunks.texts(chunks) == {}
         assert part.chunks.some_by_digests(digests, 9) == part.chunks.by_digests(digests) == []
         assert part.chunks.of_paths(["hidden/vault.py"]) == []

@@ -11,6 +11,7 @@ import pytest
 from foveal.daemon.config import ProjectConfig
 from foveal.daemon.context.instructions import RuleSet
 from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.policy.policy import NO_POLICY
 from foveal.daemon.project.tree import Symbol
 from foveal.daemon.retrieval.hits import Hit
 from foveal.daemon.search_results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
@@ -163,3 +164,32 @@ def test_what_the_graph_found_is_the_definition_around_the_reference(project: In
     assert (result["start_line"], result["end_line"], result["kind"], result["line"]) == (2, 3, "method", 3)
     assert (result["certainty"], result["via"], result["steps"]) == ("name", "a → b", ["x.py#a"])
     assert result["reference"] == {"path": "y.py", "line": 7}
+
+
+def test_a_text_that_was_shown_is_not_unpacked_again(
+    project: Indexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hits = [Hit(chunk, 0.5) for path in ("auth.py", "guide.md") for chunk in chunks(project, path)]
+    first = described(project, "session", *hits)
+    with monkeypatch.context() as patched:
+        patched.setattr("foveal.daemon.index.chunk_table._unpacked", None)
+        assert described(project, "session", *hits) == first
+
+
+def test_a_text_that_was_shown_is_gone_with_its_chunk(project: Indexed) -> None:
+    hits = [Hit(chunk, 0.5) for chunk in chunks(project, "auth.py")]
+    assert len(described(project, "session", *hits)[0]) == len(hits)
+    (project.root / "auth.py").unlink()
+    index_project(project.root, project.folder)
+    assert described(project, "session", *hits) == ([], ["auth.py"])
+
+
+def test_what_was_shown_without_secrets_is_never_shown_to_others_as_masked(tmp_path: Path) -> None:
+    secret = "AKIA" + "Q7ZT3XKD5WNB2MRP"
+    project = indexed(tmp_path, {"settings.py": f"KEY = '{secret}'\n"})
+    hit = Hit(chunks(project, "settings.py")[0], 0.5)
+    open_view = replace(snapshot(project), policy=replace(NO_POLICY, mask_values=False))
+    closed_view = replace(snapshot(project), policy=replace(NO_POLICY, mask_values=True))
+    for _ in range(2):
+        assert secret in describe_hits(open_view, "key", [hit])[0][0]["snippet"]
+        assert "[masked]" in describe_hits(closed_view, "key", [hit])[0][0]["snippet"]

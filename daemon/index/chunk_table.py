@@ -213,6 +213,35 @@ class ChunkQueries:
         )
         return [(number, file_id, bytes(digest)) for number, file_id, digest in rows]
 
+    def present(self, ids: Iterable[int]) -> list[int]:
+        """Return those of some ids whose chunks are there."""
+        found: list[int] = []
+        for batch in _batches(ids):
+            marks = ", ".join("?" * len(batch))
+            # The files too, of which a reader may know a part.
+            rows = self._db.execute(
+                f"SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id IN ({marks})",  # noqa: S608 - marks only
+                batch,
+            )
+            found.extend(number for (number,) in rows)
+        return found
+
+    def at(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], StoredChunk]:
+        """Return by (path, line) the chunks that hold these lines, else their files' first ones; files
+        without any are left out."""
+        found: dict[tuple[str, int], StoredChunk] = {}
+        for path, line in places:
+            # In the order of ids, so that the first that fits ends the search: a file may have thousands.
+            row = (
+                self._db.execute(
+                    f"{_AT} AND c.start_line <= ? AND c.end_line >= ? {_FIRST}", (path, line, line)
+                ).fetchone()
+                or self._db.execute(f"{_AT} {_FIRST}", (path,)).fetchone()
+            )
+            if row is not None:
+                found[path, line] = _stored_chunk(row)
+        return found
+
     def texts(self, ids: Iterable[int]) -> dict[int, ChunkText]:
         """Return chunks with their texts by id; those that are gone, or whose text is damaged, are left out.
 
@@ -283,17 +312,22 @@ class ChunkQueries:
     def _stored(self, column: str, values: Iterable[object]) -> Iterator[StoredChunk]:
         for batch in _batches(values):
             marks = ", ".join("?" * len(batch))
-            for row in self._db.execute(f"{_STORED} WHERE {column} IN ({marks})", batch):
-                number, file_id, path, language, start, end, symbol, kind, names, digest = row
-                yield StoredChunk(
-                    number, file_id, path, language, start, end, symbol, kind, _names(names), bytes(digest)
-                )
+            yield from map(_stored_chunk, self._db.execute(f"{_STORED} WHERE {column} IN ({marks})", batch))
 
 
 _STORED = (
     "SELECT c.id, c.file_id, f.path, f.language, c.start_line, c.end_line, c.symbol, c.kind, c.names,"
     " c.digest FROM chunks c JOIN files f ON f.id = c.file_id"
 )
+_AT = f"{_STORED} WHERE f.path = ?"
+_FIRST = "ORDER BY c.id LIMIT 1"
+
+
+def _stored_chunk(row: tuple[int, int, str, str, int, int, str, str, str, bytes]) -> StoredChunk:
+    number, file_id, path, language, start, end, symbol, kind, names, digest = row
+    return StoredChunk(
+        number, file_id, path, language, start, end, symbol, kind, _names(names), bytes(digest)
+    )
 
 
 def _texts(database: Database, file_id: int) -> list[ChunkText]:

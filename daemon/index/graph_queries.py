@@ -158,16 +158,6 @@ class GraphQueries:
             rows = self._db.execute(_UNREFERENCED.format(marks=marks, files=files), (*kinds, *batch))
             yield from map(_definition, rows)
 
-    def chunks_at(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """Return by (path, line) the ids of the chunks that hold these lines, else of their files' first
-        ones; files without any are left out."""
-        found: dict[tuple[str, int], int] = {}
-        for path, line in places:
-            row = self._db.execute(_CHUNK_AT, (path, line, line)).fetchone()
-            if row is not None:
-                found[path, line] = row[0]
-        return found
-
     def _pairs(self, query: str, ids: Collection[int], limit: int) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []
         for batch in _batches(ids):
@@ -245,11 +235,6 @@ WHERE d.id IN ({marks}) AND l.scope = d.id AND l.target > 0 ORDER BY l.scope, l.
 _LEADS_BACK = """
 SELECT DISTINCT scope, target FROM links WHERE target > 0 AND target IN ({marks}) AND scope > 0
 ORDER BY scope, target LIMIT ?
-"""
-
-_CHUNK_AT = """
-SELECT c.id FROM chunks c JOIN files f ON f.id = c.file_id WHERE f.path = ?
-ORDER BY (c.start_line <= ? AND c.end_line >= ?) DESC, c.id LIMIT 1
 """
 
 

@@ -198,10 +198,9 @@ def _hits(
             [*(each.node for each in batch), *(one for each in batch for one in each.steps)]
         )
         kept = [each for each in batch if _holds(chosen, definitions.get(each.node))]
-        at = graph.reader.graph.chunks_at((each.path, each.line) for each in kept)
-        chunks = graph.reader.chunks.by_ids(at.values())
+        chunks = graph.reader.chunks.at((each.path, each.line) for each in kept)
         for each in kept:
-            chunk = chunks.get(at.get((each.path, each.line), 0))
+            chunk = chunks.get((each.path, each.line))
             if chunk is not None:
                 place += 1
                 yield _hit(each, place, chunk, definitions)
