@@ -43,7 +43,7 @@ from .request_log import RequestLog
 from .retrieval.hits import Hit
 from .room import descriptor_problem, disk_problem
 from .scoping import Scoping
-from .searching import Ask, Searching
+from .searching import Ask, Searching, Told
 from .semantics import Semantics
 from .sessions import Sessions
 from .snapshot import ProjectSnapshot
@@ -285,12 +285,13 @@ class Engine:
             degraded.append("the tree was not compared with the disk in time")
         await self._freshness.wait_named(project, deadline)
         for attempt in range(QUERY_ATTEMPTS):
-            found = await self._searching.search(project, ask, deadline, policy)
+            found = await self._searching.search(project, ask, deadline, policy, tells=True)
             snapshot = project.snapshot(policy)
             try:
-                results, stale = await self._work.in_builder(
-                    partial(_describe_hits, snapshot, ask.text, found.hits)
-                )
+                told = found.told
+                if told is None:
+                    told = await self._work.in_builder(partial(_told, snapshot, ask.text, found.hits))
+                results, stale = told
             except DatabaseError as error:
                 results = []
                 degraded.append(f"the index can't be read ({error}): ask again when it was built anew")
@@ -326,10 +327,8 @@ class Engine:
             self._work.start_unheard(refresh, f"refresh {path}")
 
 
-def _describe_hits(
-    snapshot: ProjectSnapshot, text: str, hits: tuple[Hit, ...]
-) -> tuple[list[dict[str, Any]], list[str]]:
+def _told(snapshot: ProjectSnapshot, text: str, hits: tuple[Hit, ...]) -> Told:
     # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
     from .search_results import describe_hits
 
-    return describe_hits(snapshot, text, hits)
+    return Told(*describe_hits(snapshot, text, hits))

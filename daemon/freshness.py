@@ -114,6 +114,8 @@ class TreeFreshness:
 async def _wait_until(
     project: Project, deadline: Deadline, known: Callable[[], bool], most: float = NAMES_WAIT_S
 ) -> None:
+    if known():
+        return  # nearly always; no timer is needed then
     try:
         async with asyncio.timeout(deadline.left(most)):
             while not known() and "indexer" not in project.problems:

@@ -124,6 +124,8 @@ def _filter(project: Project, parameters: Parameters) -> Filter:
 
 def _check_kinds(project: Project, kinds: Sequence[str]) -> None:
     """Raise `InvalidRequest` for what is no kind of any language, naming those that the project can have."""
+    if not kinds:
+        return  # most questions name none, and all kinds of all languages take 12 µs
     known = all_kinds()
     unknown = [kind for kind in kinds if kind not in known]
     if unknown:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .embedding.messages import SearchVectors
 from .errors import FovealError
@@ -56,9 +56,20 @@ class Ask:
     """Files of the scope that asks: their hits come before all others."""
 
 
+class Told(NamedTuple):
+    """Hits as clients see them, and the files that aren't what was found in them any more, see
+    `describe_hits`."""
+
+    results: list[dict[str, Any]]
+    stale: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits of a question, best first, and how they came about. `hint` says what to do about nothing."""
+    """The hits of a question, best first, and how they came about. `hint` says what to do about nothing.
+
+    `told` is what clients see of them, where that was asked for and the graph had the answer; else None.
+    """
 
     hits: tuple[Hit, ...]
     intent: str
@@ -66,6 +77,7 @@ class Found:
     evidence: tuple[str, ...]
     degraded: tuple[str, ...]
     hint: str = ""
+    told: Told | None = None
 
 
 SCOPED_MAX = 1_000
@@ -104,47 +116,60 @@ class Searching:
         """When a damaged index may be opened anew again, on the event loop's clock."""
 
     async def search(
-        self, project: Project, ask: Ask, deadline: Deadline, policy: Policy = NO_POLICY
+        self,
+        project: Project,
+        ask: Ask,
+        deadline: Deadline,
+        policy: Policy = NO_POLICY,
+        *,
+        tells: bool = False,
     ) -> Found:
         """Answer a question from what is known now, as far as an agent may see it.
 
-        Raises `ValueError` for a glob that can't be used.
+        With `tells` an answer of the graph is told in the same turn of a thread, and from the same state of
+        the index. Raises `ValueError` for a glob that can't be used.
         """
         snapshot = project.snapshot(policy)
         try:
-            gathered, hits, degraded = await self._answer(project, snapshot, ask, deadline)
-            if ask.route is None and gathered.narrowed and len(hits) < ask.limit:
+            gathered, hits, degraded, told = await self._answer(project, snapshot, ask, deadline, tells=tells)
+            if _goes_on(gathered, hits, ask):
                 # The words that chose the place or the definition may have meant more than that.
                 rest = replace(ask, route="hybrid")
-                _, others, also_degraded = await self._answer(project, snapshot, rest, deadline)
+                _, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
                 hits, degraded = _continued(hits, others), [*degraded, *also_degraded]
         except DatabaseError as error:
             self._reopen(project, error)
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
             return Found((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
         best = max((hit.score for hit in hits), default=0.0)
-        hits = tuple(hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
-        if ask.first:
-            hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
+        hits = _given(hits, ask, policy)
         hint = "" if hits or not ask.limit else _hint(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
-        return Found(hits[: ask.limit], gathered.intent, gathered.route, gathered.evidence, reasons, hint)
+        return Found(hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, told)
 
     async def _answer(
-        self, project: Project, snapshot: ProjectSnapshot, ask: Ask, deadline: Deadline
-    ) -> tuple[Gathered, tuple[Hit, ...], list[str]]:
-        """Return what was gathered, the hits, and who could not be asked. Raises `DatabaseError`."""
-        gathered = await self._read(snapshot, partial(_gather, snapshot, ask))
+        self,
+        project: Project,
+        snapshot: ProjectSnapshot,
+        ask: Ask,
+        deadline: Deadline,
+        *,
+        tells: bool = False,
+    ) -> tuple[Gathered, tuple[Hit, ...], list[str], Told | None]:
+        """Return what was gathered, the hits, who could not be asked, and the hits as they are told where
+        `tells` says so and nothing can be added to them. Raises `DatabaseError`."""
+        work = _gather_and_tell if tells else _gather_only
+        gathered, told = await self._read(snapshot, partial(work, snapshot, ask))
         degraded = list(gathered.degraded)
         if gathered.lexical_damaged:
             self._rebuild(project)
         if gathered.answer is not None:
-            return gathered, gathered.answer, degraded
+            return gathered, gathered.answer, degraded, told
         vectors, problem = await self._vectors(project, gathered, deadline)
         if problem:
             degraded.append(problem)
         hits = await self._read(snapshot, partial(_conclude, snapshot, gathered, vectors, ask))
-        return gathered, hits, degraded
+        return gathered, hits, degraded, None
 
     def is_settled(self, project: Project) -> bool:
         """Whether the same question would be answered the same in a while: no chunk waits for its vector."""
@@ -236,6 +261,41 @@ def _gather(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> Gathered:
     from .retrieval.router import gather
 
     return gather(ask.text, snapshot.tree, reader, snapshot.lexical, ask.filter, ask.route, _most(ask))
+
+
+def _gather_only(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> tuple[Gathered, None]:
+    return _gather(snapshot, ask, reader), None
+
+
+def _gather_and_tell(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> tuple[Gathered, Told | None]:
+    """Return what was gathered, and what is told of the graph's answer where that is all of it.
+
+    To hand that to a thread by itself would take a tenth of what such a question takes.
+    """
+    from .search_results import describe_from
+
+    gathered = _gather(snapshot, ask, reader)
+    if gathered.answer is None or _goes_on(gathered, gathered.answer, ask):
+        return gathered, None
+    try:
+        return gathered, Told(
+            *describe_from(snapshot, ask.text, _given(gathered.answer, ask, snapshot.policy), reader)
+        )
+    except DatabaseError:
+        return gathered, None  # the answer stands; who tells it tries again, and says what is wrong
+
+
+def _goes_on(gathered: Gathered, hits: tuple[Hit, ...], ask: Ask) -> bool:
+    """Whether others follow the hits: the question's own words left out most of the project."""
+    return ask.route is None and gathered.narrowed and len(hits) < ask.limit
+
+
+def _given(hits: tuple[Hit, ...], ask: Ask, policy: Policy) -> tuple[Hit, ...]:
+    """Return the hits that who asks gets, in the order in which they are given."""
+    hits = tuple(hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
+    if ask.first:
+        hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
+    return hits[: ask.limit]
 
 
 def _conclude(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
@@ -25,6 +26,7 @@ from foveal.daemon.system import System
 from tests.conftest import link_models, write_files
 
 GENEROUS_S = 60.0
+T = TypeVar("T")
 
 FILES: dict[str, str | bytes] = {
     "shop/auth.py": "def login(user, password):\n    return user\n",
@@ -142,6 +144,51 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
             reply = await engine.query(project, Ask("password", 5), "no", None)
             assert reply["results"] == []
             assert "malformed" in reply["degraded"][-1]
+
+
+async def test_the_answer_of_the_graph_is_told_in_one_turn(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as (engine, project):
+        ask = Ask("where is login defined", 5)
+        turns: list[object] = []
+        in_builder = engine._work.in_builder
+
+        def counted(work: Callable[[], T]) -> Coroutine[Any, Any, T]:
+            turns.append(work)
+            return in_builder(work)
+
+        monkeypatch.setattr(engine._work, "in_builder", counted)
+        reply = await engine.query(project, ask, "no", None)
+        assert (reply["route"], [one["node_id"] for one in reply["results"]]) == (
+            "structural",
+            ["shop/auth.py#login"],
+        )
+        assert len(turns) == 1
+        with monkeypatch.context() as patched:
+            patched.setattr("foveal.daemon.search_results.describe_from", _damaged)
+            damaged = await engine.query(project, ask, "no", None)
+            assert damaged["results"] == []
+            assert "malformed" in damaged["degraded"][-1]
+        assert await engine.query(project, ask, "no", None) == reply
+
+
+async def test_what_is_told_is_what_who_asks_gets(base: Path) -> None:
+    async with running(base) as (engine, project):
+        plain = Ask("what is in class login or checkout", 5, route="structural")
+        first = frozenset({"shop/cart.py"})
+        for ask in (
+            plain,
+            replace(plain, min_score=1.0),
+            replace(plain, first=first),
+            replace(plain, limit=1),
+        ):
+            deadline = deadline_of(project, 60_000)
+            found = await engine._searching.search(project, ask, deadline, tells=True)
+            again = await engine._searching.search(project, ask, deadline)
+            assert found.told is not None
+            assert (found.hits, again.told) == (again.hits, None)
+            assert [one["node_id"] for one in found.told.results] == [hit.node_id for hit in found.hits]
 
 
 async def test_an_embedder_that_does_not_answer_costs_only_its_part(
