@@ -531,7 +531,8 @@ class Project:
             *reversed(self._edited),
             *(one.path for one in sorted(activity, key=lambda one: -one.edited_ns) if one.edits),
         ]
-        asked = [path for path, count in sorted(self._asked.items(), key=_most_first) if count >= ASKED_OFTEN]
+        often = [one for one in self._asked.items() if one[1] >= ASKED_OFTEN]  # few of up to `ASKED_MAX`
+        asked = [path for path, _ in sorted(often, key=_most_first)]
         changed = [
             one.path for one in sorted(activity, key=lambda one: -one.commits) if one.commits >= CHANGED_OFTEN
         ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -129,6 +130,25 @@ def test_the_least_recently_used_are_evicted_by_count() -> None:
     assert scopes.evict() == [two]
     assert scopes.of_project(None) == [one, three]
     assert scopes.evict() == []
+
+
+def test_nothing_is_looked_through_while_nothing_has_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    scopes = table(max_count=2)
+    one = add(scopes, "1")
+    monkeypatch.setattr(scopes, "_scopes", _Unread(scopes._scopes))
+    assert scopes.evict() == []
+    assert scopes.get(one.id) is one
+
+
+class _Unread(OrderedDict[str, Scope]):
+    """Scopes that nobody may go through."""
+
+    def __init__(self, scopes: Mapping[str, Scope]) -> None:
+        super().__init__()
+        self.update(scopes)
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("all scopes were gone through")
 
 
 def test_the_scope_at_hand_is_never_evicted() -> None:

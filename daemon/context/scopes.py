@@ -166,12 +166,13 @@ class ScopeTable:
 
     def evict(self, keep: str = "") -> list[Scope]:
         """Remove the least recently used scopes until the limits hold; returns them. `keep` stays."""
-        evicted = []
-        for scope_id in list(self._scopes):
-            if self._total <= self._max_bytes and len(self._scopes) <= self._max_count:
+        evicted: list[Scope] = []
+        while self._total > self._max_bytes or len(self._scopes) > self._max_count:
+            # Not over a copy of all: it is asked twice a request, and mostly nothing has to go.
+            oldest = next((scope_id for scope_id in self._scopes if scope_id != keep), None)
+            if oldest is None:
                 break
-            if scope_id != keep:
-                evicted.append(self.remove(scope_id))
+            evicted.append(self.remove(oldest))
         return evicted
 
     def of_project(self, root: str | None) -> list[Scope]:
