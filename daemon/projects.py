@@ -285,6 +285,12 @@ class Project:
             (tree.generation, self.feedback.generation) if prompted else None,
         )
 
+    @property
+    def index_version(self) -> tuple[int, int, int]:
+        """What an answer from the index follows from, as numbers that hold no tree in memory: the generation
+        of all commits, that of the links, and how often the index was opened anew."""
+        return (self.tree.generation, self._versions["links"], self._versions["index"])
+
     def rules_check_due(self, now: float) -> bool:
         """Whether all places where a rule could have appeared are to be looked at again."""
         return now - self._rules_checked >= RULES_CHECK_S
@@ -366,6 +372,7 @@ class Project:
             self.tree = tree.after(self.tree)
             self.set_activity(activity)
             self._bump("links")
+        self._bump("index")
         self._readers.renew()
         self._views.renew()
         for delta in held:

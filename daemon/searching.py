@@ -15,6 +15,7 @@ from .freshness import Deadline
 from .index.messages import RebuildLexical
 from .index.store import Reader
 from .indexing import Indexing
+from .kept_answers import KeptAnswers
 from .lazy_dataclass import dataclass
 from .policy.policy import NO_POLICY, Policy
 from .project.tree import Tree
@@ -112,6 +113,7 @@ class Searching:
         self._indexing = indexing
         self._semantics = semantics
         self._rebuilding: set[str] = set()
+        self._kept = KeptAnswers()
         self._reopened: dict[str, float] = {}
         """When a damaged index may be opened anew again, on the event loop's clock."""
 
@@ -127,9 +129,13 @@ class Searching:
         """Answer a question from what is known now, as far as an agent may see it.
 
         With `tells` an answer of the graph is told in the same turn of a thread, and from the same state of
-        the index. Raises `ValueError` for a glob that can't be used.
+        the index; while that is the same one, and the files are, it is the answer when that is asked again.
+        Raises `ValueError` for a glob that can't be used.
         """
         snapshot = project.snapshot(policy)
+        key, version = (project.root, ask, policy), project.index_version
+        if tells and (kept := self._kept.get(key, version)) is not None and not _changed(snapshot, kept):
+            return kept
         try:
             gathered, hits, degraded, told = await self._answer(project, snapshot, ask, deadline, tells=tells)
             if _goes_on(gathered, hits, ask):
@@ -145,7 +151,9 @@ class Searching:
         hits = _given(hits, ask, policy)
         hint = "" if hits or not ask.limit else _hint(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
-        return Found(hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, told)
+        found = Found(hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, told)
+        self._kept.keep(key, version, found, ask.text)
+        return found
 
     async def _answer(
         self,
@@ -283,6 +291,13 @@ def _gather_and_tell(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> tup
         )
     except DatabaseError:
         return gathered, None  # the answer stands; who tells it tries again, and says what is wrong
+
+
+def _changed(snapshot: ProjectSnapshot, found: Found) -> list[str]:
+    """Return the files of hits that are told, and so loaded, which aren't what was indexed any more."""
+    from .search_results import changed_files
+
+    return changed_files(snapshot, found.hits)
 
 
 def _goes_on(gathered: Gathered, hits: tuple[Hit, ...], ask: Ask) -> bool:

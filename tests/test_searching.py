@@ -16,6 +16,7 @@ from foveal.daemon.engine import Engine
 from foveal.daemon.freshness import deadline_of
 from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.lexical_files import FOLDER
+from foveal.daemon.policy.policy import NO_POLICY
 from foveal.daemon.projects import Project
 from foveal.daemon.retrieval.filters import EVERYTHING, Filter
 from foveal.daemon.retrieval.hits import Hit
@@ -146,20 +147,25 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
             assert "malformed" in reply["degraded"][-1]
 
 
+def count_turns(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that grows with each turn of a builder's thread."""
+    turns: list[object] = []
+    in_builder = engine._work.in_builder
+
+    def counted(work: Callable[[], T]) -> Coroutine[Any, Any, T]:
+        turns.append(work)
+        return in_builder(work)
+
+    monkeypatch.setattr(engine._work, "in_builder", counted)
+    return turns
+
+
 async def test_the_answer_of_the_graph_is_told_in_one_turn(
     base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(base) as (engine, project):
-        ask = Ask("where is login defined", 5)
-        turns: list[object] = []
-        in_builder = engine._work.in_builder
-
-        def counted(work: Callable[[], T]) -> Coroutine[Any, Any, T]:
-            turns.append(work)
-            return in_builder(work)
-
-        monkeypatch.setattr(engine._work, "in_builder", counted)
-        reply = await engine.query(project, ask, "no", None)
+        turns = count_turns(engine, monkeypatch)
+        reply = await engine.query(project, Ask("where is login defined", 5), "no", None)
         assert (reply["route"], [one["node_id"] for one in reply["results"]]) == (
             "structural",
             ["shop/auth.py#login"],
@@ -167,10 +173,47 @@ async def test_the_answer_of_the_graph_is_told_in_one_turn(
         assert len(turns) == 1
         with monkeypatch.context() as patched:
             patched.setattr("foveal.daemon.search_results.describe_from", _damaged)
-            damaged = await engine.query(project, ask, "no", None)
+            damaged = await engine.query(project, Ask("where is checkout defined", 5), "no", None)
             assert damaged["results"] == []
             assert "malformed" in damaged["degraded"][-1]
-        assert await engine.query(project, ask, "no", None) == reply
+
+
+async def test_the_same_question_is_answered_again_while_nothing_changed(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as (engine, project):
+        turns = count_turns(engine, monkeypatch)
+        ask = Ask("what calls login", 5)
+        (base / "p/shop/views.py").write_text("from .auth import login\n\nlogin(1, 2)\n")
+        first = await engine.query(project, ask, "tree", None)
+        while first["degraded"]:  # until it is linked
+            first = await engine.query(project, ask, "no", None)
+        turns.clear()
+        assert await engine.query(project, ask, "no", None) == first
+        assert await engine.query(project, ask, "shown", None) == first
+        assert turns == []
+        await engine.query(project, replace(ask, limit=4), "no", None)
+        await engine.query(project, ask, "no", None, replace(NO_POLICY, mask_values=False))
+        assert len(turns) == 2, "another question, and another who asks"
+
+
+async def test_an_answer_is_not_given_again_when_a_file_changed(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as (engine, project):
+        turns = count_turns(engine, monkeypatch)
+        ask = Ask("where is login defined", 5)
+        await engine.query(project, ask, "no", None)
+        (base / "p/shop/auth.py").write_text("# moved\n\n\ndef login(user):\n    return user\n")
+        reply = await engine.query(project, ask, "shown", None)
+        assert [one["start_line"] for one in reply["results"]] == [4], "a file that is shown"
+        (base / "p/shop/other.py").write_text("def login(): ...\n")
+        reply = await engine.query(project, ask, "tree", None)
+        assert len(reply["results"]) == 2, "a file that wasn't known"
+        project.take_changes(None, ())
+        turns.clear()
+        await engine.query(project, ask, "no", None)
+        assert turns, "another index may have taken its place"
 
 
 async def test_what_is_told_is_what_who_asks_gets(base: Path) -> None:
