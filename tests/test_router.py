@@ -57,6 +57,13 @@ def paths(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options: A
     return [hit.path for hit in finish(project, collect(project, text, chosen, **options))]
 
 
+def test_a_question_is_worked_out_as_far_as_it_is_needed(project: Indexed) -> None:
+    of_the_graph = collect(project, "where is login defined", route="structural").question
+    assert not {"windows", "frames", "errors", "words"} & vars(of_the_graph).keys()
+    in_words = collect(project, "password of a user").question
+    assert "windows" in vars(in_words), "else it would be worked out on the event loop"
+
+
 def test_words_find_files_best_first_each_once(project: Indexed) -> None:
     hits = finish(project, collect(project, "password login"))
     assert hits[0].path == "shop/auth.py"

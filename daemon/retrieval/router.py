@@ -150,6 +150,7 @@ def conclude(
 def _with_candidates(
     start: Gathered, tree: Tree, reader: Reader, handle: LexicalHandle, paths: Sequence[str] | None
 ) -> Gathered:
+    _ = start.question.windows  # worked out here, as who asks the vectors does so on the event loop
     named, by_name, by_definition, why = named_chunks(start.question, tree, reader)
     if paths is not None:
         allowed = set(paths)
