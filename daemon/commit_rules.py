@@ -36,9 +36,19 @@ class History:
         return there and not _names(self.reverts.undone, commit)
 
     def since(self, parents: Collection[str]) -> tuple[Commit, ...]:
-        """Return what is checked out up to the first of some commits, without those made before it."""
-        ends = (number for number, one in enumerate(self.log) if one.id in parents)
-        return self.log[: next(ends, len(self.log))]
+        """Return what is checked out beside some commits and those that they follow, the last first.
+
+        By descent, since the log goes by dates, which a rebase may keep and a clock may set wrong.
+        """
+        by_id = {one.id: one for one in self.log}
+        older: set[str] = set()
+        ahead = list(parents)
+        while ahead:
+            one = by_id.get(ahead.pop())
+            if one is not None and one.id not in older:
+                older.add(one.id)
+                ahead += one.parents
+        return tuple(one for one in self.log if one.id not in older)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +133,14 @@ def _fate_of_lost(
     """Return the commit that took the place of a lost one, or that it was undone; None where neither is sure.
 
     One that was amended or rebased has its author and his time still; of several that one author made in one
-    second the one that shares a file. One that was taken back and made anew has the same files.
+    second the one that shares a file, and without such the first, unless its files are as they were before
+    it: then it was taken back. One that was taken back and made anew has the same files.
     """
     files = set(known.current.files_touched).intersection(lost.files) or set(lost.files)
     rewritten = [one for one in history.since(lost.parents) if one.author == lost.author]
-    again = next((one for one in rewritten if not files.isdisjoint(one.files)), next(iter(rewritten), None))
+    again = next((one for one in rewritten if not files.isdisjoint(one.files)), None)
+    if again is None and not (files and history.is_as_before(lost, files)):
+        again = next(iter(rewritten), None)
     if again is None:
         found = holders.of(replace(known.current, commit=known.original.commit))
         again = found if found is not None and history.is_same(lost, found, files) else None

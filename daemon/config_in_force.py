@@ -9,12 +9,13 @@ from .errors import ConfigError
 from .system import System
 
 
-def config_problem(path: str, in_force: UserConfig, system: System) -> str:
-    """Return in words why the settings of config.toml aren't those in force, "" where they are. Reads it."""
+def config_problems(path: str, in_force: UserConfig, system: System) -> tuple[str, ...]:
+    """Return in words what is wrong with config.toml now, and whether others are in force. Reads it."""
     try:
         loaded = load_user_config(path, system)
     except ConfigError as error:
-        return f"{error} {IN_FORCE}"
+        return (f"{error} {IN_FORCE}",)
     if loaded.config == in_force:
-        return ""
-    return f"{path} was changed after the daemon started. {IN_FORCE} To change over: foveal restart"
+        return loaded.warnings
+    changed = f"{path} was changed after the daemon started. {IN_FORCE} To change over: foveal restart"
+    return (*loaded.warnings, changed)

@@ -11,7 +11,7 @@ from typing import Any
 from .commit_marks import CommitMarks
 from .compressing import Compressing
 from .config import Environment, UserConfig
-from .config_in_force import config_problem
+from .config_in_force import config_problems
 from .context.requests import Freshness
 from .context.scopes import ScopeTable
 from .contexts import Contexts
@@ -156,8 +156,8 @@ class Engine:
         disk = await asyncio.to_thread(disk_problem, self.state_dir, self._system)
         descriptors = await asyncio.to_thread(descriptor_problem)
         path = self._environment.config_path
-        config = await asyncio.to_thread(config_problem, path, self._config, self._system)
-        found = (disk, descriptors, config, self.scoping.problem, self.requests.problem)
+        config = await asyncio.to_thread(config_problems, path, self._config, self._system)
+        found = (disk, descriptors, *config, self.scoping.problem, self.requests.problem)
         return tuple(filter(None, found))
 
     def gauges(self) -> Gauges:

@@ -64,10 +64,13 @@ class Startup:
     socket: str
     environment: Environment
     config: UserConfig
-    warnings: tuple[str, ...]
+    config_warnings: tuple[str, ...]
+    """What was wrong with config.toml at the start, for the log; Status tells what is wrong with it now."""
     log_to_file: bool
     socket_is_ours: bool = False
     """Whether nobody chose the socket's path, so that what lies there may be set aside."""
+    mended: tuple[str, ...] = ()
+    """What had to be mended in the state folder at the start."""
 
 
 def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file: bool) -> Startup:
@@ -116,13 +119,13 @@ def serve(startup: Startup) -> None:
         http_path = paths.http_socket(startup.socket)
         mended += bring_up(state, system)
         mended += _clear_places(startup, http_path, system)
-        startup = replace(startup, warnings=(*filter(None, mended), *startup.warnings))
+        startup = replace(startup, mended=tuple(filter(None, mended)))
         listener = _bind(startup.socket, stack)
         http_listener = _bind(http_path, stack)
         http_listener.listen(128)
         stack.callback(_remove_info, state)
         _write_info(startup, http_path)
-        for warning in startup.warnings:
+        for warning in (*startup.mended, *startup.config_warnings):
             log.warning("%s", warning)
         _run(startup, listener, http_listener)
 
@@ -136,7 +139,7 @@ class Daemon:
         self._http_listener = http_listener
         self._stopping = asyncio.Event()
         self._engine = Engine(startup.environment, startup.config, System())
-        self._engine.warnings = startup.warnings
+        self._engine.warnings = startup.mended
         self._faces = FacesStarter(http_listener, startup.socket)
         self._dashboard = Dashboard(
             startup.environment.state_dir, startup.config.dashboard, self._faces.lend, System()

@@ -25,10 +25,16 @@ from foveal.ipc import paths
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.errors import RpcError
 
+from tests import all_ran
 from tests.command_cases import CommandLine
 
 DEADLINE_S = 60.0
 """Waits end long before; this is what a broken daemon costs a test."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have a run in which not all tests ran end with a status of its own."""
+    config.pluginmanager.register(all_ran)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -50,6 +51,19 @@ def test_a_module_that_is_none_ends_at_once(tmp_path: Path, capfd: pytest.Captur
     with closing(Beside("foveal.daemon.index.nothing", None)) as one:
         assert one.take(GENEROUS_S) is None
     assert "No module named" in capfd.readouterr().err
+
+
+def test_without_a_thread_to_hear_it_no_process_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    before = psutil.Process().children()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(OSError, match="can't start new thread"):
+        Beside("foveal.daemon.index.reading_worker", Opening(str(tmp_path), 1_000))
+    assert psutil.Process().children() == before
 
 
 def test_a_process_that_stands_still_is_ended(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:

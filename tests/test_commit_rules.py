@@ -146,3 +146,23 @@ def test_a_lost_commit_among_others_of_its_author_and_second() -> None:
     amended = replace(commit(5, "a.py", parent=1), author="eve")
     moved = Ruling("x_1", "update", Changes(commit=name(5)))
     assert due(held(2), history((other, amended, first), lost=(second,), as_before=True)) == moved
+
+
+def test_a_lost_commit_is_undone_whatever_else_was_made_in_its_second() -> None:
+    """Its author's next commit, or the one before it amended, touches other files: it stands for neither."""
+    lost = replace(commit(2, "a.py"), author="eve")
+    for other in (commit(6, "b.py", parent=1), commit(7, "b.py", "c.py", parent=0)):
+        log = (replace(other, author="eve"), LOG[2])
+        assert due(held(2), history(log, lost=(lost,), as_before=True)) == Ruling("x_1", *MARK)
+    moved = Ruling("x_1", "update", Changes(commit=name(6)))
+    log = (replace(commit(6, "b.py", parent=1), author="eve"), LOG[2])
+    assert due(held(2), history(log, lost=(lost,))) == moved, "its file isn't as before: renamed on the way"
+
+
+def test_a_lost_commit_is_found_behind_its_parent_in_a_log_by_dates() -> None:
+    """It was moved to an elder base with its dates kept, and the newer one was merged into it."""
+    lost = replace(commit(3, "b.py"), author="eve")
+    moved = replace(commit(5, "b.py", at=15, parent=1), author="eve")
+    merge = Commit(name(6), (name(5), name(2)), 60, "6 ada", ())
+    log = (merge, commit(2, "a.py"), moved, commit(1, "c.py"))
+    assert due(held(3), history(log, lost=(lost,))) == Ruling("x_1", "update", Changes(commit=name(5)))

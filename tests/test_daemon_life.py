@@ -414,6 +414,24 @@ def test_settings_changed_under_a_running_daemon_are_told_until_it_starts_anew(
     assert told() == []
 
 
+def test_what_was_wrong_at_the_start_is_told_until_it_is_mended(daemon: DaemonProcess) -> None:
+    def told() -> list[str]:
+        return [one for one in daemon.call("Status")["degraded"] if "config.toml" in one]
+
+    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"]) / "config.toml"
+    before = config.read_text()
+    assert told() == []  # these settings were in force once, and are in force where the file is wrong
+    daemon.stop()
+    for wrong in ("max_count = 'many'", "max_counts = 7"):
+        config.write_text(f"{before}[scopes]\n{wrong}\n")
+        assert len(told()) == 1
+        config.write_text(f"{before}\n\n[scopes]\n{wrong}\n")
+        assert len(told()) == 1, "two lines further it is the same mistake"
+        config.write_text(before)
+        assert told() == []
+        daemon.stop()
+
+
 def test_nothing_of_its_first_client_stays_with_it(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

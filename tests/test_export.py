@@ -66,7 +66,7 @@ def test_pages_follow_each_other_whatever_their_size(tmp_path: Path) -> None:
         Sent("x" * REQUEST_CHARACTERS),
         Sent(system_prompt="x" * (REQUEST_CHARACTERS // 2)),  # a prompt stands alone and as a message
         Sent(user_prompt="x" * (REQUEST_CHARACTERS // 2)),
-        Sent(history=(Said("user", "x" * REQUEST_CHARACTERS),)),
+        Sent(history=(Said("user", "x" * (REQUEST_CHARACTERS - 100)),)),
     ],
     ids=["context", "system prompt", "user prompt", "history"],
 )
@@ -77,6 +77,19 @@ def test_a_page_of_large_contents_is_short(tmp_path: Path, sent: Sent) -> None:
         assert len(export_page(at.ledger, content=True).requests) == 3
         assert all_ids(at, content=True) == ([f"req_{number}" for number in range(7)], 3)
         assert len(export_page(at.ledger).requests) == 7
+
+
+def test_a_page_of_many_short_messages_fits(tmp_path: Path) -> None:
+    """What names and frames take counts too: it is many times as much as the texts."""
+    with opened(tmp_path) as at:
+        for number in range(7):
+            at.ledger.add(record_of(number), Sent(history=(Said("user", "ok"),) * 20_000))
+        assert len(export_page(at.ledger, content=True).requests) == 5
+        at.ledger.add(record_of(7), Sent(history=(Said("x" * REQUEST_CHARACTERS, "ok"),)))
+        last = export_page(at.ledger, content=True, session_id=None, since="").requests
+        assert len(last) == 5
+        found, pages = all_ids(at, content=True)
+        assert (found, pages) == ([f"req_{number}" for number in range(8)], 2)
 
 
 def test_a_page_of_long_records_is_short(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 from foveal.daemon.index import readers as readers_module
 from foveal.daemon.index.beside import Beside
@@ -16,8 +17,8 @@ from foveal.daemon.index.readers import READERS_MAX, Readers, count_for
 from foveal.daemon.index.reading import Asked
 from foveal.daemon.system import stamp_of
 
-from tests.ahead_cases import Started, content, index, write
-from tests.indexer_cases import GENEROUS_S
+from tests.ahead_cases import Started, content, index, opened, settle, write
+from tests.indexer_cases import GENEROUS_S, put
 
 PROCESSES = 3
 
@@ -93,6 +94,18 @@ def test_the_index_is_the_same_with_many_processes(
     assert names.count("reading_worker") == PROCESSES
     index(root, tmp_path / "alone")
     assert content(tmp_path / "ahead") == content(tmp_path / "alone")
+
+
+def test_none_stays_when_all_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing comes after reading where files have no definitions to link."""
+    monkeypatch.setattr(readers_module, "available_cores", lambda: 8)
+    root = tmp_path.resolve() / "p"
+    put(root, {f"f{number}.txt": f"plain words {number}\n" for number in range(400)})
+    started = Started()
+    with opened(root, tmp_path / "index", started) as (indexer, _):
+        settle(indexer)
+        assert started.made
+        assert [pid for _, one in started.made if psutil.pid_exists(pid := one.pid)] == []
 
 
 def test_no_more_processes_than_cores_and_files_are_worth(monkeypatch: pytest.MonkeyPatch) -> None:

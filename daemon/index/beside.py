@@ -6,6 +6,7 @@ process do it at a time. Such a process writes nothing, and ends when the indexe
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import socket
@@ -58,7 +59,13 @@ class Beside:
         self._arrived: SimpleQueue[bytes | None] = SimpleQueue()
         # Else the process would wait with each answer for as long as the indexer writes.
         self._thread = threading.Thread(target=self._receive, name=module, daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # no thread can be started now
+            self._process.kill()
+            self._process.wait()
+            self._socket.close()
+            raise OSError(errno.EAGAIN, f"{module} has no thread to hear it: {error}") from error
         self._heard = time.monotonic()
         self.send(opening)
 

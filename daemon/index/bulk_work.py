@@ -171,6 +171,7 @@ class BulkWork:
             linking = self.link(STEP_S)
             self._progress.report()
             yield
+        index.reading.rest()  # the last look may have emptied what was unread
         index.suspects.absolve()
         if much:
             index.store.relax()

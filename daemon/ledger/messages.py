@@ -42,6 +42,13 @@ class ItemPart:
     schema: str = ""
 
 
+MESSAGE_CHARACTERS = 24
+"""What a message takes beside its role and text: a map with the names of both, packed."""
+
+ITEM_CHARACTERS = 80
+"""What an item takes beside its texts and names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sent:
     """All parts of what was sent for a request, in their order. `context` is in the system prompt too.
@@ -63,6 +70,14 @@ class Sent:
         said = sum(len(one.content) for one in self.history)
         items = sum(len(one.text) + len(one.schema) for one in (*self.references, *self.rules, *self.tools))
         return len(self.context) + 2 * (len(self.system_prompt) + len(self.user_prompt)) + said + items
+
+    @property
+    def framed_characters(self) -> int:
+        """About the same with roles, names and the keys of fields: the most of many short parts."""
+        said = sum(MESSAGE_CHARACTERS + len(one.role) for one in self.history)
+        items = (*self.references, *self.rules, *self.tools)
+        named = sum(len(one.key.name) + len(one.key.server_name) + ITEM_CHARACTERS for one in items)
+        return self.characters + said + named
 
 
 def sent(

@@ -31,7 +31,7 @@ class Recalled:
         record = self.record
         lists = record.items, record.considered, record.slices, record.dropped
         entries = ENTRY_CHARACTERS * (1 + sum(map(len, lists)))
-        return entries + (0 if self.sent is None else self.sent.characters)
+        return entries + (0 if self.sent is None else self.sent.framed_characters)
 
 
 def recalled(database: Database, row: RequestRow, *, content: bool = True) -> Recalled:

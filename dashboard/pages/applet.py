@@ -103,6 +103,13 @@ def applet_of(address: str) -> list[str]:
     )
 
 
+RACE_MS: Final = 10_000
+"""Two views that are told in the wrong order are of the same moment. What is earlier by more was seen by
+another clock: that of a tab from before the machine slept, or one that was set back."""
+
+SEEN_AT_MAX: Final = 2**53
+"""A later time in milliseconds isn't one that a browser has."""
+
 SEEN_MAX: Final = 1_000
 """Of so many sessions it is known when the last view of them was seen."""
 
@@ -130,27 +137,36 @@ class LastOpenKeeper:
             raise RpcError(INVALID_PARAMS, "address must be a text", {"field": "address"})
         if not isinstance(seen_at, int | float | None) or isinstance(seen_at, bool):
             raise RpcError(INVALID_PARAMS, "seen_at must be a number of milliseconds", {"field": "seen_at"})
+        if seen_at is not None and not 0 <= seen_at < SEEN_AT_MAX:
+            raise RpcError(INVALID_PARAMS, "seen_at is no time of this age", {"field": "seen_at"})
         applet = applet_of(address)
         session_id = request.match_info["session_id"]
+        last = self._seen.get(session_id)
         if seen_at is not None and self._is_outdated(session_id, seen_at):
             return web.json_response({"applet": None})
-        await self._view.call(
-            "SetRelevantContext",
-            session_id=session_id,
-            set_name=SET_NAME,
-            items=applet,
-            mode="replace",
-        )
+        try:
+            await self._view.call(
+                "SetRelevantContext",
+                session_id=session_id,
+                set_name=SET_NAME,
+                items=applet,
+                mode="replace",
+            )
+        except BaseException:
+            if seen_at is not None and self._seen.get(session_id) == seen_at:
+                self._seen[session_id] = last or 0.0  # it wasn't kept, so an earlier one may be
+            raise
         kept: dict[str, Any] = {"applet": applet}
         return web.json_response(kept)
 
     def _is_outdated(self, session_id: str, seen_at: float) -> bool:
-        """Whether a later view of a session was told before; else this is the last one."""
+        """Whether a view of a session that was told before is a little later; else this is the last one."""
         last = self._seen.pop(session_id, 0.0)
-        self._seen[session_id] = max(last, seen_at)
+        is_outdated = 0 < last - seen_at < RACE_MS
+        self._seen[session_id] = last if is_outdated else seen_at
         if len(self._seen) > SEEN_MAX:
             del self._seen[next(iter(self._seen))]
-        return seen_at < last
+        return is_outdated
 
 
 def _pairs(entries: Sequence[str]) -> dict[str, str]:

@@ -4,8 +4,10 @@
 import { refresh } from "./live.js";
 import { say } from "./messages.js";
 
-export async function call(method, params) {
-  return send("POST", `/actions/${encodeURIComponent(method)}`, params);
+const LATE = "The daemon didn’t answer in time; whether it was changed isn’t known: load the page again.";
+
+export async function call(method, params, options) {
+  return send("POST", `/actions/${encodeURIComponent(method)}`, params, options);
 }
 
 export async function send(verb, address, body, options) {
@@ -19,8 +21,8 @@ export async function send(verb, address, body, options) {
   try {
     reply = await ask();
     if (reply.status === 403 && await isSignedInAnew()) reply = await ask();
-  } catch {
-    throw new Error("The daemon can’t be reached; nothing was changed. See: foveal status");
+  } catch (error) {
+    throw new Error(error.name === "TimeoutError" ? LATE : "The daemon can’t be reached; nothing was changed. See: foveal status");
   }
   const value = await reply.json().catch(() => null);
   if (!reply.ok) throw new Error(value?.message ?? `Refused (${reply.status}).`);

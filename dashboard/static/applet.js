@@ -41,7 +41,7 @@ function note() {
   const address = `${location.pathname}?${parameters}`;
   if (waiting && waiting.id !== id) send();
   clearTimeout(timer);
-  waiting = { id, address, seen_at: performance.timeOrigin + performance.now() };
+  waiting = { id, address, seen_at: Date.now() };
   timer = setTimeout(send, SETTLE_MS);
 }
 

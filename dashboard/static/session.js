@@ -3,6 +3,7 @@ import { call } from "./actions.js";
 import { refresh } from "./live.js";
 import { say } from "./messages.js";
 
+const TURN_MS = 15_000; // in which a change is answered
 const SETTLE_MS = 120; // between two keys of somebody who types
 
 const MASKED = "[masked]"; // stands for a secret in what the daemon tells, and would be kept in its place
@@ -25,7 +26,12 @@ async function change(act, undo, isUndo = false) {
 }
 
 function add(set_name, items) {
-  return call("SetRelevantContext", { session_id, set_name, items, mode: "merge" });
+  return keep(set_name, items, "merge");
+}
+
+// A change that is never answered would hold up those of all pages of this browser.
+function keep(set_name, items, mode) {
+  return call("SetRelevantContext", { session_id, set_name, items, mode }, { signal: AbortSignal.timeout(TURN_MS) });
 }
 
 // Changes of a set are made one after the other, in the order of the clicks, by one page of this browser at a time.
@@ -40,7 +46,7 @@ async function take(set_name, gone) {
   const left = now.filter((one) => !gone.includes(one));
   if (left.some((one) => one.includes(MASKED))) throw new Error(`${set_name} has another entry with a secret, which isn’t shown here and would be lost. Nothing was changed; Clear takes all.`);
   if (left.length === now.length) return { text: "It was gone already.", removed: [] };
-  const result = await call("SetRelevantContext", { session_id, set_name, items: left, mode: "replace" });
+  const result = await keep(set_name, left, "replace");
   const swept = result.removed.filter((one) => !gone.includes(one));
   if (swept.length) await add(set_name, swept);
   if (result.added.length) await take(set_name, result.added);
@@ -51,12 +57,12 @@ async function take(set_name, gone) {
 async function putBack(set_name, { former, removed }) {
   const now = await entriesOf(set_name);
   const left = former.filter((one) => !removed.includes(one));
-  if (now.join("\n") === left.join("\n")) return call("SetRelevantContext", { session_id, set_name, items: former, mode: "replace" });
+  if (now.join("\n") === left.join("\n")) return keep(set_name, former, "replace");
   return add(set_name, removed);
 }
 
 async function entriesOf(set_name) {
-  const reply = await fetch(`/api/sessions/${encodeURIComponent(session_id)}`, { cache: "no-store" }).catch(() => null);
+  const reply = await fetch(`/api/sessions/${encodeURIComponent(session_id)}`, { cache: "no-store", signal: AbortSignal.timeout(TURN_MS) }).catch(() => null);
   const session = await reply?.json().catch(() => null);
   if (!reply?.ok) throw new Error(session?.message ?? "The daemon can’t be reached; nothing was changed. See: foveal status");
   return session.context[set_name] ?? [];
