@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..retrieval.baselines import BaselineMissing
@@ -83,7 +84,8 @@ class Aider:
             ):
                 assert process.stdin is not None
                 assert process.stdout is not None
-                with process.stdin as input_:
+                # One that ended before it read this says why in `errors`.
+                with suppress(BrokenPipeError), process.stdin as input_:
                     input_.write(json.dumps(request))
                 for line in process.stdout:
                     yield json.loads(line)["maps"]
