@@ -51,13 +51,15 @@ class CommitMarks:
             commit = await self._work.in_builder(partial(_commit_at, project.root, self._system))
             if not commit or self._seen.get(project.root) == (commit, project.pool.generation):
                 return ()
+            denials = self._system.denials
             try:
                 due = await self._work.in_builder(partial(_due, project, self._system))
             except git.GitError as error:
                 log.info("git says nothing of the commits of %s: %s", project.root, error)
                 return ()
             marked = await self._experiences.annotate(project, due)
-            self._seen[project.root] = (commit, project.pool.generation)
+            if self._system.denials == denials:
+                self._seen[project.root] = (commit, project.pool.generation)
             return marked
 
 

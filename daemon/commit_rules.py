@@ -133,12 +133,16 @@ def _fate_of_lost(
     """Return the commit that took the place of a lost one, or that it was undone; None where neither is sure.
 
     One that was amended or rebased has its author and his time still; of several that one author made in one
-    second the one that shares a file, and without such the first, unless its files are as they were before
-    it: then it was taken back. One that was taken back and made anew has the same files.
+    second the one with the same content of a file, or else that shares a file, and without such the first,
+    unless its files are as they were before it: then it was taken back. One that was taken back and made anew
+    has the same files.
     """
     files = set(known.current.files_touched).intersection(lost.files) or set(lost.files)
     rewritten = [one for one in history.since(lost.parents) if one.author == lost.author]
-    again = next((one for one in rewritten if not files.isdisjoint(one.files)), None)
+    sharing = [one for one in rewritten if not files.isdisjoint(one.files)]
+    again = next(iter(sharing), None)
+    if len(sharing) > 1:
+        again = next((one for one in sharing if history.is_same(lost, one, files)), again)
     if again is None and not (files and history.is_as_before(lost, files)):
         again = next(iter(rewritten), None)
     if again is None:

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from .system import System
+from .system import PASSING, System
 
 FADE = 0.98
 """What each further sign leaves of all earlier ones: half of them after 34 signs, an afternoon's work."""
@@ -46,31 +46,46 @@ class Feedback:
         self.generation = 0
         """Another number whenever a boost is another one."""
         self.unsaved = False
+        self._unread = False
+        """Whether the file could not be read for a reason that passes: then it must not be written over."""
 
     def load(self) -> str:
-        """Read the file; returns a warning in words or ""."""
+        """Read the file; returns a warning in words or "". What is denied is read before it is written."""
         try:
-            data, _ = self._system.read(self._path, FILE_BYTES + 1)
+            uses = self._read()
         except FileNotFoundError:
             return ""
         except OSError as error:
+            self._unread = error.errno in PASSING
             return f"{self._path} can't be read ({error.strerror or error}): what was of use is learnt anew"
-        try:
-            content = json.loads(data)
-            uses = content["uses"]
-            if content["version"] != VERSION or not _are_uses(uses):
-                raise ValueError("it is of another version, or has entries that aren't numbers")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             return f"{self._path} can't be used ({error}): what was of use is learnt anew"
-        self._uses = {key: float(use) for key, use in list(uses.items())[-KEYS_MAX:]}
+        self._uses = uses
         self._settle()
         return ""
+
+    def _read(self) -> dict[str, float]:
+        """Return what the file says. Raises `OSError`, and whatever a file of another kind leads to."""
+        data, _ = self._system.read(self._path, FILE_BYTES + 1)
+        content = json.loads(data)
+        uses = content["uses"]
+        if content["version"] != VERSION or not _are_uses(uses):
+            raise ValueError("it is of another version, or has entries that aren't numbers")
+        return {key: float(use) for key, use in list(uses.items())[-KEYS_MAX:]}
 
     def save(self) -> None:
         """Write the file. Raises `OSError`."""
         self.unsaved = False
+        if self._unread:
+            try:
+                former = self._read()
+            except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+                former = {}
+            self._uses = {**former, **{key: former.get(key, 0.0) + use for key, use in self._uses.items()}}
+            self._unread = False
+            self._settle()
         data = json.dumps(
-            {"version": VERSION, "uses": {key: round(use, 4) for key, use in self._uses.items()}}
+            {"version": VERSION, "uses": {key: round(use, 4) for key, use in dict(self._uses).items()}}
         )
         self._system.write_atomic(self._path, data.encode())
 
@@ -106,6 +121,7 @@ class Feedback:
         """Forget all; returns of how many files and items something was known."""
         count = len(self._uses)
         self._uses = {}
+        self._unread = False
         self.unsaved = True
         self._settle()
         return count

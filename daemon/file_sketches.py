@@ -78,7 +78,10 @@ class FileSketches:
         if self._reverted[0] != head.commit:
             try:
                 found = commits.reverts(self._root).undone
-            except git.GitError:
-                found = frozenset()  # without git, or in a repository that it rejects, which the scan says
+            except git.GitError as error:
+                found = frozenset()
+                if self._system.deny(error.__cause__):
+                    return found
+                # Else kept: without git, or in a repository that it rejects, which the scan says
             self._reverted = (head.commit, found)
         return self._reverted[1]

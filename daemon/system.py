@@ -69,10 +69,11 @@ class System:
     """How often a file or folder wasn't read for a reason that passes by itself. Who keeps what was found by
     the stamps of files must not keep what was found while this grew: no stamp tells when it could be read."""
 
-    def deny(self, error: BaseException | None) -> None:
-        """Count an error among the `denials` if it is one that passes by itself."""
-        if isinstance(error, OSError) and error.errno in PASSING:
-            self.denials += 1
+    def deny(self, error: BaseException | None) -> bool:
+        """Count an error among the `denials` if it is one that passes by itself; returns whether it is."""
+        passes = isinstance(error, OSError) and error.errno in PASSING
+        self.denials += passes
+        return passes
 
     def now(self) -> datetime:
         """Return the current time, aware, in UTC."""

@@ -166,3 +166,12 @@ def test_a_lost_commit_is_found_behind_its_parent_in_a_log_by_dates() -> None:
     merge = Commit(name(6), (name(5), name(2)), 60, "6 ada", ())
     log = (merge, commit(2, "a.py"), moved, commit(1, "c.py"))
     assert due(held(3), history(log, lost=(lost,))) == Ruling("x_1", "update", Changes(commit=name(5)))
+
+
+def test_of_several_in_one_second_that_share_a_file_the_one_with_its_content_counts() -> None:
+    """Two commits of one second were rebased together; the log has the later one first."""
+    lost = replace(commit(2, "a.py"), author="eve")
+    first, second = (replace(commit(number, "a.py", parent=1), author="eve") for number in (7, 8))
+    said = history((second, first, LOG[2]), lost=(lost,))
+    said = replace(said, is_same=lambda one, other, paths: other.id == name(7))
+    assert due(held(2), said) == Ruling("x_1", "update", Changes(commit=name(7)))

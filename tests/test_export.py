@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgpack  # type: ignore[import-untyped] # it ships no types
 import pytest
 from foveal.daemon.errors import InvalidRequest
 from foveal.daemon.ledger.export import REQUEST_CHARACTERS, Page, export_page
 from foveal.daemon.ledger.ledger_limits import forget_sent
 from foveal.daemon.ledger.messages import Said, Sent
 from foveal.daemon.ledger.recalled import Recalled
+from foveal.daemon.ledger.request_record import record_map
 
 from tests.ledger_cases import STYLE, Opened, opened, record_of, sent_for
 
@@ -92,13 +95,26 @@ def test_a_page_of_many_short_messages_fits(tmp_path: Path) -> None:
         assert (found, pages) == ([f"req_{number}" for number in range(8)], 2)
 
 
+def test_a_page_of_long_paths_fits(tmp_path: Path) -> None:
+    """A path of four bytes a character stands in a slice up to three times."""
+    path = "/".join("\U00020000" * 60 for _ in range(4)) + "/a.py"
+    one = replace(record_of(0).slices[0], id=path, path=path, source=path)
+    with opened(tmp_path) as at:
+        for number in range(100):
+            at.ledger.add(replace(record_of(number), slices=(one,) * 60, dropped=()), Sent())
+        page = export_page(at.ledger)
+        packed = sum(len(msgpack.packb(record_map(each.record))) for each in page.requests)
+        assert packed < 14 * 1024 * 1024, "a frame has 16 MiB"
+        assert page.next
+
+
 def test_a_page_of_long_records_is_short(tmp_path: Path) -> None:
     slices = record_of(0).slices[:1] * 4_000
     assert slices
     with opened(tmp_path) as at:
         for number in range(5):
             at.ledger.add(record_of(number, slices=slices), Sent())
-        assert len(export_page(at.ledger).requests) == 3
+        assert len(export_page(at.ledger).requests) == 4
         assert all_ids(at) == ([f"req_{number}" for number in range(5)], 2)
 
 

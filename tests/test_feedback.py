@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,33 @@ def test_memory_is_bounded(feedback: Feedback) -> None:
     feedback.shown(f"{number}.py" for number in range(3 * SHOWN_MAX))
     feedback.edited(["0.py"])
     assert "0.py" not in feedback.boosts
+
+
+class Denying(System):
+    """Has no descriptors left while it is told so."""
+
+    denied = False
+
+    def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
+        if self.denied:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+        return super().read(path, limit)
+
+
+def test_a_file_that_was_denied_once_is_not_written_over(tmp_path: Path) -> None:
+    path, system = str(tmp_path / "feedback.json"), Denying()
+    before = Feedback(path, system)
+    before.used(["a.py"])
+    before.save()
+    feedback = Feedback(path, system)
+    system.denied = True
+    assert "Too many open files" in feedback.load()
+    feedback.used(["b.py"])
+    with pytest.raises(OSError, match="Too many open files"):
+        feedback.save()
+    system.denied = False
+    feedback.save()
+    assert feedback.boosts.keys() == {"a.py", "b.py"}
+    again = Feedback(path, system)
+    assert again.load() == ""
+    assert again.boosts.keys() == {"a.py", "b.py"}

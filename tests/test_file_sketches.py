@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from foveal.daemon.experience.draft import Draft, checked
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.file_sketches import FileSketches
 from foveal.daemon.system import System
+
+from tests.conftest import git, write_files
 
 BODY = "".join(f"statement {number}\n" for number in range(60))
 OTHER = "".join(f"another {number}\n" for number in range(60))
@@ -51,6 +54,29 @@ def test_a_damaged_sketch_says_nothing(tmp_path: Path) -> None:
     sketches = FileSketches(str(tmp_path), System())
     made = Experience("x", "2026", "a", "s", "d", files_touched=("a.py",), sketches=(("a.py", "???"),))
     assert sketches.staleness(made).reason == ""
+
+
+def test_what_git_could_not_be_asked_is_asked_again(tmp_path: Path) -> None:
+    """Without descriptors git can't be started: that nothing was reverted isn't kept."""
+    system = System()
+    write_files(tmp_path, {"a.py": BODY})
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "a")
+    commit = git(tmp_path, "rev-parse", "HEAD").strip()
+    git(tmp_path, "revert", "--no-edit", commit)
+    sketches = FileSketches(str(tmp_path), system)
+    made = Experience("x", "2026", "a", "s", "d", commit=commit)
+    former = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + 2, former[1]))  # enough for one file after the other
+    try:
+        assert sketches.staleness(made).reason == ""
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, former)
+    assert system.denials
+    assert "revert" in sketches.staleness(made).reason
 
 
 def test_a_reverted_commit_makes_it_stale(tmp_path: Path) -> None:

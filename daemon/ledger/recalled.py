@@ -10,8 +10,8 @@ from .messages import Sent
 from .request_record import RequestRecord
 from .request_table import RequestRow, RequestSummary
 
-ENTRY_CHARACTERS = 300
-"""About what an item, a slice or a part that was dropped takes in an answer, with the names of its fields."""
+ENTRY_CHARACTERS = 200
+"""About what an item, a slice or a part that was dropped takes in an answer beside its names and paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,10 @@ class Recalled:
         record = self.record
         lists = record.items, record.considered, record.slices, record.dropped
         entries = ENTRY_CHARACTERS * (1 + sum(map(len, lists)))
+        keys = (*(one.key for one in record.items), *(one.key for one in record.considered))
+        entries += sum(len(key.name) + len(key.server_name) for key in keys)
+        entries += sum(len(one.id) + len(one.path) + len(one.source) for one in record.slices)
+        entries += sum(len(one.id) for one in record.dropped) + sum(map(len, record.degraded))
         return entries + (0 if self.sent is None else self.sent.framed_characters)
 
 

@@ -106,7 +106,8 @@ def made_here(root: str, system: System) -> frozenset[str]:
         with open(os.path.join(folder, "logs", "HEAD"), "rb", opener=_open_file) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - REFLOG_BYTES))
             data = file.read(REFLOG_BYTES)
-    except OSError:
+    except OSError as error:
+        system.deny(error)
         return frozenset()
     return frozenset(one.decode() for one in _MADE.findall(data))
 

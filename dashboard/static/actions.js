@@ -20,7 +20,7 @@ export async function send(verb, address, body, options) {
   let reply;
   try {
     reply = await ask();
-    if (reply.status === 403 && await isSignedInAnew()) reply = await ask();
+    if (reply.status === 403 && await isSignedInAnew(options?.signal)) reply = await ask();
   } catch (error) {
     throw new Error(error.name === "TimeoutError" ? LATE : "The daemon can’t be reached; nothing was changed. See: foveal status");
   }
@@ -30,8 +30,8 @@ export async function send(verb, address, body, options) {
 }
 
 // Another page may have signed in since this one was drawn: then changes of this one are of another login.
-async function isSignedInAnew() {
-  const reply = await fetch("/live", { headers: { Accept: "text/html" }, cache: "no-store" });
+async function isSignedInAnew(signal) {
+  const reply = await fetch("/live", { headers: { Accept: "text/html" }, cache: "no-store", signal });
   if (!reply.ok) return false;
   const { csrf } = new DOMParser().parseFromString(await reply.text(), "text/html").body.dataset;
   const isAnew = csrf !== document.body.dataset.csrf;
