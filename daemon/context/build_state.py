@@ -8,8 +8,10 @@ from ..compression.compress import Compress
 from ..config import WeightsConfig
 from ..index.store import Reader
 from ..lazy_dataclass import dataclass
+from ..project.languages import fence_tag, language_of
 from ..snapshot import ProjectSnapshot
 from .content import Content
+from .excerpt import Source
 from .focus import prompt_words
 from .gathered import Gathered
 from .item_plan import ItemPlan, plan_without_session
@@ -64,6 +66,12 @@ class BuildState:
     def request(self) -> ContextRequest:
         """The request."""
         return self.gathered.request
+
+    def source(self, path: str, content: Content) -> Source:
+        """Return a file's content with its definitions, of which nothing is known in an unsaved buffer."""
+        tag, unsaved = fence_tag(language_of(path)), self.files.unsaved(path)
+        symbols = () if unsaved else self.files.symbols(path)
+        return Source(path, content.text, tag, symbols, self.compress, None if unsaved else content.digest)
 
 
 def begin(gathered: Gathered, reader: Reader | None) -> BuildState:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..project.languages import fence_tag, language_of
 from ..project.tree import Symbol
 from .build_state import BuildState, content_key
 from .content import Content
-from .excerpt import Source
 from .file_forms import FileForms, SymbolForms, name_of, unshown_form
 from .focus import FOCUS_MAX, FocusNode
 from .slices import Form, GrowForm, Slice, fixed
@@ -78,16 +76,7 @@ def _forms(
     if content.problem:
         state.gaps.append(f"{node.path} is in focus but not shown: {content.problem}")
         return fixed(unshown_form(node, f"Not shown: {content.problem}."))
-    unsaved = state.files.unsaved(node.path)
-    symbols = () if unsaved else state.files.symbols(node.path)
-    source = Source(
-        node.path,
-        content.text,
-        fence_tag(language_of(node.path)),
-        symbols,
-        state.compress,
-        None if unsaved else content.digest,
-    )
+    unsaved, source = state.files.unsaved(node.path), state.source(node.path, content)
     forms: FileForms | SymbolForms
     if symbol is not None:
         forms = SymbolForms(node, source, symbol, state.words)

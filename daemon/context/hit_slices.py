@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from ..project.languages import fence_tag, language_of
 from ..retrieval.hits import Hit
 from .build_state import BuildState, content_key
-from .excerpt import Source
 from .focus import FocusNode
 from .focus_slices import NAMED_VALUE
 from .hit_forms import HitForms, found_symbols, reasons_of
@@ -58,16 +56,7 @@ def hit_slices(state: BuildState, hits: Sequence[tuple[Hit, float]]) -> Iterator
         if content.problem:
             state.gaps.append(f"{hit.path} was found for the prompt but is not shown: {content.problem}")
             continue
-        unsaved = state.files.unsaved(hit.path)
-        symbols = () if unsaved else state.files.symbols(hit.path)
-        source = Source(
-            hit.path,
-            content.text,
-            fence_tag(language_of(hit.path)),
-            symbols,
-            state.compress,
-            None if unsaved else content.digest,
-        )
+        source = state.source(hit.path, content)
         wanted = state.wanted.get(hit.path, ())
         forms = HitForms(hit, source, state.words, hit_characters(position, tokens, len(hits)), wanted)
         segments = len(content.text) > LARGE_CHARACTERS and is_document(source)
