@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
+
+from .sized_cache import SizedCache
 
 if TYPE_CHECKING:
     from .searching import Found
@@ -29,9 +30,7 @@ class KeptAnswers:
     """
 
     def __init__(self, most: int = KEPT_CHARACTERS) -> None:
-        self._most = most
-        self._size = 0
-        self._answers: OrderedDict[Hashable, tuple[object, int, Found]] = OrderedDict()
+        self._answers = SizedCache[Hashable, tuple[object, "Found"]](most)
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -39,7 +38,7 @@ class KeptAnswers:
     @property
     def size(self) -> int:
         """What is kept, in characters."""
-        return self._size
+        return self._answers.size
 
     def get(self, key: Hashable, version: object) -> Found | None:
         """Return the answer to a question, or None; one of another version is forgotten."""
@@ -47,10 +46,9 @@ class KeptAnswers:
         if kept is None:
             return None
         if kept[0] != version:
-            self._forget(key)
+            self._answers.discard(key)
             return None
-        self._answers.move_to_end(key)
-        return kept[2]
+        return kept[1]
 
     def keep(self, key: Hashable, version: object, found: Found, text: str) -> None:
         """Keep an answer of the graph that is complete; the ones given longest ago go."""
@@ -59,14 +57,5 @@ class KeptAnswers:
             return
         if len(text) > TEXT_CHARACTERS:
             return
-        self._forget(key)
         size = len(text) + sum(len(one["snippet"]) + HIT_CHARACTERS for one in told.results)
-        self._answers[key] = (version, size, found)
-        self._size += size
-        while self._size > self._most:
-            self._forget(next(iter(self._answers)))
-
-    def _forget(self, key: Hashable) -> None:
-        kept = self._answers.pop(key, None)
-        if kept is not None:
-            self._size -= kept[1]
+        self._answers.put(key, (version, found), size)

@@ -70,7 +70,7 @@ INSIDE_DAEMON = {
     "context": {
         "project", "index", "retrieval", "context", "errors", "system", "storage",
         "snapshot", "experience",  # the frozen view that it builds from, and the records in it
-        "compression", "policy", "privacy", "config",
+        "compression", "policy", "privacy", "config", "sized_cache",
     },
     "privacy": {"privacy"},
     "policy": {"policy", "privacy", "project", "errors"},

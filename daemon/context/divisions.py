@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from threading import Lock
-
 from ..project.tree import Symbol
+from ..sized_cache import SizedCache
 from .division import Division
 
 KEPT_CHARACTERS = 8_000_000
@@ -23,9 +21,7 @@ class Divisions:
 
     def __init__(self, most: int = KEPT_CHARACTERS) -> None:
         self._most = most
-        self._kept: OrderedDict[tuple[bytes, str], Division] = OrderedDict()
-        self._characters = 0
-        self._lock = Lock()
+        self._kept = SizedCache[tuple[bytes, str], Division](most)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -33,34 +29,22 @@ class Divisions:
     @property
     def characters(self) -> int:
         """How long the files are together whose divisions are kept."""
-        return self._characters
+        return self._kept.size
 
     def of(self, text: str, tag: str, symbols: tuple[Symbol, ...], digest: bytes | None) -> Division:
         """Return the division of a text; with a digest, which tells the text, the same as before."""
         if digest is None:
             return Division(text, tag, symbols)
         key = (digest, tag)
-        with self._lock:
-            known = self._kept.get(key)
-            if known is not None:
-                self._kept.move_to_end(key)
+        known = self._kept.get(key)
         if known is not None and known.characters == len(text) and known.symbols == symbols:
             return known
         made = Division(text, tag, symbols)
-        with self._lock:
-            self._put(key, made)
-        return made
-
-    def _put(self, key: tuple[bytes, str], made: Division) -> None:
-        if before := self._kept.pop(key, None):
-            self._characters -= before.characters
         if made.characters > self._most:
-            return
-        self._kept[key] = made
-        self._characters += made.characters
-        while self._characters > self._most:
-            _, forgotten = self._kept.popitem(last=False)
-            self._characters -= forgotten.characters
+            self._kept.discard(key)
+        else:
+            self._kept.put(key, made, made.characters)
+        return made
 
 
 DIVISIONS = Divisions()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
-from threading import Lock
 
 from ..project.tree import FileRecord, Symbol
+from ..sized_cache import SizedCache
 
 SYMBOLS_MAX = 30_000
 """So many definitions are kept, about 350 bytes each, most of which a kept division of their file holds as
@@ -22,33 +21,24 @@ class KeptSymbols:
 
     def __init__(self, most: int = SYMBOLS_MAX) -> None:
         self._most = most
-        self._kept: OrderedDict[Key, tuple[Symbol, ...]] = OrderedDict()
-        self._count = 0
-        self._lock = Lock()
+        self._kept = SizedCache[Key, tuple[Symbol, ...]](most)
 
     @property
     def count(self) -> int:
         """How many definitions are kept."""
-        return self._count
+        return self._kept.size
 
     def of(self, record: FileRecord, read: Callable[[str], tuple[Symbol, ...]]) -> tuple[Symbol, ...]:
         """Return the definitions of a file that the index has read, by `read` where they aren't known."""
         key = (record.digest, record.language, record.symbols)
-        with self._lock:
-            known = self._kept.get(key)
-            if known is not None:
-                self._kept.move_to_end(key)
-                return known
+        known = self._kept.get(key)
+        if known is not None:
+            return known
         found = read(record.path)
         if len(found) != record.symbols or not record.digest:
             return found  # of another moment than the record
-        with self._lock:
-            if key not in self._kept and len(found) <= self._most:
-                self._kept[key] = found
-                self._count += len(found) or 1
-                while self._count > self._most:
-                    _, forgotten = self._kept.popitem(last=False)
-                    self._count -= len(forgotten) or 1
+        if len(found) <= self._most:
+            self._kept.put(key, found, len(found) or 1)
         return found
 
 

@@ -1,0 +1,37 @@
+"""A cache is bounded by the size of what is in it, and what was used longest ago goes first."""
+
+from __future__ import annotations
+
+import random
+
+from foveal.daemon.sized_cache import SizedCache
+
+
+def test_what_was_used_longest_ago_goes() -> None:
+    cache = SizedCache[str, int](10)
+    cache.put("a", 1, 4)
+    cache.put("b", 2, 4)
+    assert cache.get("a") == 1
+    cache.put("c", 3, 4)
+    assert [cache.get(key) for key in "abc"] == [1, None, 3]
+    assert (len(cache), cache.size) == (2, 8)
+
+
+def test_a_value_counts_once_and_can_be_forgotten() -> None:
+    cache = SizedCache[str, int](10)
+    cache.put("a", 1, 4)
+    cache.put("a", 2, 6)
+    assert (cache.get("a"), len(cache), cache.size) == (2, 1, 6)
+    for _ in range(2):
+        cache.discard("a")
+        assert (cache.get("a"), len(cache), cache.size) == (None, 0, 0)
+
+
+def test_whatever_is_put_the_size_is_that_of_what_is_kept_and_within_the_limit() -> None:
+    chance, cache = random.Random(1), SizedCache[int, int](50)
+    for _ in range(2_000):
+        size = chance.randrange(70)
+        cache.put(chance.randrange(30), size, size)
+        kept = [one for number in range(30) if (one := cache.get(number)) is not None]
+        assert (len(cache), cache.size) == (len(kept), sum(kept))
+        assert cache.size <= 50
