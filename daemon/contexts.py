@@ -50,8 +50,9 @@ BUILD_SHARE, BUILD_S = 0.2, 0.4
 """Of the time until the deadline so much is kept for the build, at most so long: eight times what it takes to
 build 100 KB."""
 
-QUICK_SHARE, QUICK_S = 0.1, 0.1
-"""And so much for the context that is built where even that isn't enough."""
+QUICK_SHARE, QUICK_S = 0.15, 0.2
+"""And so much for the context that is built where even that isn't enough: 20 ms, ten times that on a machine
+that is busy with a first index."""
 
 QUICK = "there was no time to read the index: files in focus are shown without what they define and import"
 
@@ -132,6 +133,8 @@ class Contexts:
         """Return what was answered, and what it is of."""
         times = _Times.until(deadline_of(project, deadline_ms))
         degraded: list[str] = []
+        # Rules of folders and what the project says of itself are looked up by names.
+        await self._freshness.wait_named(project, times.gathered)
         compared: Tree | None = None
         if fresh == "tree":
             compared = await self._freshness.sync(project, times.gathered)
@@ -216,10 +219,12 @@ class Contexts:
     ) -> Built:
         """Build a context of a tree, the last one where None is given, and keep it if that can be done."""
         deadline, started = times.gathered, time.perf_counter()
-        await self._freshness.wait_named(project, deadline)
-        scope = self._scoping.settled(project, scope)
+        if not project.searchable:
+            self._gathering.load_search()
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
+        if request.prompt.strip() or scope.focus_paths or scope.expanded:
+            await self._freshness.wait_searchable(project, deadline)  # the rest needs names only
         self._gathering.prefer(project, scope)
         sources = await self._gathering.sources(project, request, talk, deadline)
         for _ in range(ATTEMPTS):

@@ -212,7 +212,7 @@ class Engine:
         degraded: list[str] = list(project.snapshot(policy).degraded)
         if fresh == "tree" and not await self._freshness.sync(project, deadline):
             degraded.append("the tree was not compared with the disk in time")
-        await self._freshness.wait_named(project, deadline)
+        await self._freshness.wait_searchable(project, deadline)
         for attempt in range(NODE_ATTEMPTS):
             snapshot = project.snapshot(policy)
             node, stale = await self._work.in_builder(partial(describe_node, snapshot, node_id))
@@ -247,7 +247,7 @@ class Engine:
         """Return the definitions that a part of a name finds, as far as an agent may see them."""
         deadline = deadline_of(project, deadline_ms)
         degraded: list[str] = []
-        await self._freshness.wait_named(project, deadline)
+        await self._freshness.wait_searchable(project, deadline)
         for attempt in range(NODE_ATTEMPTS):
             snapshot = project.snapshot(policy)
             try:
@@ -283,7 +283,7 @@ class Engine:
         degraded: list[str] = []
         if fresh == "tree" and not await self._freshness.sync(project, deadline):
             degraded.append("the tree was not compared with the disk in time")
-        await self._freshness.wait_named(project, deadline)
+        await self._freshness.wait_searchable(project, deadline)
         for attempt in range(QUERY_ATTEMPTS):
             found = await self._searching.search(project, ask, deadline, policy, tells=True)
             snapshot = project.snapshot(policy)

@@ -1,4 +1,4 @@
-"""Owns how long an answer waits for what isn't known yet: names, changed files, the whole tree."""
+"""Owns how long an answer waits for what isn't known yet: names, words, changed files, the whole tree."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NAMES_WAIT_S = 5.0
-NEW_WAIT_S = 0.7
 REFRESH_WAIT_S = 2.0
 SYNC_WAIT_S = 5.0
-"""How long a request without a deadline waits for the names of a new project, after its opening for a small
-one to be read whole, for files that changed to be read again, and for the tree to be compared with the
-disk."""
+"""Maximum wait in seconds for the names of a new project, for files that changed to be read again, and for
+the tree to be compared with the disk."""
+
+NEW_S = 10.0
+"""Seconds after its opening in which answers wait until a project was read whole, as long as their deadlines
+allow. Two cores read some 100 files a second; of a project that takes longer answers come in part."""
+
+SEARCH_SHARE, SEARCH_S = 0.35, 1.0
+"""Share of the time to a deadline that a wait for a new project leaves for what follows, and its maximum in
+seconds: a search by words takes 20 to 100 ms beside an indexer at work, ten times that on a machine with ten
+times the work that it can do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +60,19 @@ class TreeFreshness:
         self._syncs: dict[str, list[asyncio.Future[Tree | None]]] = {}
 
     async def wait_named(self, project: Project, deadline: Deadline) -> None:
-        """Wait until a new project's names are known, and a moment for its contents, if there is time."""
-        await _wait_until(project, deadline, lambda: project.named)
-        new_for = asyncio.get_running_loop().time() - project.opened_at
-        if project.tree.pending and new_for < NEW_WAIT_S:
-            await _wait_until(project, deadline, lambda: not project.tree.pending, NEW_WAIT_S - new_for)
+        """Wait until a new project's names are known."""
+        if not project.named:
+            await _wait_until(project, _before_search(deadline), lambda: project.named)
+
+    async def wait_searchable(self, project: Project, deadline: Deadline) -> None:
+        """Wait until a new project's names are known and it was read whole, words and all.
+
+        One that has been open for a while isn't waited for.
+        """
+        await self.wait_named(project, deadline)
+        new_s = project.opened_at + NEW_S - asyncio.get_running_loop().time()
+        if not project.searchable and new_s > 0:
+            await _wait_until(project, _before_search(deadline), lambda: project.searchable, new_s)
 
     async def refresh(
         self, project: Project, paths: Sequence[str], deadline: Deadline, *, words: bool = False
@@ -109,6 +124,12 @@ class TreeFreshness:
                         waiter.set_result(tree)
             waiters, self._syncs[project.root] = self._syncs[project.root], []
         del self._syncs[project.root]
+
+
+def _before_search(deadline: Deadline) -> Deadline:
+    """Return when a wait for a new project ends, so that what it was waited for can still be searched."""
+    left_s = deadline.left(NEW_S)
+    return Deadline(deadline.at - min(left_s * SEARCH_SHARE, SEARCH_S))
 
 
 async def _wait_until(

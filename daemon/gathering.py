@@ -107,6 +107,10 @@ class Gathering:
         """Have what is in focus embedded first."""
         self._searching.prefer(project, (*scope.focus_paths, *scope.expanded))
 
+    def load_search(self) -> None:
+        """Have the first search find its code loaded."""
+        self._searching.load()
+
     def warm(self, project: Project) -> None:
         """Have the texts of a project's items embedded in the background."""
         self._item_search.warm(project.root, project.items.items)

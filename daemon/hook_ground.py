@@ -17,6 +17,7 @@ from .guard import Guard
 from .hook.events import Origin
 from .hook.ground import Ask, Opened
 from .hook.native_rules import folder_in, native_rules
+from .hook.texts import INCOMPLETE_CHARACTERS, incomplete_line
 from .parameters import Parameters
 from .project.roots import relative_path
 from .projects import Project
@@ -72,7 +73,10 @@ class HookGround:
         started = now()
         request = await self._request(ask)
         request["deadline_ms"] = max(1, ask.deadline_ms - int((now() - started) * 1000))
-        text: str = (await self._call("GetContext", request))["context"]
+        reply = await self._call("GetContext", request)
+        text: str = reply["context"]
+        if ask.prompt and reply["partial"]:
+            text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
         return text
 
     async def prepare(self, ask: Ask) -> None:
@@ -134,6 +138,7 @@ class HookGround:
         # The rest of the time is for the context itself, which has something to say without its rules too.
         native = await self._native(project, origin, ask.deadline_ms // 2)
         tokens = ask.room.tokens or DEFAULT_TOKENS
+        characters = ask.room.characters - (0 if project.searchable else INCOMPLETE_CHARACTERS)
         request: dict[str, Any] = {
             "cwd": origin.cwd,
             "agent_name": origin.policy_name,
@@ -142,7 +147,7 @@ class HookGround:
             "prompt": ask.prompt,
             "max_tokens": tokens,
             "reserve_tokens": 0,
-            "max_bytes": max(1, ask.room.characters),
+            "max_bytes": max(1, characters),
             "exclude_items": [{"type": item.type, "name": item.name} for item in native],
             "deadline_ms": ask.deadline_ms,
             "delta": True,

@@ -46,6 +46,8 @@ class Indexing:
         self._events = events
         self._semantics = semantics
         self._projects: dict[str, Project] = {}
+        self._begun = False
+        """The first indexer has started, or could not be."""
 
     async def ask(self, command: Command) -> Refreshed | None:
         """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""
@@ -62,7 +64,8 @@ class Indexing:
     async def open(self, project: Project) -> None:
         """Have a project indexed. One that can't be is served without, and says so."""
         self._projects[project.root] = project
-        await self._open(project)
+        if self._begun:  # else the first indexer is told of all projects when it has started
+            await self._open(project)
 
     async def close(self, project: Project) -> None:
         """Have a project indexed no more."""
@@ -90,11 +93,11 @@ class Indexing:
             project.hold_changes()
             try:
                 opened = await self.ask(_open_command(project))
-                project.problems.pop("indexer", None)
+                project.set_indexer_problem("")
                 if opened is not None and opened.generation != project.tree.generation:
                     read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
             except FovealError as error:
-                project.problems["indexer"] = str(error)
+                project.set_indexer_problem(str(error))
             finally:
                 project.take_changes(*read)
             if self._semantics.keeps(project.root):
@@ -103,12 +106,14 @@ class Indexing:
 
     async def _on_started(self) -> None:
         """Open the projects again in a new indexer."""
+        self._begun = True
         for project in list(self._projects.values()):
             await self._open(project)
 
     def _on_died(self) -> None:
+        self._begun = True
         for project in self._projects.values():
-            project.problems["indexer"] = "the indexer process ended and is being started again"
+            project.set_indexer_problem("the indexer process ended and is being started again")
             if project.progress is not None:
                 # Whatever changes now is unknown until the next one has compared the tree with the disk.
                 project.set_progress(replace(project.progress, state="scanning", watch="off"))

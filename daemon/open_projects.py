@@ -181,11 +181,8 @@ class OpenProjects:
         self._shared[root] = (loaded.config.experience.path, may_share)
         self._projects[root] = project
         self._known.add(root)
-        if project.named:
-            # Its tree was on the disk: the first answer need not wait until the indexer has started.
-            self._work.start_unheard(self._indexing.open(project), f"index {root}")
-        else:
-            await self._indexing.open(project)
+        # Not waited for: what is asked for waits for names and contents as long as its deadline allows.
+        self._work.start_unheard(self._indexing.open(project), f"index {root}")
         return project
 
     def _may_share(self, root: str, config: ProjectConfig, trusted: Trusted) -> bool:

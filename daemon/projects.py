@@ -197,6 +197,7 @@ class Project:
         self.overlays: dict[str, str] = {}
         self._system = system
         self._warm = bool(loaded.tree.files)
+        self._searchable = self._warm and not loaded.tree.pending
         self.opened_at = asyncio.get_running_loop().time()
         """On the event loop's clock, in seconds."""
         self._activity_known = self._warm
@@ -239,6 +240,14 @@ class Project:
         return self.state != "scanning" or self._warm
 
     @property
+    def searchable(self) -> bool:
+        """Whether all files could be found by their words at some time since the index was made.
+
+        Also where nothing more is to be had: without its root, or an indexer.
+        """
+        return self._searchable or self.state == "degraded"
+
+    @property
     def clock(self) -> str:
         """The state of the tree that an answer is computed from, opaque to clients."""
         return self.clock_at(self.tree.generation)
@@ -262,6 +271,8 @@ class Project:
         if self.tree.pending:
             unread = f"{self.tree.pending:,} of {count:,} files are not indexed yet"
             return (f"{unread}: their definitions and imports are not known",)
+        if not self.searchable:
+            return ("the words of the files read last are not indexed yet: a prompt may find too little",)
         return ()
 
     def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
@@ -411,6 +422,7 @@ class Project:
         """Take over what the indexer says of its state."""
         self.progress = progress
         self._warm |= progress.state != "scanning"
+        self._searchable |= progress.words
         self._wake()
 
     def set_rules(self, rules: RuleSet) -> None:
@@ -482,7 +494,7 @@ class Project:
     def forget_progress(self) -> None:
         """Count the project as unknown until it has been scanned again: other files belong to it now."""
         self.progress = None
-        self._warm = False
+        self._warm = self._searchable = False
 
     def set_activity(self, activity: tuple[Activity, ...]) -> None:
         """Take over what the index knows of edits and commits."""
@@ -557,8 +569,15 @@ class Project:
                     taken += 1
         return tuple(list(found.values())[:HOT_MAX])
 
+    def set_indexer_problem(self, problem: str) -> None:
+        """Take over why the indexer doesn't serve the project, or with "" that it does."""
+        self.problems.pop("indexer", None)
+        if problem:
+            self.problems["indexer"] = problem
+        self._wake()
+
     async def wait_changed(self) -> None:
-        """Wait until the indexer said anything about the project."""
+        """Wait until the indexer said anything about the project, or its end was noticed."""
         await self._changed.wait()
 
     def close(self) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Final, NoReturn
 
+    from ..ipc.client import Client
+
 MAX_PAYLOAD_BYTES: Final = 8 * 1024 * 1024
 """Hosts put whole files into the events of tools; a larger payload is read to its end, and not sent."""
 
@@ -40,23 +42,19 @@ BUDGETS_S: Final[Mapping[str, float]] = {
     "sessionEnd": END_S,
 }
 
-STARTING: Final = frozenset(
-    (
-        "SessionStart",
-        "sessionStart",
-        "UserPromptSubmit",
-        "userPromptSubmitted",
-        "beforeSubmitPrompt",
-        "BeforeAgent",
-    )
-)
-"""Events at which a daemon is started in the background where none runs: the next event finds it."""
+AWAITED: Final = frozenset(("SessionStart", "sessionStart"))
+"""Events that wait for the daemon that they start: nobody has typed anything yet."""
+
+STARTING: Final = AWAITED | {"UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent"}
+"""Events at which a daemon is started where none runs. A person waits for the others, which leave it in the
+background: the next event finds it."""
 
 KEPT: Final = frozenset(("SubagentStop", "subagentStop", "SessionEnd", "sessionEnd"))
 """Events that are spooled where no daemon took them: they say where it stands what an agent found out."""
 
 ANSWER_SHARE: Final = 0.8
-"""Of the time that is left the daemon is given so much; the rest is for the way back on a busy machine."""
+"""Of the time that is left the daemon is given so much to start, and again to answer; the rest is for the way
+back on a busy machine."""
 
 VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION")
 """What hosts tell a hook by its environment."""
@@ -157,26 +155,35 @@ def _read_event(arguments: Sequence[str], started: float) -> Event:
 
 def _answer(event: Event) -> bytes:
     """Return what to print; an event that must not be lost is spooled where no daemon took it."""
-    from ..ipc.paths import find_socket
-
     try:
-        found = find_socket(None, os.environ)
-        return _ask(found.path, event)
-    except (FileNotFoundError, ConnectionRefusedError):
-        if event.name in KEPT:
-            _spool(event)
-        if event.name in STARTING and not found.explicit:
-            _start_daemon()
-        return b""
+        client = _connect(event)
+        if client is None:
+            if event.name in KEPT:
+                _spool(event)
+            return b""
+        with client:
+            return _ask(client, event)
     except Exception:
         if event.name in KEPT:
             _spool(event)
         raise
 
 
-def _ask(path: str, event: Event) -> bytes:
+def _connect(event: Event) -> Client | None:
+    """Connect to the daemon; None where none runs, unless the event waits for the one that it starts."""
     from ..ipc.client import Client
+    from ..ipc.paths import find_socket
 
+    found = find_socket(None, os.environ)
+    try:
+        return Client.connect(found.path, event.left_s)
+    except (FileNotFoundError, ConnectionRefusedError):
+        if event.name not in STARTING or found.explicit:
+            return None
+    return _start_daemon(event.left_s * ANSWER_SHARE if event.name in AWAITED else 0.0)
+
+
+def _ask(client: Client, event: Event) -> bytes:
     params: dict[str, Any] = {
         "host": event.host,
         "event": event.name,
@@ -184,9 +191,8 @@ def _ask(path: str, event: Event) -> bytes:
         "cwd": _cwd(),
         "variables": {name: os.environ[name] for name in VARIABLES if os.environ.get(name)},
     }
-    with Client.connect(path, event.left_s) as client:
-        params["deadline_ms"] = max(1, int(event.left_s * ANSWER_SHARE * 1000))
-        output = client.call("HookEvent", params, event.left_s)["output"]
+    params["deadline_ms"] = max(1, int(event.left_s * ANSWER_SHARE * 1000))
+    output = client.call("HookEvent", params, event.left_s)["output"]
     return output.encode("utf-8", "replace") if isinstance(output, str) else b""
 
 
@@ -197,16 +203,17 @@ def _spool(event: Event) -> None:
     keep(state_folder(os.environ), (event.host, event.name, _cwd()), event.payload)
 
 
-def _start_daemon() -> None:
-    """Start a daemon and don't wait for it. That it can't answer yet is no news."""
+def _start_daemon(within_s: float) -> Client | None:
+    """Start a daemon and connect to it; None where it isn't waited for and can't answer yet."""
     from ..ipc.client import ensure_daemon
     from ..ipc.errors import DaemonUnavailable
 
     try:
-        ensure_daemon(None, os.environ, timeout=0.0).close()
+        return ensure_daemon(None, os.environ, within_s)
     except DaemonUnavailable as error:
-        if "can't be started" in str(error):
+        if within_s or "can't be started" in str(error):
             raise
+    return None
 
 
 def _cwd() -> str:

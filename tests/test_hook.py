@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -392,8 +393,49 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
     assert (state / "hooks.log.1").stat().st_size == MAX_BYTES + 1
 
 
-def test_a_daemon_is_started_in_the_background(daemon: DaemonProcess, tmp_path: Path) -> None:
-    given = payload("claude-code", "SessionStart", root=tmp_path)
+def test_a_prompt_starts_a_daemon_in_the_background(daemon: DaemonProcess, tmp_path: Path) -> None:
+    given = payload("claude-code", "UserPromptSubmit", root=tmp_path)
     assert hook("claude-code", given, daemon.environ) == "", "it isn't waited for"
     with daemon.client() as client:
         assert client.call("Ping", {}, DEADLINE_S)["pid"] == daemon.pid
+
+
+PATIENT = (
+    "import sys; from foveal.hooks import hook; "
+    f"hook.BUDGETS_S = dict.fromkeys(hook.BUDGETS_S, {DEADLINE_S}); hook.run(sys.argv[1:])"
+)
+"""A hook that has a minute, so that a busy machine changes nothing."""
+
+
+def test_a_session_start_waits_for_the_daemon_that_it_starts(daemon: DaemonProcess, shop: Path) -> None:
+    given = json.dumps(payload("gemini", "SessionStart", root=shop)).encode()
+    command = [sys.executable, "-c", PATIENT, "gemini"]
+    done = subprocess.run(command, input=given, env=daemon.environ, capture_output=True, check=True)
+    text = hook_cases.context_of("gemini", "SessionStart", done.stdout.decode())
+    assert "set_relevant_context" in text
+    assert "Use the repository's logger." in text, "a rule that the host doesn't read"
+    assert "sessions.py" in text, "the names of its files"
+    assert (daemon.call("Ping")["pid"], done.stderr) == (daemon.pid, b"")
+
+
+def test_a_session_start_gives_up_on_a_daemon_that_can_not_start(folder: Path) -> None:
+    environ = environment(folder) | {"XDG_RUNTIME_DIR": str(folder)}
+    del environ["FOVEAL_SOCKET"]
+    write_files(folder, {"state/version.json": '{"state_version": 99}'})
+    (folder / "state").chmod(0o700)
+    given = payload("claude-code", "SessionStart")
+    assert hook("claude-code", given, environ) == ""
+    # Of a machine with very much to do the time is over before it has ended.
+    assert re.search("the daemon ended with status|doesn't answer yet", log_of(folder))
+
+
+def test_a_session_start_gives_up_on_a_daemon_that_does_not_come(folder: Path) -> None:
+    environ = environment(folder) | {"XDG_RUNTIME_DIR": str(folder)}
+    del environ["FOVEAL_SOCKET"]
+    write_files(folder, {"state/start.lock": ""})
+    (folder / "state").chmod(0o700)
+    with open(folder / "state/start.lock", "rb+") as lock:  # whoever starts one hangs
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert hook("claude-code", payload("claude-code", "SessionStart"), environ) == ""
+    assert "doesn't answer yet" in log_of(folder)
+    assert not (folder / "state/daemon.json").exists()

@@ -52,6 +52,29 @@ def test_reindex_in_full_reads_all_again(bench: Bench) -> None:
     check_true(bench)
 
 
+def test_source_is_read_before_tests_and_prose(bench: Bench) -> None:
+    source = "def f(): ...\n"
+    put(bench.root, {"docs/a.md": "# A\n", "pkg/b.py": source, "tests/c.py": source, "z.py": source})
+    bench.open()
+    bench.settle()
+    read = [path.removeprefix(f"{bench.root}/") for path in bench.disk.reads]
+    first = [path for path in dict.fromkeys(read) if path.endswith((".py", ".md"))]
+    assert set(first[:2]) == {"pkg/b.py", "z.py"}, first
+
+
+def test_words_are_known_when_all_that_was_read_is_found_by_them(bench: Bench) -> None:
+    names = [f"{number}.py" for number in range(40)]
+    put(bench.root, dict.fromkeys(names, "def shop(): ...\n"))
+    bench.open()
+    assert bench.work()
+    assert not bench.progress.words
+    bench.until(lambda: bench.progress.words)
+    assert bench.progress.pending == 0
+    assert lexical_files(bench, "shop") == set(names)
+    bench.settle()
+    assert bench.progress.words
+
+
 def test_random_changes_lead_to_the_same_index(bench: Bench) -> None:
     chance = random.Random(7)
     names = [

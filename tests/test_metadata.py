@@ -49,6 +49,15 @@ def test_name_languages_commands_branch_and_commits(tmp_path: Path) -> None:
     assert [commit.partition(" ")[2] for commit in found.commits] == ["Four", "Three", "Two"]
 
 
+def test_a_tree_that_was_not_listed_yet_has_the_manifests_on_the_disk(tmp_path: Path) -> None:
+    empty = Tree(str(tmp_path))
+    nothing = metadata_key(empty, System())
+    (tmp_path / "package.json").write_text('{"name": "kite", "description": "Flies."}')
+    found = read_metadata(empty, System())
+    assert (found.name, found.description, found.languages) == ("kite", "Flies.", ())
+    assert metadata_key(empty, System()) != nothing
+
+
 def test_without_anything_it_is_called_as_its_folder(tmp_path: Path) -> None:
     found = read_metadata(tree_of(tmp_path), System())
     assert found.name == tmp_path.name

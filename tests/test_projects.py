@@ -9,6 +9,7 @@ import shutil
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -289,9 +290,30 @@ async def test_what_is_not_known_yet_is_said(project: Project) -> None:
         "1 of 2 files are not indexed yet: their definitions and imports are not known",
     )
     project.apply(delta(2, "a.py"))
+    assert project.unread == (
+        "the words of the files read last are not indexed yet: a prompt may find too little",
+    )
+    assert not project.searchable
+    project.set_progress(replace(progress("indexing"), words=True))
+    assert project.searchable
     assert project.unread == ()
+    project.set_progress(progress("indexing"))
+    assert project.searchable, "a file that changed is looked for as it was"
     project.forget_progress()
     assert not project.named
+    assert not project.searchable
+    project.set_progress(progress("degraded"))
+    assert project.searchable, "nothing more is to be had"
+
+
+async def test_whoever_waits_hears_that_the_indexer_ended(project: Project) -> None:
+    waiting = asyncio.create_task(project.wait_changed())
+    await asyncio.sleep(0)
+    project.set_indexer_problem("it ended")
+    await waiting
+    assert project.problems["indexer"] == "it ended"
+    project.set_indexer_problem("")
+    assert "indexer" not in project.problems
 
 
 # After the indexer was lost

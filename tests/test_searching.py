@@ -12,15 +12,17 @@ from typing import Any, TypeVar
 
 import pytest
 from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.engine import Engine
-from foveal.daemon.freshness import deadline_of
+from foveal.daemon.errors import FovealError
+from foveal.daemon.freshness import Deadline, deadline_of
 from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.policy.policy import NO_POLICY
 from foveal.daemon.projects import Project
 from foveal.daemon.retrieval.filters import EVERYTHING, Filter
 from foveal.daemon.retrieval.hits import Hit
-from foveal.daemon.searching import Ask, Found, worth_showing
+from foveal.daemon.searching import VECTORS_SHARE, Ask, Found, worth_showing
 from foveal.daemon.storage import DatabaseError
 from foveal.daemon.system import System
 
@@ -244,6 +246,24 @@ async def test_an_embedder_that_does_not_answer_costs_only_its_part(
         found = await search(engine, project, "password login")
         assert paths(found)[0] == "shop/auth.py"
         assert found.degraded == ("not searched by meaning: the embedding model didn't answer in time",)
+
+
+async def test_vectors_leave_time_to_rank_what_the_words_found(
+    base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_models(models, base / "state")
+    async with running(base, embedding=True) as (engine, project):
+        asked: list[SearchVectors] = []
+
+        async def hear(command: SearchVectors) -> VectorHits:
+            asked.append(command)
+            raise FovealError("not now")
+
+        monkeypatch.setattr(engine.semantics, "search", hear)
+        soon = Deadline(asyncio.get_running_loop().time() + 1)
+        found = await engine._searching.search(project, Ask("password login", 10), soon)
+        assert paths(found)[0] == "shop/auth.py"
+        assert asked[0].wait_s <= 0.8 * VECTORS_SHARE
 
 
 async def test_meaning_finds_what_no_word_does(base: Path, models: Path) -> None:

@@ -5,9 +5,12 @@ They state facts: orders in injected text make models distrust it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 Sets = Mapping[str, tuple[str, ...]]
+
+INCOMPLETE_CHARACTERS = 320
+"""Maximum length of the line about what a context lacks: the three longest reasons."""
 
 
 def session_section(session_id: str) -> str:
@@ -22,6 +25,12 @@ def session_section(session_id: str) -> str:
         " endpoints or ports are in use that later turns need.\n"
         f"- This session's id there: `{session_id}`."
     )
+
+
+def incomplete_line(reasons: Sequence[str]) -> str:
+    """Return the line for the model whose context was asked for before all of it could be had."""
+    line = f"(This context is incomplete: {'; '.join(reasons)}.)"
+    return line if len(line) <= INCOMPLETE_CHARACTERS else f"{line[: INCOMPLETE_CHARACTERS - 3]}…)"
 
 
 def resumed_line(sets: Sets) -> str:

@@ -168,6 +168,7 @@ class BulkWork:
                 index.reading.rest()
             with index.suspects.work():
                 lexing = index.lexing.step(STEP_S, more=bool(self._files.unread))
+            self._progress.words = not lexing
             linking = self.link(STEP_S)
             self._progress.report()
             yield

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ..project.languages import language_of
+from ..project.metadata import NO_SOURCE
 from ..project.scan_results import Changes
+from ..project.source_folders import is_test
 from ..project.tree import FileRecord
 from .import_targets import ImportTargets
 from .linking import Linking
@@ -57,6 +60,10 @@ class IndexedFiles:
             left_alone = self._suspects.is_quarantined(record)
             if (not record.digest and not record.skipped) or (left_alone and record.digest):
                 self.unread.setdefault(path, None)
+        # Source first, which answers prompts better than tests, data and prose, should the time be short.
+        ordered = sorted(self.unread.items(), key=lambda item: not _is_source(item[0]))
+        self.unread.clear()
+        self.unread.update(ordered)
 
     def queue_all(self) -> None:
         """Have all contents read again, as if they had changed; what is known answers meanwhile."""
@@ -150,3 +157,8 @@ class IndexedFiles:
             self.known[record.path] = record
         for path in added:
             self._targets.resolver.added(path)
+
+
+def _is_source(path: str) -> bool:
+    """Whether a file's name and folder say that it is code, and no test's."""
+    return language_of(path) not in NO_SOURCE and not is_test(path.rpartition("/")[0])

@@ -111,6 +111,8 @@ class ProjectProgress:
     pending: int
     skipped: tuple[tuple[str, int], ...]
     unlinked: int = 0
+    words: bool = False
+    """Whether all files were read and can be found by their words."""
 
 
 @dataclass(frozen=True, slots=True)

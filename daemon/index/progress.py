@@ -43,6 +43,8 @@ class Progress:
     ) -> None:
         self.state: ProjectState = "scanning"
         self.reasons: dict[str, str] = {}
+        self.words = False
+        """Whether what was read can be found by its words; may be set without being told."""
         self._root = root
         self._announce = announce
         self._known = known
@@ -78,6 +80,7 @@ class Progress:
             pending=len(self._unread),
             unlinked=self._linking.waiting(),
             skipped=tuple(sorted(self._statistics.skipped_folders.items())),
+            words=self.words and not self._unread,
         )
         if progress != self._reported:
             self._reported = progress

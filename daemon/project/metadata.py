@@ -54,19 +54,12 @@ class MetadataKey:
 
 def metadata_key(tree: Tree, system: System) -> MetadataKey:
     """Return what the metadata of a tree depend on. Takes a stat for each manifest that there is."""
-    found = []
-    for name in MANIFESTS:
-        if name in tree.files:
-            try:
-                found.append((name, stamp_of(system.stat(os.path.join(tree.root, name)))))
-            except OSError:
-                continue  # it goes just now; the tree will say so
-    return MetadataKey(tuple(found), git.head(tree.root, system), tree.names_generation)
+    return MetadataKey(_manifests(tree, system), git.head(tree.root, system), tree.names_generation)
 
 
 def read_metadata(tree: Tree, system: System) -> ProjectMetadata:
     """Read the metadata of a tree. Blocks for its manifests and for git; never raises for what is there."""
-    manifests = read_manifests(tree.root, (name for name in MANIFESTS if name in tree.files), system)
+    manifests = read_manifests(tree.root, (name for name, _ in _manifests(tree, system)), system)
     head = git.head(tree.root, system)
     return ProjectMetadata(
         next((one.name for one in manifests if one.name), "") or os.path.basename(tree.root),
@@ -76,6 +69,18 @@ def read_metadata(tree: Tree, system: System) -> ProjectMetadata:
         head.branch if head else "",
         _commits(tree.root, system) if head and head.commit else (),
     )
+
+
+def _manifests(tree: Tree, system: System) -> tuple[tuple[str, Stamp], ...]:
+    """Return a tree's manifests; while no file of it is known, those on the disk."""
+    found = []
+    for name in MANIFESTS:
+        if name in tree.files or not tree.files:
+            try:
+                found.append((name, stamp_of(system.stat(os.path.join(tree.root, name)))))
+            except OSError:
+                continue  # there is none, or it goes just now, which the tree will say
+    return tuple(found)
 
 
 def _languages(files: Mapping[str, FileRecord]) -> tuple[tuple[str, float], ...]:
