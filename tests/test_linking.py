@@ -18,6 +18,7 @@ from foveal.daemon.index.linking import Linking
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.references import References
 from foveal.daemon.project.tree import Symbol
+from foveal.daemon.structure import questions
 from foveal.daemon.structure.evaluator import World
 from foveal.daemon.structure.linker import LinkedFile, link_file
 
@@ -395,6 +396,27 @@ def test_a_file_that_cannot_be_linked_is_told_and_does_not_stop_the_others(
         assert ("shop/cart.py:5 save", "shop/base.py#Base.save") in links(bench)
         assert links(bench, "main.py") == []
         assert bench.progress.degraded == ("what main.py refers to is not known: RecursionError: too deep",)
+
+
+def test_a_file_that_takes_too_many_steps_is_told_until_it_takes_less(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: tuple[str, ...] = (
+        "what main.py and 1 more refers to is known in part, the rest by name: following it takes too long",
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(questions, "FILE_STEPS_MIN", 2 * questions.INTERFACE_STEPS)
+        patched.setattr(questions, "REFERENCE_STEPS", 0)
+        start(bench, SHOP)
+        assert bench.progress.degraded == told
+        assert ("main.py:6 other", "?") in links(bench)
+        bench.close()
+        bench.open()
+        bench.settle()
+        assert bench.progress.degraded == told
+    change(bench, {path: f"{SHOP[path]!s}\n" for path in ("main.py", "shop/cart.py")})
+    assert bench.progress.degraded == ()
+    check_true(bench)
 
 
 def test_damaged_facts_are_read_again_with_the_next_process(bench: Bench) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.link_cases import World, check
+from foveal.benchmarks.source_world import SourceWorld
+
+from tests.link_cases import check
 
 
 def test_names_of_the_file_and_its_imports() -> None:
@@ -193,7 +195,7 @@ def test_circles_end() -> None:
 
 
 def test_what_had_a_say_is_told() -> None:
-    world = World(
+    world = SourceWorld(
         {
             "a.py": "from b import f\nf()\n",
             "b.py": "from c import f\n",
@@ -211,7 +213,7 @@ def test_a_source_made_to_branch_ends() -> None:
     for n in range(200):
         lines += [f"x{n + 1} = x{n}.a.b()[0].c()", f"x{n + 1} = x{n}.d(x{n})", f"x{n + 1} = x{n}()"]
     body = "\n    ".join(lines)
-    world = World({"a.py": f"def f():\n    {body}\n    x200.go()\n"})
+    world = SourceWorld({"a.py": f"def f():\n    {body}\n    x200.go()\n"})
     assert world.link("a.py").links[-1].state in {"name", "external"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
@@ -32,6 +33,9 @@ DEFINITIONS_MAX: Final = 200_000
 VERSION_KEY: Final = "linker"
 """The setting in the store that says by which linker its links were made."""
 
+CUT_KEY: Final = "linking_cut"
+"""The setting in the store that lists the files whose links were made in part."""
+
 AHEAD_FROM: Final = 200
 """From so many files that wait another process links too: fewer are linked before it has started."""
 
@@ -39,8 +43,9 @@ AHEAD_FROM: Final = 200
 class Linking:
     """The links of one project, on the indexer's working thread.
 
-    `problem` says which files could not be linked, or is empty. `linked` counts the files that were linked
-    since this was made; `begin` hears of each before, `blame` of one that another process of ours ended over;
+    `problem` says which files could not be linked, or in part only, or is empty. `linked` counts the files
+    that were linked since this was made; `begin` hears of each before, `blame` of one that another process of
+    ours ended over;
     `ahead` is that process. Methods that say so belong in a transaction of the store. Raises `DatabaseError`
     where the store fails.
     """
@@ -70,16 +75,19 @@ class Linking:
         self._world = StoredWorld(store.facts, resolver, records)
         self._ids: BoundedCache[str, dict[str, int]] = BoundedCache(DEFINITIONS_MAX)
         self._failed: dict[str, str] = {}
+        self._cut = _paths_in(store.get_meta(CUT_KEY))
         self._begin()
 
     @property
     def problem(self) -> str:
-        """Say which files could not be linked, or nothing."""
-        if not self._failed:
-            return ""
-        path, reason = next(iter(self._failed.items()))
-        others = f" and {len(self._failed) - 1:,} more" if len(self._failed) > 1 else ""
-        return f"what {path}{others} refers to is not known: {reason}"
+        """Say which files could not be linked, or in part only, or nothing."""
+        if self._failed:
+            path, reason = next(iter(self._failed.items()))
+            return f"what {_with_more(path, self._failed)} refers to is not known: {reason}"
+        if self._cut:
+            files = _with_more(min(self._cut), self._cut)
+            return f"what {files} refers to is known in part, the rest by name: following it takes too long"
+        return ""
 
     def waiting(self) -> int:
         """Return how many files wait to be linked."""
@@ -136,6 +144,7 @@ class Linking:
             self._world.name_removed(path)
             self._ids.drop(path)
             self._failed.pop(path, None)
+        self._keep_cut(self._cut.difference(removed))
         places = {*added, *removed, *map(_folder, added), *map(_folder, removed)}
         places.update(missing_key(key) for path in added for key in keys_of_path(path))
         self._table.queue(self._table.consulting(sorted(places)), urgent=True)
@@ -262,7 +271,15 @@ class Linking:
             log.exception("%s could not be linked", file.path)
             self._failed[file.path] = f"{type(error).__name__}: {error}"[:200]
             return None
-        return LinkedFile(found.links, found.consulted | self._world.missed)
+        return found._replace(consulted=found.consulted | self._world.missed)
+
+    def _keep_cut(self, paths: set[str]) -> None:
+        """Keep which files' links were made in part, in the caller's transaction."""
+        if paths != self._cut:
+            for path in sorted(paths - self._cut):
+                log.warning("%s refers to more than is followed: the rest is linked by name", path)
+            self._store.set_meta(CUT_KEY, json.dumps(sorted(paths)))
+            self._cut = paths
 
     def _write(self, outcomes: Mapping[QueuedFile, LinkedFile | None]) -> bool:
         """Write what files were linked to, in a transaction; whether any link changed."""
@@ -275,6 +292,10 @@ class Linking:
             }
         )
         self._table.unqueue([file.id for file in outcomes])
+        exhausted = {
+            file.path for file, linked in outcomes.items() if linked is not None and linked.exhausted
+        }
+        self._keep_cut(self._cut.difference(file.path for file in outcomes) | exhausted)
         for path in sorted(self._world.damaged):
             if (file_id := self._store.chunks.id_of(path)) is not None:
                 self._store.chunks.forget_content(file_id)
@@ -308,6 +329,18 @@ class Linking:
 
 _KINDS = {kind: number for number, kind in enumerate(KINDS)}
 _STATES = {state: number for number, state in enumerate(STATES)}
+
+
+def _with_more(path: str, paths: Collection[str]) -> str:
+    return path if len(paths) == 1 else f"{path} and {len(paths) - 1:,} more"
+
+
+def _paths_in(text: str | None) -> set[str]:
+    """Return what was kept; nothing of what makes no sense."""
+    try:
+        return {path for path in json.loads(text or "[]") if isinstance(path, str)}
+    except (ValueError, TypeError, RecursionError):
+        return set()
 
 
 def _folder(path: str) -> str:

@@ -66,7 +66,7 @@ class AheadLinker:
             return None
         if self._world.damaged:
             return None  # the indexer notes which files have to be read again
-        return LinkedFile(found.links, found.consulted | self._world.missed)
+        return found._replace(consulted=found.consulted | self._world.missed)
 
     def _config(self, path: str) -> bytes | None:
         try:

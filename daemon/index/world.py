@@ -50,6 +50,7 @@ class StoredWorld:
         self._modules: BoundedCache[tuple[str, str, str, str], tuple[ModuleFiles, tuple[str, ...]]]
         self._modules = BoundedCache(MODULES_MAX)
         self._folders: dict[str, set[str]] | None = None
+        self._siblings: dict[tuple[str, str], tuple[str, ...]] = {}
         self.missed: set[str] = set()
         self.damaged: set[str] = set()
 
@@ -85,18 +86,24 @@ class StoredWorld:
             self._folders = {}
             for each in self._records:
                 self._folders.setdefault(each.rpartition("/")[0], set()).add(each)
-        family = self._family(path)
-        beside = self._folders.get(path.rpartition("/")[0], ())
-        return tuple(sorted(each for each in beside if self._family(each) == family))
+        key = folder, family = path.rpartition("/")[0], self._family(path)
+        found = self._siblings.get(key)
+        if found is None:
+            beside = self._folders.get(folder, ())
+            found = tuple(sorted(each for each in beside if self._family(each) == family))
+            self._siblings[key] = found
+        return found
 
     def content_changed(self, path: str) -> None:
-        """Forget what a file showed."""
+        """Forget what a file showed, and which language it was in."""
+        self._siblings.clear()
         self._interfaces.drop(path)
 
     def name_added(self, path: str) -> None:
         """Take note of a new file."""
         self._interfaces.drop(path)
         self._modules.clear()
+        self._siblings.clear()
         if self._folders is not None:
             self._folders.setdefault(path.rpartition("/")[0], set()).add(path)
 
@@ -104,6 +111,7 @@ class StoredWorld:
         """Take note of a file that is gone."""
         self._interfaces.drop(path)
         self._modules.clear()
+        self._siblings.clear()
         if self._folders is not None:
             self._folders.get(path.rpartition("/")[0], set()).discard(path)
 

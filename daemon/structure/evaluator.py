@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from ..project.chains import parts_of
 from ..project.references import Binding, Export
 from ..project.vocabulary import words
 from .interface import Evidence, FileInterface
+from .questions import DEPTH_MAX, IMPORT_STEPS, INTERFACE_STEPS, Questions
 from .rules import Rules
 from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, called_external, external, is_external
-
-DEPTH_MAX: Final = 24
-"""Steps from one file or type to the next; real re-exports and hierarchies stay below ten."""
-
-STEPS_MAX: Final = 1_000
-"""Steps that one reference may take in all; ordinary ones take ten to a hundred, and what was found once is
-remembered. Sources made to branch at each step would take exponential time."""
-
-FILE_STEPS_MAX: Final = 300_000
-"""The same for all references of a file, about two seconds; tests of 5,000 references take 40,000."""
-
-LINEAGE_MAX: Final = 100
-"""Levels of a hierarchy of classes, whose steps don't count as those of a chain."""
 
 BASES_MAX: Final = 64
 """Classes above a class that are looked at."""
@@ -75,34 +63,23 @@ Lookup = Callable[[str], Values]
 
 
 class Evaluator:
-    """Follows chains for one file. `consulted` gathers the files and folders that had a say in it."""
+    """Follows chains for one file of some number of `references`. `consulted` gathers the files and folders
+    that had a say in it, `questions` what was asked."""
 
-    def __init__(self, world: World, rules_of: Callable[[str], Rules]) -> None:
+    def __init__(self, world: World, rules_of: Callable[[str], Rules], references: int = 0) -> None:
         self._world = world
         self._rules_of = rules_of
         self.consulted: set[str] = set()
         self._interfaces: dict[str, FileInterface | None] = {}
         self._rules: dict[str, Rules] = {}
         self._modules: dict[tuple[str, str, str], ModuleFiles] = {}
-        self._lineages: dict[tuple[str, str], Lineage] = {}
-        self._members: dict[tuple[str, str, str, bool], Values] = {}
-        self._memo: dict[tuple[str, ...], Values] = {}
-        self._running: set[tuple[str, ...]] = set()
-        self._steps_left = STEPS_MAX
-        self._file_steps_left = FILE_STEPS_MAX
-        self._cuts = 0
+        self.questions = Questions(references)
+        self.begin = self.questions.begin
+        self.spend = self.questions.spend
+        self._siblings: dict[str, tuple[str, ...]] = {}
+        self._wildcards: dict[str, _Wildcards] = {}
         self._named: dict[str, dict[str, list[Binding]]] = {}
         self._exported: dict[str, dict[str, list[Export]]] = {}
-
-    def begin(self) -> None:
-        """Begin with another reference: each has its own bound on how far it is followed."""
-        self._steps_left = STEPS_MAX
-
-    def spend(self) -> bool:
-        """Count a step; whether the reference may take another."""
-        self._steps_left -= 1
-        self._file_steps_left -= 1
-        return self._steps_left > 0 and self._file_steps_left > 0
 
     # Files
 
@@ -112,6 +89,7 @@ class Evaluator:
             return self._interfaces[path]
         except KeyError:
             self.consulted.add(path)
+            self.questions.charge(INTERFACE_STEPS)
             found = self._interfaces[path] = self._world.interface(path)
             return found
 
@@ -127,64 +105,91 @@ class Evaluator:
         """Return the files that an import means."""
         key = (importer, module, name)  # a file's own name counts for some: `mod` in Rust
         if key not in self._modules:
+            self.questions.charge(IMPORT_STEPS)
             self._modules[key] = self._world.module(importer, language, module, name)
         return self._modules[key]
 
     def siblings(self, path: str) -> tuple[str, ...]:
         """Return the files of a file's folder, and note that another one there may change the outcome."""
-        self.consulted.add(path.rpartition("/")[0] + "/")
-        return self._world.siblings(path)
+        found = self._siblings.get(path)
+        if found is None:
+            self.consulted.add(path.rpartition("/")[0] + "/")
+            found = self._siblings[path] = self._world.siblings(path)
+        return found
 
     # Names
 
     def top(self, path: str, name: str, depth: int = 0, *, builtins: bool = True) -> Values:
         """Return what a name means at the top of a file; with `builtins` also what the language brings."""
         key = ("top" if builtins else "own", path, name)
-        known = self._memo.get(key)
-        if known is not None:
-            return known
-        return self._once(key, depth, lambda: self._top(path, name, depth, builtins))
-
-    def _once(self, key: tuple[str, ...], depth: int, find: Callable[[], Values]) -> Values:
-        """Return what was found before, or find it now; nothing where the search runs in a circle."""
-        known = self._memo.get(key)
-        if known is not None:
-            return known
-        if key in self._running or depth > DEPTH_MAX or not self.spend():
-            self._cuts += 1
-            return UNKNOWN_VALUE
-        self._running.add(key)
-        cuts = self._cuts
-        try:
-            found = find()
-        finally:
-            self._running.discard(key)
-        if found or self._cuts == cuts or not self._running:
-            # What isn't found on the way around a circle may be found another time.
-            self._memo[key] = found
-        return found
+        return self.questions.once(key, depth, lambda: self._top(path, name, depth, builtins), UNKNOWN_VALUE)
 
     def _top(self, path: str, name: str, depth: int, builtins: bool) -> Values:
         interface = self.interface(path)
         if interface is None:
             return UNKNOWN_VALUE
         bound = self._bound(path, interface, name, depth)
-        kind = interface.names.get(name)
-        if kind in {"variable", "constant"} and bound and not is_external(bound):
+        if bound and not is_external(bound) and interface.names.get(name) in {"variable", "constant"}:
             return bound  # `x = x` behind an import, or a default that an import replaces
-        if kind is not None:
+        if name in interface.names:
             return (Value(What.DEFINITION, path, name),)
         if bound:
             return bound
         if name in interface.types:
             return self.evidence(path, interface.types[name], "", depth + 1)
+        rules = self.rules(path)
+        look = self._in_wildcard_files if rules.wildcards_are_files else self._in_wildcards
+        if values := look(path, interface, name, depth):
+            return values
+        return rules.ambient(self, path, name) if builtins else UNKNOWN_VALUE
+
+    def _in_wildcards(self, path: str, interface: FileInterface, name: str, depth: int) -> Values:
         for binding in self.bound_in(path, interface).get("*", ()):
+            if not self.spend():
+                break
             values = self.binding(path, interface.language, binding, name, depth)
             if values and not is_external(values):
                 return values
-        if not builtins:
-            return UNKNOWN_VALUE
-        return self.rules(path).ambient(self, path, name)
+        return UNKNOWN_VALUE
+
+    def _in_wildcard_files(self, path: str, interface: FileInterface, name: str, depth: int) -> Values:
+        """Return what a name means in the first file of those that wildcards bring in and that knows it."""
+        passes_on = self.rules(path).passes_imports_on
+        for each in self._wildcard_files(path):
+            if not self.spend():
+                break
+            near = self.interface(each)
+            if near is None:
+                continue
+            if name in near.names or name in near.types or (passes_on and name in self.bound_in(each, near)):
+                values = self.defined(each, near, name, depth + 1)
+                if passes_on and (not values or near.names.get(name) in {"variable", "constant"}):
+                    bound = self._bound(each, near, name, depth + 1)
+                    values = bound if bound and not is_external(bound) else values
+                if values and not is_external(values):
+                    return values
+        return UNKNOWN_VALUE
+
+    def defined(self, path: str, interface: FileInterface, name: str, depth: int) -> Values:
+        """Return what a name means that a file defines or assigns, whatever it imports."""
+        if name in interface.names:
+            return (Value(What.DEFINITION, path, name),)
+        if name in interface.types:
+            return self.evidence(path, interface.types[name], "", depth + 1)
+        return UNKNOWN_VALUE
+
+    def _wildcard_files(self, path: str) -> _Wildcards:
+        found = self._wildcards.get(path)
+        if found is None:
+            rules = self.rules(path)
+
+            def targets(of: str) -> Iterator[str]:
+                shown = self.interface(of)
+                return iter(()) if shown is None else rules.wildcard_files(self, of, shown)
+
+            found = _Wildcards(path, targets, self.spend, passes_on=rules.passes_imports_on)
+            self._wildcards[path] = found
+        return found
 
     def _bound(self, path: str, interface: FileInterface, name: str, depth: int) -> Values:
         outside: Values = UNKNOWN_VALUE
@@ -216,7 +221,7 @@ class Evaluator:
     def binding(self, path: str, language: str, binding: Binding, name: str, depth: int) -> Values:
         """Return what a name means that a binding of a file brings in."""
         imported = name if binding.name == "*" else binding.imported
-        if depth > DEPTH_MAX:
+        if self.questions.is_too_deep(depth):
             return UNKNOWN_VALUE
         rules = self._rules_of(language)
         return rules.imported(self, path, language, binding.module, imported, depth + 1)
@@ -226,10 +231,11 @@ class Evaluator:
         interface = self.interface(path)
         if interface is None:
             return UNKNOWN_VALUE
-        return self._once(
+        return self.questions.once(
             ("member", path, name),
             depth,
             lambda: self.rules(path).module_members(self, path, interface, name, depth),
+            UNKNOWN_VALUE,
         )
 
     # Chains
@@ -238,7 +244,7 @@ class Evaluator:
         """Return what a chain means in a file; `lookup` says what its first name means there."""
         head, colon, rest = chain.partition(":")
         steps = parts_of(head)
-        if not steps or depth > DEPTH_MAX:
+        if not steps or self.questions.is_too_deep(depth) or not self.spend():
             return UNKNOWN_VALUE
         rules = self.rules(path)
         values = rules.literal(steps[0]) or lookup(steps[0])
@@ -273,7 +279,7 @@ class Evaluator:
         self, path: str, found: Iterable[Evidence], receiver: tuple[str, str], depth: int
     ) -> Values:
         """Return what evidence says where the object is one of the class `receiver`."""
-        if depth > DEPTH_MAX:
+        if self.questions.is_too_deep(depth):
             return UNKNOWN_VALUE
         rules = self.rules(path)
 
@@ -343,7 +349,7 @@ class Evaluator:
 
     def _returned(self, value: Value, depth: int) -> Values:
         interface = self.interface(value.path)
-        if interface is None or depth > DEPTH_MAX:
+        if interface is None or self.questions.is_too_deep(depth):
             return UNKNOWN_VALUE
         found = interface.types.get(f"{value.name}()")
         if found is None:
@@ -352,10 +358,11 @@ class Evaluator:
         if not receiver[1]:
             holder = value.name.rpartition(".")[0]
             receiver = (value.path, holder) if holder and self.is_class(value.path, holder) else ("", "")
-        return self._once(
+        return self.questions.once(
             ("returned", value.path, value.name, *receiver),
             depth,
             lambda: self.evidence_for(value.path, found, receiver, depth + 1),
+            UNKNOWN_VALUE,
         )
 
     def element(self, value: Value, depth: int) -> Values:
@@ -398,14 +405,15 @@ class Evaluator:
     def read(self, value: Value, depth: int) -> Values:
         """Return what a variable holds, or what a property gives, which is read without being called."""
         interface = self.interface(value.path)
-        if interface is None or depth > DEPTH_MAX:
+        if interface is None or self.questions.is_too_deep(depth):
             return UNKNOWN_VALUE
         if interface.names.get(value.name) in {"variable", "constant"}:
             found = interface.types.get(value.name, ())
-            return self._once(
+            return self.questions.once(
                 ("read", value.path, value.name),
                 depth,
                 lambda: self.evidence(value.path, found, "", depth + 1),
+                UNKNOWN_VALUE,
             )
         return self._returned(value, depth + 1)
 
@@ -416,29 +424,15 @@ class Evaluator:
         interface = self.interface(path)
         return interface is not None and interface.names.get(name) in self.rules(path).class_kinds
 
-    def lineage(self, path: str, name: str, level: int = 0) -> Lineage:
+    def lineage(self, path: str, name: str) -> Lineage:
         """Return a class and all above it, in the order in which members are looked for.
 
         Ends where a hierarchy runs in a circle.
         """
-        key = (path, name)
-        if key in self._lineages:
-            return self._lineages[key]
-        guard = ("lineage", path, name)
-        if guard in self._running or level > LINEAGE_MAX or not self.spend():
-            self._cuts += 1
-            return Lineage((key,), open=True, outside=False)
-        self._running.add(guard)
-        cuts = self._cuts
-        try:
-            found = self._lineage(path, name, level)
-        finally:
-            self._running.discard(guard)
-        if self._cuts == cuts or not self._running:
-            self._lineages[key] = found
-        return found
+        unknown = Lineage(((path, name),), open=True, outside=False)
+        return self.questions.once(("lineage", path, name), 0, lambda: self._lineage(path, name), unknown)
 
-    def _lineage(self, path: str, name: str, level: int) -> Lineage:
+    def _lineage(self, path: str, name: str) -> Lineage:
         found = [(path, name)]
         is_open = outside = False
         interface = self.interface(path)
@@ -448,7 +442,7 @@ class Evaluator:
             classes = [value for value in values if value.what is What.DEFINITION]
             is_open = is_open or not (classes or is_external(values))
             for value in classes:
-                above = self.lineage(value.path, value.name, level + 1)
+                above = self.lineage(value.path, value.name)
                 found.extend(above.classes)
                 is_open, outside = is_open or above.open, outside or above.outside
         # What several lead to comes behind all of them, as in a linearization by C3.
@@ -473,15 +467,10 @@ class Evaluator:
 
     def class_member(self, path: str, name: str, member: str, depth: int, *, above: bool = False) -> Values:
         """Return a member of a class or of those above it; with `above` only of those."""
-        key = (path, name, member, above)
-        known = self._members.get(key)
-        if known is not None:
-            return known
-        cuts = self._cuts
-        found = self._class_member(path, name, member, depth, above=above)
-        if self._cuts == cuts:
-            self._members[key] = found
-        return found
+        key = ("above" if above else "class", path, name, member)
+        return self.questions.once(
+            key, depth, lambda: self._class_member(path, name, member, depth, above=above), UNKNOWN_VALUE
+        )
 
     def _class_member(self, path: str, name: str, member: str, depth: int, *, above: bool) -> Values:
         lineage = self.lineage(path, name)
@@ -489,6 +478,8 @@ class Evaluator:
         for at_path, at_name in lineage.classes[1 if above else 0 :]:
             qualified = f"{at_name}.{member}"
             for part in self.rules(at_path).parts(self, at_path, at_name):
+                if not self.spend():
+                    return UNKNOWN_VALUE
                 if values := self._own_member(part, qualified, receiver, depth):
                     return values
         if lineage.outside and not lineage.open and above:
@@ -505,11 +496,53 @@ class Evaluator:
         found = interface.types.get(qualified)
         if found is None:
             return UNKNOWN_VALUE
-        return self._once(
+        return self.questions.once(
             ("attribute", path, qualified, *receiver),
             depth,
             lambda: self.evidence_for(path, found, receiver, depth + 1),
+            UNKNOWN_VALUE,
         )
+
+
+class _Wildcards:
+    """The files whose names a file's wildcards bring in, as they are come across first, each once; found as
+    far as they are asked for and steps are left. `targets` says those of one file, `passes_on` whether theirs
+    come in too."""
+
+    def __init__(
+        self,
+        path: str,
+        targets: Callable[[str], Iterator[str]],
+        spend: Callable[[], bool],
+        *,
+        passes_on: bool,
+    ) -> None:
+        self._found: list[str] = []
+        self._seen = {path}
+        self._targets = targets
+        self._spend = spend
+        self._passes_on = passes_on
+        self._waiting = [targets(path)]
+
+    def __iter__(self) -> Iterator[str]:
+        at = 0
+        while at < len(self._found) or self._extend():
+            yield self._found[at]
+            at += 1
+
+    def _extend(self) -> bool:
+        """Find one more; whether there was one."""
+        while self._waiting and self._spend():
+            path = next(self._waiting[-1], None)
+            if path is None:
+                self._waiting.pop()
+            elif path not in self._seen:
+                self._seen.add(path)
+                self._found.append(path)
+                if self._passes_on:
+                    self._waiting.append(self._targets(path))
+                return True
+        return False
 
 
 def _merged(groups: Iterable[Values]) -> Values:

@@ -24,6 +24,7 @@ class GoRules(Rules):
     self_names = frozenset()
     class_names = frozenset()
     super_names = frozenset()
+    wildcards_are_files = False
     class_kinds = frozenset({"struct", "interface", "type"})
     opaque_types = frozenset({"any", "error", "interface{}"})
 
@@ -57,6 +58,8 @@ class GoRules(Rules):
     def _in_package(self, evaluator: Evaluator, path: str, name: str) -> Values:
         tests = path.endswith("_test.go")
         for each in self.parts(evaluator, path, name):
+            if not evaluator.spend():
+                break
             if each.endswith("_test.go") and not tests:
                 continue
             interface = evaluator.interface(each)

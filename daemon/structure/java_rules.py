@@ -32,6 +32,7 @@ class JavaRules(Rules):
     super_names = frozenset({"super"})
     implicit_members = True
     methods_apart = True
+    wildcards_are_files = False
     opaque_types = frozenset({"Object", "Any", "AnyRef", "T", "E", "K", "V", "R", "var"})
 
     def ambient(self, evaluator: Evaluator, path: str, name: str) -> Values:
@@ -40,6 +41,8 @@ class JavaRules(Rules):
         if interface is None:
             return UNKNOWN_VALUE
         for each in evaluator.siblings(path):
+            if not evaluator.spend():
+                break
             near = evaluator.interface(each) if each != path else None
             if near is not None and name in near.names and near.package == interface.package:
                 return (Value(What.DEFINITION, each, name),)
@@ -63,6 +66,8 @@ class JavaRules(Rules):
     def _named(self, evaluator: Evaluator, path: str, language: str, module: str, name: str) -> Values:
         holder = module.rpartition(".")[2]
         for each in evaluator.module(path, language, module, name).paths:
+            if not evaluator.spend():
+                break
             interface = evaluator.interface(each)
             if interface is None:
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .csharp_rules import CsharpRules
 from .go_rules import GoRules
 from .java_rules import JavaRules
 from .python_rules import PythonRules
@@ -11,12 +12,21 @@ from .script_rules import ScriptRules
 
 _PLAIN = Rules()
 
+
+class _OwnImports(Rules):
+    """What a file imports stays its own affair (Swift)."""
+
+    passes_imports_on = False
+
+
 _SCRIPT = ScriptRules()
 _JAVA = JavaRules()
 
 _RULES: dict[str, Rules] = {
     "python": PythonRules(),
+    "csharp": CsharpRules(),
     "go": GoRules(),
+    "swift": _OwnImports(),
     "rust": RustRules(),
     "java": _JAVA,
     "kotlin": _JAVA,

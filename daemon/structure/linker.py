@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
@@ -17,7 +18,9 @@ from .languages import rules_of
 from .rules import Rules
 from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
 
-LINKER_VERSION: Final = 4
+log = logging.getLogger(__name__)
+
+LINKER_VERSION: Final = 5
 """Raised when the same facts would give other links, so that every file is linked again."""
 
 LinkState = Literal["resolved", "name", "external"]
@@ -43,10 +46,17 @@ class Linked(NamedTuple):
 
 class LinkedFile(NamedTuple):
     """A file's links, and what had a say in them: the paths whose interface was asked for, and with a slash
-    at their end the folders in which another file may change the outcome."""
+    at their end the folders in which another file may change the outcome.
+
+    `steps` is what following the references took, `cut` how many of them met a bound (see questions.py);
+    `exhausted` says that the file met its own, so that its last references are known by name only.
+    """
 
     links: tuple[Linked, ...]
     consulted: frozenset[str]
+    steps: int = 0
+    cut: int = 0
+    exhausted: bool = False
 
 
 def link_file(
@@ -58,7 +68,9 @@ def link_file(
     """
     linker = _Linker(path, language, symbols, references, world)
     links = tuple(link for one in references.references for link in linker.link(one))
-    return LinkedFile(links, frozenset(linker.evaluator.consulted - {path}))
+    questions = linker.evaluator.questions
+    consulted = frozenset(linker.evaluator.consulted - {path})
+    return LinkedFile(links, consulted, questions.steps, questions.cut, questions.exhausted)
 
 
 class _Meaning(NamedTuple):
@@ -81,7 +93,7 @@ class _Linker:
         self._symbols = symbols
         self._bindings = {(each.scope, each.name): each for each in references.bindings if each.scope >= 0}
         self._rules: Rules = rules_of(language)
-        self.evaluator = Evaluator(world, rules_of)
+        self.evaluator = Evaluator(world, rules_of, len(references.references))
         self._owners = Owners(symbols)
         self._names = {symbol.name: index for index, symbol in enumerate(symbols)}
         self._facts = _facts_by_name(references.types)
@@ -130,7 +142,12 @@ class _Linker:
         if not name:
             return _NOTHING
         self.evaluator.begin()
-        values = self._values(reference)
+        try:
+            values = self._values(reference)
+        except RecursionError:  # the bounds keep far from it
+            log.warning("%s:%d is followed deeper than Python goes", self._path, reference.line)
+            self.evaluator.questions.meet_bound()
+            values = UNKNOWN_VALUE
         targets = [each for each in values if each.what in _TARGETS and self._is_meant(each, reference, name)]
         if not targets:
             if reference.kind in {"type", "use"}:

@@ -20,6 +20,7 @@ class PythonRules(Rules):
     self_names = frozenset({"self"})
     class_names = frozenset({"cls", "Self", "__class__"})
     super_names = frozenset({"super"})
+    wildcards_are_files = False
     class_kinds = frozenset({"class"})
     opaque_types = frozenset({"Any", "object", "type", "T", "Callable"})
 

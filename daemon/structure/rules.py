@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ..project.references import LITERALS
@@ -36,6 +37,12 @@ class Rules:
     methods_apart: bool = False
     """Whether methods have names of their own, so that no variable hides one that is called."""
 
+    wildcards_are_files: bool = True
+    """Whether a wildcard brings in what whole files have at their top, and nothing else."""
+
+    passes_imports_on: bool = True
+    """Whether who imports a file also sees what that file imports."""
+
     class_kinds: frozenset[str] = CLASS_KINDS
     opaque_types: frozenset[str] = frozenset({"Any", "object", "Object", "any", "unknown", "never", "T"})
     """Types of which an object says nothing: it may be of any."""
@@ -58,6 +65,8 @@ class Rules:
         if name == "*":
             return tuple(Value(What.MODULE, each) for each in found.paths)
         for each in found.paths:
+            if not evaluator.spend():
+                break
             if values := evaluator.module_member(each, name, depth):
                 return values
         return UNKNOWN_VALUE
@@ -66,7 +75,14 @@ class Rules:
         self, evaluator: Evaluator, path: str, interface: FileInterface, name: str, depth: int
     ) -> Values:
         """Return what others see under a name in a file: by default all that its top has."""
+        if not self.passes_imports_on:
+            return evaluator.defined(path, interface, name, depth)
         return evaluator.top(path, name, depth, builtins=False)
+
+    def wildcard_files(self, evaluator: Evaluator, path: str, interface: FileInterface) -> Iterator[str]:
+        """Yield the files whose names come into a file without being named there."""
+        for binding in evaluator.bound_in(path, interface).get("*", ()):
+            yield from evaluator.module(path, interface.language, binding.module).paths
 
     def parts(self, evaluator: Evaluator, path: str, name: str) -> tuple[str, ...]:
         """Return the files in which a class of a file may have members, its own first."""

@@ -27,6 +27,7 @@ class RustRules(Rules):
     self_names = frozenset({"self"})
     class_names = frozenset({"Self"})
     super_names = frozenset()
+    wildcards_are_files = False
     class_kinds = frozenset({"struct", "enum", "union", "trait", "type"})
     opaque_types = frozenset({"T", "Any"})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..project.vocabulary import words
-from .evaluator import DEPTH_MAX, Evaluator
+from .evaluator import Evaluator
 from .interface import FileInterface
 from .rules import Rules
 from .values import UNKNOWN_VALUE, Value, Values, What, external
@@ -46,6 +46,7 @@ class ScriptRules(Rules):
     class_names = frozenset()
     block_scoped = True
     super_names = frozenset({"super"})
+    wildcards_are_files = False
     class_kinds = frozenset({"class", "interface", "enum", "type"})
 
     def ambient(self, evaluator: Evaluator, path: str, name: str) -> Values:
@@ -90,7 +91,7 @@ class ScriptRules(Rules):
 
     def _export(self, evaluator: Evaluator, path: str, name: str, depth: int) -> Values:
         interface = evaluator.interface(path)
-        if interface is None or depth > DEPTH_MAX:
+        if interface is None or evaluator.questions.is_too_deep(depth):
             return UNKNOWN_VALUE
         for export in evaluator.exports_in(path, interface).get(name, ()):
             if export.module:

@@ -1,0 +1,176 @@
+"""Questions asked while one file is linked: their answers, which are open, and how many steps are left.
+
+A question may lead back to itself: imports and hierarchies run in circles. An open question is answered with
+nothing, and an answer that rests on that is tentative: it holds until the question it rests on is answered.
+If that turns out to be nothing too, all that was assumed is true and is kept for good. So each question is
+answered once per circle, however its members import each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeVar
+
+QUESTION_STEPS: Final = 10
+"""Steps that a question takes; to look into a file takes one, a fifth of a microsecond."""
+
+INTERFACE_STEPS: Final = 200
+"""Steps that a file's interface takes when it is asked for first, of those for the file: it may have to be
+read from the index."""
+
+IMPORT_STEPS: Final = 20
+"""The same for the files that an import means."""
+
+STEPS_MAX: Final = 20_000
+"""Maximum number of steps for one reference; ordinary ones take ten to a thousand. A name that comes in by a
+wildcard takes one for each file that lies before its own."""
+
+FILE_STEPS_MIN: Final = 500_000
+REFERENCE_STEPS: Final = 200
+FILE_STEPS_MAX: Final = 5_000_000
+"""Maximum number of steps for all references of a file, about a second: the first number and the second for
+each reference, up to the third. So the files of a project take steps in proportion to what they say, and a
+file gets the same links whatever else is linked with it."""
+
+DEPTH_MAX: Final = 24
+"""Maximum number of steps from one file or type to the next; real re-exports stay below ten."""
+
+OPEN_MAX: Final = 32
+"""Maximum number of questions inside of each other. Each takes up to 20 of Python's 1,000 frames."""
+
+Question = tuple[str, ...]
+Answer = TypeVar("Answer")
+
+_NOTHING_OPEN: Final = 1 << 30
+_CUT: Final = -1
+
+
+class _Tentative(NamedTuple):
+    """An answer that rests on the open question of that number, or on a bound that was met at that depth."""
+
+    answer: Any
+    rests_on: int
+    depth: int
+
+
+class Questions:
+    """What was asked for one file of `references`. `cut` counts the references that met a bound, `steps` what
+    all took; `exhausted` says that the file met its own bound."""
+
+    def __init__(self, references: int) -> None:
+        self.cut = 0
+        self.known: dict[Question, Any] = {}
+        """The answers for good."""
+        self._open: dict[Question, int] = {}
+        self._tentative: dict[Question, _Tentative] = {}
+        self._order: list[Question] = []
+        """The tentative answers, oldest first."""
+        self._rests_on = _NOTHING_OPEN
+        """The outermost open question that the answer being looked for rests on."""
+        self._file_steps = min(FILE_STEPS_MIN + REFERENCE_STEPS * references, FILE_STEPS_MAX)
+        self._left_in_file = self._file_steps
+        self._left = self._limit = STEPS_MAX
+        self._was_cut = False
+
+    @property
+    def steps(self) -> int:
+        """Return how many steps were taken."""
+        return self._file_steps - self._left_in_file + self._limit - self._left
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the file met its own bound, so that its last references were not followed."""
+        return self.steps >= self._file_steps
+
+    def begin(self) -> None:
+        """Begin with another reference: each has its own bound on how far it is followed."""
+        self._left_in_file -= self._limit - self._left
+        self._left = self._limit = max(0, min(STEPS_MAX, self._left_in_file))
+        self._was_cut = False
+        self._open.clear()  # nothing is open, unless an error ended the one before
+        if self._order:
+            self._forget(0)
+        self._rests_on = _NOTHING_OPEN
+
+    def charge(self, steps: int) -> None:
+        """Count steps of the file that are none of the reference's."""
+        self._left_in_file -= steps
+
+    def spend(self, steps: int = 1) -> bool:
+        """Count steps; whether the reference may take another."""
+        if self._left > steps:
+            self._left -= steps
+            return True
+        self._left = 0
+        self.meet_bound()
+        return False
+
+    def is_too_deep(self, depth: int) -> bool:
+        """Whether something lies too many steps away to be looked at."""
+        if depth <= DEPTH_MAX and len(self._open) < OPEN_MAX:
+            return False
+        self.meet_bound()
+        return True
+
+    def meet_bound(self) -> None:
+        """Note that a reference isn't followed to its end: what isn't found may be there all the same."""
+        self._rests_on = _CUT
+        if not self._was_cut:
+            self._was_cut = True
+            self.cut += 1
+
+    def once(self, question: Question, depth: int, find: Callable[[], Answer], unknown: Answer) -> Answer:
+        """Return what was found before, or find it now; `unknown` where the search runs in a circle."""
+        known: Answer | None = self.known.get(question)
+        if known is not None:
+            return known
+        at = self._open.get(question)
+        if at is not None:
+            self._rests_on = min(self._rests_on, at)
+            return unknown
+        kept = self._tentative.get(question)
+        if kept is not None and (kept.rests_on != _CUT or kept.depth <= depth):
+            self._rests_on = min(self._rests_on, kept.rests_on)
+            held: Answer = kept.answer
+            return held
+        if self.is_too_deep(depth) or not self.spend(QUESTION_STEPS):
+            return unknown
+        at, mark = len(self._open), len(self._order)
+        outer, self._rests_on = self._rests_on, _NOTHING_OPEN
+        self._open[question] = at
+        found = find()
+        del self._open[question]
+        rests_on = self._rests_on
+        if rests_on >= at or at == 0:
+            self.known[question] = found
+            if rests_on >= at and found == unknown:
+                self._keep(mark)  # what was assumed is true
+            else:
+                self._forget(mark)
+            self._rests_on = outer
+            return found
+        self._lower(mark, rests_on)
+        self._tentative[question] = _Tentative(found, rests_on, depth)
+        self._order.append(question)
+        self._rests_on = min(outer, rests_on)
+        return found
+
+    def _lower(self, mark: int, rests_on: int) -> None:
+        """Have tentative answers rest on what the answer rests on that they were found for."""
+        for question in self._order[mark:]:
+            kept = self._tentative.get(question)
+            if kept is not None and kept.rests_on > rests_on:
+                self._tentative[question] = kept._replace(rests_on=rests_on)
+
+    def _keep(self, mark: int) -> None:
+        """Keep tentative answers for good."""
+        for question in self._order[mark:]:
+            kept = self._tentative.pop(question, None)
+            if kept is not None:
+                self.known[question] = kept.answer
+        del self._order[mark:]
+
+    def _forget(self, mark: int) -> None:
+        for question in self._order[mark:]:
+            self._tentative.pop(question, None)
+        del self._order[mark:]
