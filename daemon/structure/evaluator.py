@@ -74,6 +74,7 @@ class Evaluator:
         self._rules: dict[str, Rules] = {}
         self._modules: dict[tuple[str, str, str], ModuleFiles] = {}
         self.questions = Questions(references)
+        self._known = self.questions.known  # looked into first where most questions were asked before
         self.begin = self.questions.begin
         self.spend = self.questions.spend
         self._siblings: dict[str, tuple[str, ...]] = {}
@@ -122,6 +123,9 @@ class Evaluator:
     def top(self, path: str, name: str, depth: int = 0, *, builtins: bool = True) -> Values:
         """Return what a name means at the top of a file; with `builtins` also what the language brings."""
         key = ("top" if builtins else "own", path, name)
+        known: Values | None = self._known.get(key)
+        if known is not None:
+            return known
         return self.questions.once(key, depth, lambda: self._top(path, name, depth, builtins), UNKNOWN_VALUE)
 
     def _top(self, path: str, name: str, depth: int, builtins: bool) -> Values:
@@ -429,8 +433,12 @@ class Evaluator:
 
         Ends where a hierarchy runs in a circle.
         """
+        key = ("lineage", path, name)
+        known: Lineage | None = self._known.get(key)
+        if known is not None:
+            return known
         unknown = Lineage(((path, name),), open=True, outside=False)
-        return self.questions.once(("lineage", path, name), 0, lambda: self._lineage(path, name), unknown)
+        return self.questions.once(key, 0, lambda: self._lineage(path, name), unknown)
 
     def _lineage(self, path: str, name: str) -> Lineage:
         found = [(path, name)]
@@ -468,6 +476,9 @@ class Evaluator:
     def class_member(self, path: str, name: str, member: str, depth: int, *, above: bool = False) -> Values:
         """Return a member of a class or of those above it; with `above` only of those."""
         key = ("above" if above else "class", path, name, member)
+        known: Values | None = self._known.get(key)
+        if known is not None:
+            return known
         return self.questions.once(
             key, depth, lambda: self._class_member(path, name, member, depth, above=above), UNKNOWN_VALUE
         )

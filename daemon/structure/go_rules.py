@@ -57,9 +57,10 @@ class GoRules(Rules):
 
     def _in_package(self, evaluator: Evaluator, path: str, name: str) -> Values:
         tests = path.endswith("_test.go")
-        for each in self.parts(evaluator, path, name):
-            if not evaluator.spend():
-                break
+        parts = self.parts(evaluator, path, name)
+        if not evaluator.spend(len(parts)):
+            return UNKNOWN_VALUE
+        for each in parts:
             if each.endswith("_test.go") and not tests:
                 continue
             interface = evaluator.interface(each)

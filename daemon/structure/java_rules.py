@@ -40,9 +40,10 @@ class JavaRules(Rules):
         interface = evaluator.interface(path)
         if interface is None:
             return UNKNOWN_VALUE
-        for each in evaluator.siblings(path):
-            if not evaluator.spend():
-                break
+        siblings = evaluator.siblings(path)
+        if not evaluator.spend(len(siblings)):
+            return UNKNOWN_VALUE
+        for each in siblings:
             near = evaluator.interface(each) if each != path else None
             if near is not None and name in near.names and near.package == interface.package:
                 return (Value(What.DEFINITION, each, name),)
