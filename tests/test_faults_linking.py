@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def test_a_few_graphs_of_each_language(tmp_path_factory: pytest.TempPathFactory) -> None:
-    outcome = attempt(PROMISE, PROMISE.test(GRAPHS), Ground(tmp_path_factory.mktemp("g"), len(FORMS)))
+def test_a_few_graphs_are_linked(tmp_path_factory: pytest.TempPathFactory) -> None:
+    outcome = attempt(PROMISE, PROMISE.test(GRAPHS), Ground(tmp_path_factory.mktemp("g"), 6))
     assert outcome.lost == []
-    assert outcome.tried == len(FORMS)
+    assert outcome.tried == 6
 
 
 @settings(max_examples=50, deadline=None)

@@ -1,4 +1,4 @@
-"""C#'s rules: a file sees its namespace, those around it and the ones it uses, which it doesn't pass on."""
+"""Owns what C# says about names: namespaces, those around them, usings, partial classes."""
 
 from __future__ import annotations
 

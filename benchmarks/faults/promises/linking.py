@@ -1,4 +1,4 @@
-"""Promise 12: linking ends, however files import each other."""
+"""Owns promise 12: linking ends, however files import each other."""
 
 from __future__ import annotations
 
