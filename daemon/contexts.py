@@ -262,8 +262,7 @@ class Contexts:
         settled = settled and (not request.prompt or self._gathering.is_settled(project))
         settled = settled and not plan.degraded and planned_of is project.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
-            held = self._rendered.put(scope.id, request.key, Entry(scope.revision, validity, built))
-            self._scoping.charge(scope.id, held)
+            self._rendered.put(scope.id, request.key, Entry(scope.revision, validity, built))
         self._delivery.announce(scope, request, talk.agent_name(request, scope), built, started)
         return built
 

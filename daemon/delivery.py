@@ -41,7 +41,7 @@ class Delivery:
         self._requests = requests
         self._metrics = metrics
         self._events = events
-        self._last: dict[tuple[str, str], Built] = {}
+        self._last: dict[tuple[str, str], str] = {}
         """What each window was given last, which it holds: the hot path needn't note it again."""
 
     @property
@@ -134,11 +134,11 @@ class Delivery:
     ) -> None:
         window = (scope.session_id, scope.agent_id)
         resident = self.windows.of(*window)
-        if self._last.get(window) is not built:
+        if self._last.get(window) != built.context_id:
             resident = self.windows.sent(*window, built.held)
             if len(self._last) >= LAST_MAX:
                 self._last.clear()
-            self._last[window] = built
+            self._last[window] = built.context_id
         if request.delta:
             reply["resident_tokens"] = resident.tokens
             reply["saved_tokens"] = built.saved_tokens

@@ -38,7 +38,7 @@ from .permissions import Permissions
 from .policy.policy import NO_POLICY, Policy
 from .process_memory import resident_bytes
 from .projects import IndexSize, Project
-from .rendered import RenderedContexts
+from .rendered import BYTES_MAX, RenderedContexts
 from .request_log import RequestLog
 from .retrieval.hits import Hit
 from .room import descriptor_problem, disk_problem
@@ -75,7 +75,7 @@ class Engine:
         self._environment = environment
         self._config = config
         self._system = system
-        self._rendered = RenderedContexts()
+        self._rendered = RenderedContexts(min(BYTES_MAX, config.scopes.max_memory_bytes))
         self._work = Work()
         self._stopped = asyncio.Event()
         self.semantics = Semantics(config.embedding, environment.state_dir, self._work, self.events)
@@ -175,6 +175,11 @@ class Engine:
             subscribers=len(self.events),
             memory_bytes={name: pid and resident_bytes(pid) for name, pid in pids.items()},
         )
+
+    @property
+    def scopes_bytes(self) -> int:
+        """What the scopes and the contexts that are kept for them are counted with."""
+        return self.scopes.memory_bytes + self._rendered.bytes
 
     # Projects, nodes, files
 

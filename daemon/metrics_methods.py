@@ -40,7 +40,7 @@ class MetricsMethods:
         return {
             "uptime_s": round(time.monotonic() - self._started, 3),
             **metrics_map(engine.metrics.statistics()),
-            "scopes": {"count": gauges.scopes, "bytes": engine.scopes.memory_bytes},
+            "scopes": {"count": gauges.scopes, "bytes": engine.scopes_bytes},
             "subscribers": gauges.subscribers,
             "index": {"files_pending": gauges.files_pending, "chunks_pending": gauges.chunks_pending},
             "memory_bytes": dict(gauges.memory_bytes),

@@ -150,11 +150,6 @@ class Scoping:
             return scope
         return self._scopes.update(replace(scope, hot=project.hot_nodes(), settled=True))
 
-    def charge(self, scope_id: str, rendered_bytes: int) -> None:
-        """Count what is kept for a scope in memory; others go if that is too much."""
-        self._scopes.charge(scope_id, rendered_bytes)
-        self._evict(scope_id)
-
     # What a client asks for
 
     async def expand(self, scope_id: str, node_ids: Sequence[str]) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from foveal.daemon.context.residency import (
+    HELD_MAX,
     NOTHING_HELD,
     SLICES_MAX,
     WINDOWS_MAX,
@@ -82,3 +83,16 @@ def test_windows_and_their_slices_are_bounded() -> None:
         windows.sent(f"{number}", "", [held_of("x", LONG, 1)])
     assert windows.of("s", "a") is NOTHING_HELD
     assert windows.of("0", "").tokens == 1
+
+
+def test_all_windows_together_hold_a_bounded_number_of_slices() -> None:
+    windows = Windows()
+    slices = [held_of(f"{number}", LONG, 1) for number in range(SLICES_MAX)]
+    count = HELD_MAX // SLICES_MAX
+    for number in range(count + 1):
+        windows.sent(f"{number}", "", slices)
+    assert windows.of("0", "") is NOTHING_HELD
+    assert all(len(windows.of(f"{number}", "").slices) == SLICES_MAX for number in range(1, count + 1))
+    windows.forget("1")
+    windows.sent("new", "", slices)
+    assert len(windows.of("2", "").slices) == SLICES_MAX

@@ -159,32 +159,10 @@ def test_the_scope_at_hand_is_never_evicted() -> None:
     assert scopes.evict() == [one]
 
 
-def test_what_is_rendered_for_a_scope_counts_until_it_is_told_anew_or_the_scope_goes() -> None:
-    scopes = table()
-    scope = add(scopes, "one")
-    bare = scopes.memory_bytes
-    assert bare == scope.memory_bytes
-    for size in (5_000, 100, 700):
-        scopes.charge(scope.id, size)
-        assert scopes.memory_bytes == bare + size
-    changed = scopes.update(replace(scope, focus_paths=("x" * 500,)))
-    assert scopes.memory_bytes == changed.memory_bytes + 700 > bare + 1_200
-    scopes.remove(scope.id)
-    scopes.charge(scope.id, 10_000)
-    assert scopes.memory_bytes == 0
-
-
-def test_the_largest_is_not_evicted_before_the_least_recently_used() -> None:
-    scopes = table(max_bytes=20_000)
-    one, two = add(scopes, "1"), add(scopes, "2")
-    scopes.charge(two.id, 19_000)
-    assert scopes.evict() == [one]
-
-
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["add", "update", "charge", "remove", "evict", "get"]),
+            st.sampled_from(["add", "update", "remove", "evict", "get"]),
             st.integers(0, 4),
             st.integers(0, 3_000),
         ),
@@ -193,29 +171,23 @@ def test_the_largest_is_not_evicted_before_the_least_recently_used() -> None:
 )
 def test_the_count_of_memory_is_always_the_sum_of_its_parts(steps: list[tuple[str, int, int]]) -> None:
     scopes = table(max_bytes=8_000, max_count=4)
-    charges: dict[str, int] = {}
     for step, which, size in steps:
         known = scopes.of_project(None)
         scope = known[which] if which < len(known) else None
         if step == "add":
             add(scopes, str(which), focus_paths=("p" * size,))
         elif step == "evict":
-            for gone in scopes.evict():
-                charges.pop(gone.id, None)
+            scopes.evict()
             assert len(scopes) <= 4
             assert scopes.memory_bytes <= 8_000
         elif scope is not None and step == "update":
             scopes.update(replace(scope, focus_paths=("q" * size,)))
-        elif scope is not None and step == "charge":
-            scopes.charge(scope.id, size)
-            charges[scope.id] = size
         elif scope is not None and step == "remove":
             scopes.remove(scope.id)
-            charges.pop(scope.id, None)
         elif scope is not None:
             scopes.get(scope.id)
     live = scopes.of_project(None)
-    assert scopes.memory_bytes == sum(one.memory_bytes for one in live) + sum(charges.values())
+    assert scopes.memory_bytes == sum(one.memory_bytes for one in live)
 
 
 def test_a_scope_costs_far_less_than_ten_megabytes() -> None:

@@ -20,6 +20,10 @@ WINDOWS_MAX = 1_000
 SLICES_MAX = 2_000
 """Of one window; a slice has 60 tokens at least with its heading, so that no window in use holds more."""
 
+HELD_MAX = 20_000
+"""Maximum of slices that all windows together hold, at some 250 bytes: hundreds of conversations of some
+contexts each."""
+
 RESIDENT_ORDER = 1_000
 """What is named only stands behind what is shown in its section."""
 
@@ -87,6 +91,7 @@ class Windows:
 
     def __init__(self) -> None:
         self._windows: OrderedDict[tuple[str, str], Resident] = OrderedDict()
+        self._held = 0
 
     def of(self, session_id: str, agent_id: str) -> Resident:
         """Return what an agent of a session holds, nothing for an unknown one."""
@@ -94,7 +99,7 @@ class Windows:
 
     def sent(self, session_id: str, agent_id: str, slices: Iterable[tuple[str, Held]]) -> Resident:
         """Note what an agent was sent; returns what it holds now."""
-        known = dict(self._windows.pop((session_id, agent_id), NOTHING_HELD).slices)
+        known = dict(self._pop((session_id, agent_id)).slices)
         for identifier, held in slices:
             known.pop(identifier, None)  # so that the latest stand last
             known[identifier] = held
@@ -102,14 +107,20 @@ class Windows:
             del known[next(iter(known))]
         resident = Resident(known)
         self._windows[session_id, agent_id] = resident
-        if len(self._windows) > WINDOWS_MAX:
-            self._windows.popitem(last=False)
+        self._held += len(known)
+        while len(self._windows) > WINDOWS_MAX or self._held > HELD_MAX:
+            self._pop(next(iter(self._windows)))
         return resident
 
     def forget(self, session_id: str, agent_id: str | None = None) -> None:
         """Forget what a session's windows hold, or one agent's: it was compacted, or begins anew."""
         for window in [one for one in self._windows if one[0] == session_id and agent_id in {None, one[1]}]:
-            del self._windows[window]
+            self._pop(window)
+
+    def _pop(self, window: tuple[str, str]) -> Resident:
+        resident = self._windows.pop(window, NOTHING_HELD)
+        self._held -= len(resident.slices)
+        return resident
 
 
 def _line(one: Slice) -> Form:

@@ -87,9 +87,8 @@ def identity_of(
 class ScopeTable:
     """All scopes by id and by identity, the least recently used first. On the event loop only.
 
-    Their records are counted here, what is kept beside them is told by `charge`; above `max_bytes` or
-    `max_count` the least recently used are evicted. Changes are collected in `take_changes` for the
-    `ScopeStore` to write.
+    Above `max_bytes` or `max_count` the least recently used are evicted. Changes are collected in
+    `take_changes` for the `ScopeStore` to write.
     """
 
     def __init__(self, max_bytes: int, max_count: int) -> None:
@@ -97,7 +96,6 @@ class ScopeTable:
         self._max_count = max_count
         self._scopes: OrderedDict[str, Scope] = OrderedDict()
         self._by_identity: dict[str, str] = {}
-        self._charges: dict[str, int] = {}
         self._total = 0
         self._changed: dict[str, None] = {}
 
@@ -109,7 +107,7 @@ class ScopeTable:
 
     @property
     def memory_bytes(self) -> int:
-        """What the scopes and their rendered contexts are counted with."""
+        """What the records of the scopes are counted with."""
         return self._total
 
     def load(self, scopes: Iterable[Scope]) -> None:
@@ -154,15 +152,9 @@ class ScopeTable:
         scope = self.get(scope_id)
         del self._scopes[scope_id]
         self._forget_identity(scope)
-        self._total -= scope.memory_bytes + self._charges.pop(scope_id, 0)
+        self._total -= scope.memory_bytes
         self._changed[scope_id] = None
         return scope
-
-    def charge(self, scope_id: str, rendered_bytes: int) -> None:
-        """Count what is kept in memory for a scope beside its record."""
-        if scope_id in self._scopes:
-            self._total += rendered_bytes - self._charges.get(scope_id, 0)
-            self._charges[scope_id] = rendered_bytes
 
     def evict(self, keep: str = "") -> list[Scope]:
         """Remove the least recently used scopes until the limits hold; returns them. `keep` stays."""
