@@ -52,6 +52,7 @@ from .scope_methods import ScopeMethods
 from .session_methods import SessionMethods
 from .storage import OperationalError
 from .trust_methods import TrustMethods
+from .work import CLIENT
 
 NAME_MAX = 80
 """Characters of an unknown method's name that are compared with those that there are."""
@@ -149,6 +150,7 @@ class Handlers:
     ) -> Answer | Mapping[str, Any] | PackedResult:
         """Answer a request: at once where nothing has to be waited for, else by an awaitable."""
         started = time.perf_counter()
+        CLIENT.set(connection.process)
         try:
             answer = self._handle(connection, method, params)
         except Exception as error:
@@ -226,7 +228,7 @@ class Handlers:
             "rss_bytes": resident_bytes(os.getpid()),
             "projects": [await project_map(engine, project) for project in chosen],
             "scopes": len(engine.scopes),
-            "scopes_bytes": engine.scopes.memory_bytes,
+            "scopes_bytes": engine.scopes_bytes,
             "indexer_pid": engine.indexing.link.pid,
             "embedder": engine.semantics.describe(),
             "compressor": engine.compressing.describe(),

@@ -31,7 +31,7 @@ from .embedding.messages import (
 from .errors import ChildDied, FovealError, Unsupported
 from .events import EventHub
 from .lazy_dataclass import dataclass
-from .work import Work
+from .work import FairGate, Work
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,10 @@ ARGV = (sys.executable, "-m", "foveal.daemon.embedding.worker")
 
 FOLDER = "embeddings"
 """The embedder's own folder in the state folder; its embeddings serve all projects."""
+
+QUESTIONS_AT_ONCE = 4
+"""Questions that are with the embedder at the same time; it answers them in order, and further ones wait for
+their client's turn."""
 
 REST_S = 5.0
 """How long an idle embedder may take to end before it is killed; what it holds is on the disk."""
@@ -82,6 +86,7 @@ class Semantics:
         self._down = ""
         """Why there is none, from the end of one that wasn't asked to end until the next is ready."""
         self._used_at = 0.0
+        self._questions = FairGate(QUESTIONS_AT_ONCE)
 
     @property
     def enabled(self) -> bool:
@@ -193,7 +198,8 @@ class Semantics:
         ended by itself.
         """
         self._check_can_ask()
-        hits: VectorHits = await self._ask(command)
+        async with self._questions:
+            hits: VectorHits = await self._ask(command)
         return hits
 
     async def score_texts(
@@ -204,7 +210,8 @@ class Semantics:
         What was never embedded is, as far as so many seconds allow.
         """
         self._check_can_ask()
-        scores: TextScores = await self._ask(ScoreTexts(queries, documents, within_s))
+        async with self._questions:
+            scores: TextScores = await self._ask(ScoreTexts(queries, documents, within_s))
         return scores
 
     def _check_can_ask(self) -> None:

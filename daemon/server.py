@@ -172,7 +172,7 @@ class Daemon:
                 log.warning("%s", problem)
             limits = Limits(connections=connection_limit())
             async with Server(self._handlers.handle, to_error, _log_error, limits=limits) as server:
-                await server.start(self._listener)
+                server.start(self._listener)
                 faces = tasks.create_task(self._faces.run(), name="faces")
                 dashboard = tasks.create_task(self._dashboard.reopen(), name="dashboard")
                 idle = tasks.create_task(self._stop_when_idle(server), name="idle")

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Generic, TypeVar
+from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine, Hashable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextvars import ContextVar
+from functools import partial
+from threading import Condition, Thread
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from .errors import Busy, FovealError
 
 log = logging.getLogger(__name__)
 K = TypeVar("K")
 T = TypeVar("T")
+P = ParamSpec("P")
+
+CLIENT: ContextVar[Hashable] = ContextVar("client", default=None)
+"""The client process for whose request code runs, None for the daemon's own work. What waits for threads and
+for the embedder takes turns by it."""
 
 BUILD_THREADS = 2
 """Builds read files and SQLite, which give way to each other; more threads would only share two cores."""
@@ -25,7 +34,7 @@ class Work:
     """
 
     def __init__(self) -> None:
-        self._builders = ThreadPoolExecutor(BUILD_THREADS, thread_name_prefix="build")
+        self._builders = FairThreads(BUILD_THREADS, "build")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="write")
         self._tasks: asyncio.TaskGroup | None = None
         self._running: dict[asyncio.Future[Any], None] = {}
@@ -78,6 +87,123 @@ class Work:
     def _keep(self, running: asyncio.Future[Any]) -> None:
         self._running[running] = None
         running.add_done_callback(self._running.pop)
+
+
+class Turns(Generic[T]):
+    """What waits, by the client process for which it does: each process in turn, what it waits for in order.
+
+    Who asks for a thousand things doesn't hold up who asks for one.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[Hashable, deque[T]] = OrderedDict()
+        """The process whose turn is next comes first."""
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def put(self, item: T) -> None:
+        """Let an item wait, for the client process of this context."""
+        self._waiting.setdefault(CLIENT.get(), deque()).append(item)
+
+    def take(self) -> T:
+        """Return the item whose turn it is, of those that wait."""
+        client, items = self._waiting.popitem(last=False)
+        item = items.popleft()
+        if items:
+            self._waiting[client] = items
+        return item
+
+
+class FairGate:
+    """Lets some through at the same time, by turns: `async with gate`. On the event loop only."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+        self._turns = Turns[asyncio.Future[None]]()
+
+    async def __aenter__(self) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._turns.put(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # its turn had come at the same moment
+                self._leave()
+            raise
+
+    async def __aexit__(self, *error: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        while self._turns:
+            turn = self._turns.take()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+class FairThreads(Executor):
+    """Threads that take turns between the client processes for which they are given work."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        self._changed = Condition()
+        self._turns = Turns[tuple[Future[Any], Callable[[], Any]]]()
+        self._closing = False
+        self._most = threads
+        self._name = name
+        self._threads: list[Thread] = []
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have something done for the client process of this context."""
+        future: Future[T] = Future()
+        with self._changed:
+            if self._closing:
+                raise RuntimeError("these threads are shut down")
+            self._turns.put((future, partial(fn, *args, **kwargs)))
+            self._changed.notify()
+            if len(self._threads) < self._most:
+                # It ends with the process if nobody shuts it down.
+                thread = Thread(target=self._run, name=f"{self._name}_{len(self._threads)}", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take nothing more, and end when all is done; with `cancel_futures` what hasn't begun isn't."""
+        with self._changed:
+            self._closing = True
+            while cancel_futures and self._turns:
+                self._turns.take()[0].cancel()
+            self._changed.notify_all()
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def _run(self) -> None:
+        while (work := self._next()) is not None:
+            future, call = work
+            if future.set_running_or_notify_cancel():
+                try:
+                    result = call()
+                except BaseException as error:  # noqa: BLE001 - it is raised where the future is awaited
+                    future.set_exception(error)
+                else:
+                    future.set_result(result)
+                    del result
+            del work, future, call  # nothing is held while waiting
+
+    def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        with self._changed:
+            while not self._turns:
+                if self._closing:
+                    return None
+                self._changed.wait()
+            return self._turns.take()
 
 
 class SharedWork(Generic[K, T]):

@@ -70,7 +70,8 @@ def read_peer_uid(peer: socket.socket) -> int:
 
 
 def read_peer_pid(peer: socket.socket) -> int:
-    """Return the process id of whoever made the connection, 0 on macOS. Raises `OSError` if it is gone."""
+    """Return the process id of whoever made the connection, 0 where that is of another namespace. Raises
+    `OSError` if it is gone."""
     return _credentials(peer)[0]
 
 
@@ -92,15 +93,17 @@ _MACOS_OPEN_MAX = 10240
 
 _MACOS_SOL_LOCAL = 0
 _MACOS_LOCAL_PEERCRED = 1
+_MACOS_LOCAL_PEERPID = 2
 _MACOS_XUCRED_BYTES = 76
 """struct xucred of sys/ucred.h: a version, the uid, a count and 16 groups."""
 
 
 def _credentials(peer: socket.socket) -> tuple[int, int]:
-    """Return pid and uid of a socket's peer; the pid is 0 on macOS, which doesn't tell it here."""
+    """Return pid and uid of a socket's peer."""
     if sys.platform == "darwin":
         credentials = peer.getsockopt(_MACOS_SOL_LOCAL, _MACOS_LOCAL_PEERCRED, _MACOS_XUCRED_BYTES)
-        return 0, struct.unpack_from("II", credentials)[1]
+        pid = peer.getsockopt(_MACOS_SOL_LOCAL, _MACOS_LOCAL_PEERPID)
+        return pid, struct.unpack_from("II", credentials)[1]
     credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
     pid, uid, _ = struct.unpack("iII", credentials)
     return pid, uid

@@ -137,6 +137,11 @@ class Decoder:
         """What is held of a frame that isn't whole yet, or that wasn't asked for since it became whole."""
         return len(self._partial)
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is held."""
+        return not self._chunk and not self._partial
+
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the stream, any number of them."""
         if self._partial:

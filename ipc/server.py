@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self
 
+from .client_process import ClientProcess
 from .connection import Connection, Counts, Handler, Limits, LogError, Serving, ToError
 from .errors import INTERNAL, RpcError
 from .holdings import Holdings, Working
@@ -18,6 +18,12 @@ from .listener import read_peer_pid, read_peer_uid
 
 BACKLOG = 1024
 """Connections that may wait to be accepted. The system may lower it (net.core.somaxconn, 4096 on Linux)."""
+
+ACCEPTED_AT_ONCE = 16
+"""Connections that are accepted before others get their turn of the loop: each takes some 50 us."""
+
+ACCEPT_PAUSE_S = 0.1
+"""Seconds until accepting is tried again after the system refused it for want of descriptors or memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +74,11 @@ class Server:
         self._limits = limits or Limits()
         self._peer_uid = peer_uid or read_peer_uid
         self._tasks = asyncio.TaskGroup()
-        self._listener: asyncio.Server | None = None
+        self._listener: socket.socket | None = None
+        self._accept_again: asyncio.TimerHandle | None = None
         self._connections: dict[Connection, None] = {}
         """Those that are open, the oldest first."""
-        self._of_process = Counter[int]()
-        """How many of them each process has."""
+        self._processes: dict[Hashable, ClientProcess] = {}
         self._partial = Holdings(self._limits.partial_bytes, Connection.cut_off)
         self._unread = Holdings(self._limits.unread_bytes, Connection.cut_off)
         self._working = Working(self._limits.working_bytes)
@@ -92,11 +98,16 @@ class Server:
         finally:
             await self._tasks.__aexit__(None, None, None)  # the caller's error stays as it is, in no group
 
-    async def start(self, listener: socket.socket) -> None:
-        """Accept connections on a bound socket (of `bind`, or a service manager's); the server closes it."""
-        loop = asyncio.get_running_loop()
+    def start(self, listener: socket.socket) -> None:
+        """Accept connections on a bound socket (of `bind`, or a service manager's); the server closes it.
+
+        Once more it replaces the former socket; who is connected stays so.
+        """
+        self._stop_accepting()
         listener.setblocking(False)
-        self._listener = await loop.create_unix_server(self._connect, sock=listener, backlog=BACKLOG)
+        listener.listen(BACKLOG)
+        self._listener = listener
+        self._resume_accepting()
 
     async def shutdown(self, timeout_s: float) -> None:
         """Stop accepting and reading, let running requests end within `timeout_s`, cancel the rest, close.
@@ -105,8 +116,7 @@ class Server:
         within the linger time is cut off. Calling it again does nothing more.
         """
         self._stopping = True
-        if self._listener is not None:
-            self._listener.close()
+        self._stop_accepting()
         for connection in self._connections:
             connection.stop()
         running = {task for connection in self._connections for task in connection.running}
@@ -120,9 +130,6 @@ class Server:
             connection.close()
         if self._connections:
             await self._all_lost.wait()  # not for ever: each of them aborts after the linger time
-        if self._listener is not None:
-            await self._listener.wait_closed()
-            self._listener = None
 
     def statistics(self) -> ServerStatistics:
         """Return the counts of this moment."""
@@ -152,38 +159,86 @@ class Server:
             )
         )
 
-    def _enter(self, connection: Connection, peer: socket.socket) -> bool:
+    def _stop_accepting(self) -> None:
+        listener, self._listener = self._listener, None
+        if self._accept_again is not None:
+            self._accept_again.cancel()
+            self._accept_again = None
+        if listener is not None:
+            asyncio.get_running_loop().remove_reader(listener)
+            listener.close()
+
+    def _resume_accepting(self) -> None:
+        self._accept_again = None
+        if self._listener is not None:
+            asyncio.get_running_loop().add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        """Accept some of the connections that wait; the loop calls again while there are more.
+
+        Not by `create_unix_server`: it accepts all that wait at once, and a thousand held up everybody else
+        for as long as that takes.
+        """
+        for _ in range(ACCEPTED_AT_ONCE):
+            if self._listener is None:
+                return
+            try:
+                peer, _ = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError:  # no descriptors, no memory: connections wait in the queue until there are
+                loop = asyncio.get_running_loop()
+                loop.remove_reader(self._listener)
+                self._accept_again = loop.call_later(ACCEPT_PAUSE_S, self._resume_accepting)
+                return
+            peer.setblocking(False)
+            self._tasks.create_task(self._serve(peer))
+
+    async def _serve(self, peer: socket.socket) -> None:
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(self._connect, peer)
+        except OSError:
+            peer.close()
+
+    def _enter(self, connection: Connection, peer: socket.socket) -> ClientProcess | None:
         """Admit a new connection if it is the user's own and the server isn't stopping."""
         try:
             own = self._peer_uid(peer) == os.geteuid()
-            connection.peer_pid = read_peer_pid(peer)
+            pid = read_peer_pid(peer)
         except OSError:
             own = False  # gone already
         if not own or self._stopping:
             self._counts.refused += not own
-            return False
+            return None
         self._counts.accepted += 1
         self._all_lost.clear()
+        # A process of another namespace has no id here: each of its connections counts as a process.
+        key = pid or object()
+        process = self._processes.get(key)
+        if process is None:
+            process = self._processes[key] = ClientProcess(key, self._limits.process_requests_in_flight)
+        process.connections += 1
+        connection.process = process
         self._connections[connection] = None
-        self._of_process[connection.peer_pid] += 1
         if len(self._connections) > self._limits.connections:
             self._make_room()
-        return True
+        return process
 
     def _make_room(self) -> None:
         """Cut off the oldest connection of the process that has most: others are to find room."""
-        greedy = self._of_process.most_common(1)[0][0]
-        oldest = next(one for one in self._connections if one.peer_pid == greedy)
+        greedy = max(self._processes.values(), key=lambda one: one.connections)
+        oldest = next(one for one in self._connections if one.process is greedy)
         self._leave(oldest)
         oldest.cut_off()
 
     def _leave(self, connection: Connection) -> None:
-        if connection not in self._connections:
+        process = connection.process
+        if connection not in self._connections or process is None:
             return
         del self._connections[connection]
-        self._of_process[connection.peer_pid] -= 1
-        if not self._of_process[connection.peer_pid]:
-            del self._of_process[connection.peer_pid]
+        process.connections -= 1
+        if not process.connections:
+            del self._processes[process.key]
         if not self._connections:
             self._all_lost.set()
 

@@ -98,7 +98,7 @@ async def dashboard_daemon(
         return answer if isinstance(answer, dict) else _awaited(answer)
 
     async with Server(handle, to_error, lambda error, method: None) as server:
-        await server.start(bind(path))
+        server.start(bind(path))
         try:
             yield dashboard
         finally:

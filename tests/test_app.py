@@ -54,7 +54,7 @@ async def daemon(path: str) -> AsyncIterator[Server]:
         return asyncio.get_running_loop().create_future() if method == "Wait" else params
 
     async with Server(handle, lambda error: None, lambda error, method: None) as server:
-        await server.start(bind(path))
+        server.start(bind(path))
         yield server
 
 

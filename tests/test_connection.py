@@ -6,18 +6,21 @@ import asyncio
 import os
 import shutil
 import socket
+import subprocess
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
 
 import pytest
 from foveal.ipc.aclient import AsyncClient
-from foveal.ipc.connection import HEAVY_BYTES, TURN_MESSAGES, Connection, Limits, encode_event
+from foveal.ipc.client_process import TURN_MESSAGES
+from foveal.ipc.connection import HEAVY_BYTES, Connection, Limits, encode_event
 from foveal.ipc.errors import RpcError
 from foveal.ipc.listener import bind
 from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode_notification, encode_request
-from foveal.ipc.server import Server
+from foveal.ipc.server import ACCEPTED_AT_ONCE, Server
 
 from tests.both_loops import on_both_loops
 
@@ -62,7 +65,7 @@ class Methods:
 async def serving(path: str, limits: Limits | None = None) -> AsyncIterator[tuple[Server, Methods]]:
     methods = Methods()
     async with Server(methods, lambda error: None, lambda error, method: None, limits=limits) as server:
-        await server.start(bind(path))
+        server.start(bind(path))
         yield server, methods
 
 
@@ -376,3 +379,60 @@ async def test_of_too_many_connections_the_oldest_of_who_has_most_goes(path: str
         finally:
             for raw in raws:
                 raw.socket.close()
+
+
+FLOOD = """
+import socket, sys
+frames = bytes.fromhex(sys.argv[2])
+kept = [socket.socket(socket.AF_UNIX) for _ in range(100)]
+for one in kept:
+    one.connect(sys.argv[1])
+    one.sendall(frames)
+print("sent", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def flooding(path: str) -> Iterator[None]:
+    """Let another process make a hundred connections with forty messages each; all is sent when this begins."""
+    frames = b"".join(encode_notification("Note") for _ in range(40))
+    command = [sys.executable, "-I", "-c", FLOOD, path, frames.hex()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"sent\n"
+        yield
+        process.communicate()
+
+
+@on_both_loops
+async def test_a_process_with_many_connections_gets_the_turn_of_one(path: str) -> None:
+    async with serving(path) as (_, methods):
+        with flooding(path):
+            async with await AsyncClient.connect(path) as other:
+                await other.call("Echo")
+                assert methods.calls < 100 * TURN_MESSAGES
+                await eventually(lambda: methods.calls == 100 * 40 + 1)
+
+
+@on_both_loops
+async def test_connections_that_come_at_once_are_accepted_in_turns(path: str) -> None:
+    async with serving(path) as (server, methods):
+        with flooding(path):
+            await eventually(lambda: server.statistics().accepted > 0)
+            assert server.statistics().accepted <= ACCEPTED_AT_ONCE
+            await eventually(lambda: methods.calls == 100 * 40)
+
+
+@on_both_loops
+async def test_a_process_has_a_limit_of_requests_in_flight_on_all_its_connections(path: str) -> None:
+    async with serving(path, Limits(process_requests_in_flight=8)) as (_, methods):
+        with Raw(path) as one, Raw(path) as two:
+            for raw in (one, two):
+                await raw.send(*(encode_request(n, "Wait", {"n": n}) for n in range(50)))
+            await eventually(lambda: methods.running == 8)
+            assert await settled(lambda: methods.calls) == 8
+            methods.gate.set()
+            for raw in (one, two):
+                assert sorted(result["n"] for result in await raw.results(50)) == list(range(50))
+            assert methods.most_running == 8

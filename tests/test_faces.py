@@ -80,7 +80,7 @@ async def daemon(path: str) -> AsyncIterator[Server]:
         raise RpcError("unknown_method", f"there is no method {method!r}")
 
     async with Server(handle, lambda error: None, lambda error, method: None) as server:
-        await server.start(bind(path))
+        server.start(bind(path))
         yield server
 
 

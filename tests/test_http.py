@@ -106,7 +106,7 @@ class Daemon:
 async def serving(path: str) -> AsyncIterator[tuple[Server, Daemon]]:
     daemon = Daemon()
     async with Server(daemon, lambda error: None, lambda error, method: None) as server:
-        await server.start(bind(path))
+        server.start(bind(path))
         yield server, daemon
     remove_socket(path)
 

@@ -108,7 +108,7 @@ def to_error(error: Exception) -> RpcError | None:
 async def serving(path: str, **options: Any) -> AsyncIterator[tuple[Server, Methods]]:
     methods = Methods()
     async with Server(methods, to_error, methods.log, **options) as server:
-        await server.start(bind(path))
+        server.start(bind(path))
         yield server, methods
 
 
@@ -485,7 +485,7 @@ async def test_a_bound_socket_of_a_service_manager_is_served_and_its_path_kept(p
     listener.listen()
     methods = Methods()
     async with Server(methods, to_error, methods.log) as server:
-        await server.start(listener)
+        server.start(listener)
         async with await AsyncClient.connect(path) as client:
             assert await client.call("Echo") == {}
         await server.shutdown(1)

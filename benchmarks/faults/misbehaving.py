@@ -10,16 +10,17 @@ import itertools
 import os
 import random
 import resource
+import selectors
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import msgpack  # type: ignore[import-untyped] # it ships no types
-from foveal.ipc.protocol import MAX_FRAME_BYTES, encode_notification, encode_request
+from foveal.ipc.protocol import MAX_FRAME_BYTES, Decoder, encode_notification, encode_request
 
 CONNECTIONS = 1_000
 HALF = MAX_FRAME_BYTES - 4096
@@ -154,6 +155,34 @@ def connections(path: str, root: str) -> NoReturn:
     _hold()
 
 
+def pipelined_queries(path: str, root: str) -> NoReturn:
+    """Ask 40 questions at once on each of a thousand connections, and again as soon as all are answered."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, CONNECTIONS + 64)), hard))
+    asked = [
+        {"cwd": root, "query": f"where does login number {number} open a session"} for number in range(40)
+    ]
+    frames = b"".join(encode_request(number, "Query", params) for number, params in enumerate(asked))
+    selector = selectors.DefaultSelector()
+    for number in range(CONNECTIONS):
+        one = _connect(path)
+        one.sendall(frames)
+        one.setblocking(False)
+        selector.register(one, selectors.EVENT_READ, [Decoder(), 0])
+        if number == CONNECTIONS // 10:
+            _ready()  # the others come while somebody else asks
+    while True:
+        for key, _ in selector.select():
+            one, state = cast("socket.socket", key.fileobj), key.data
+            state[0].feed(one.recv(1 << 20))
+            while state[0].next_message() is not None:
+                state[1] += 1
+            if state[1] == len(asked):
+                state[1] = 0
+                with suppress(BlockingIOError):  # it fits, since the daemon has read all that was sent before
+                    one.sendall(frames)
+
+
 def subscriptions(path: str, root: str) -> NoReturn:
     """Subscribe to everything on a hundred connections, read nothing, and make events."""
     kept = [_connect(path) for _ in range(100)]
@@ -192,6 +221,7 @@ KINDS: Mapping[str, Misbehaviour] = {
     "giant claims": claims,
     "garbage and hang-ups": garbage,
     "1,000 connections": connections,
+    "1,000 connections of 40 queries": pipelined_queries,
     "subscriptions that are never read": subscriptions,
     "large requests": large_requests,
 }

@@ -1,0 +1,105 @@
+"""Work for one client process waits for its turn, and holds up no other process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextvars import copy_context
+
+import pytest
+from foveal.daemon.work import CLIENT, FairGate, FairThreads
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def test_fair_threads_take_turns_between_clients() -> None:
+    threads = FairThreads(1, "test")
+    gate = threading.Event()
+    done: list[tuple[int, int]] = []
+
+    def submit(client: int, number: int) -> None:
+        CLIENT.set(client)
+        threads.submit(done.append, (client, number))
+
+    threads.submit(gate.wait)
+    for number in range(100):
+        copy_context().run(submit, 1, number)
+    for number in range(2):
+        copy_context().run(submit, 2, number)
+    gate.set()
+    threads.shutdown(wait=True)
+    assert done[:4] == [(1, 0), (2, 0), (1, 1), (2, 1)]
+    assert done[4:] == [(1, number) for number in range(2, 100)]
+
+
+def test_fair_threads_that_shut_down_drop_what_has_not_begun() -> None:
+    threads = FairThreads(1, "test")
+    begun, gate = threading.Event(), threading.Event()
+
+    def hold() -> bool:
+        begun.set()
+        return gate.wait()
+
+    first = threads.submit(hold)
+    begun.wait()
+    second = threads.submit(int)
+    threads.shutdown(wait=False, cancel_futures=True)
+    gate.set()
+    assert first.result()
+    assert second.cancelled()
+    with pytest.raises(RuntimeError):
+        threads.submit(int)
+
+
+def test_a_failure_in_fair_threads_is_raised_where_it_is_awaited() -> None:
+    threads = FairThreads(1, "test")
+    failing = threads.submit(int, "x")
+    assert threads.submit(int, "7").result() == 7
+    with pytest.raises(ValueError, match="x"):
+        failing.result()
+    threads.shutdown()
+
+
+async def test_a_fair_gate_takes_turns_between_clients() -> None:
+    gate = FairGate(1)
+    passed: list[int] = []
+
+    async def ask(client: int) -> None:
+        CLIENT.set(client)
+        async with gate:
+            passed.append(client)
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        for client in [1] * 50 + [2] * 2:
+            tasks.create_task(ask(client))
+    assert passed[:5] == [1, 1, 2, 1, 2]
+
+
+@given(st.lists(st.booleans(), max_size=20), st.integers(1, 3))
+def test_a_fair_gate_is_free_again_after_cancellations(cancelled: list[bool], most: int) -> None:
+    async def run() -> None:
+        gate, inside = FairGate(most), [0, 0]
+
+        async def ask() -> None:
+            async with gate:
+                inside[0] += 1
+                inside[1] = max(inside)
+                try:
+                    await asyncio.sleep(0)
+                finally:
+                    inside[0] -= 1
+
+        asked = [asyncio.create_task(ask()) for _ in cancelled]
+        for number, (task, cancel) in enumerate(zip(asked, cancelled, strict=True)):
+            if cancel:
+                for _ in range(number % 4):
+                    await asyncio.sleep(0)
+                task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+        async with asyncio.timeout(5):
+            for _ in range(most):
+                await gate.__aenter__()
+        assert inside[1] <= most
+
+    asyncio.run(run())
