@@ -57,6 +57,14 @@ class FacesStarter:
         if self._control is not None:
             _send(self._control, listener)
 
+    def replace(self, former: socket.socket, listener: socket.socket) -> None:
+        """Have a socket served in the place of another, to which no path leads any more; that is closed."""
+        self._listeners.remove(former)
+        if self._arrived is not None:
+            asyncio.get_running_loop().remove_reader(former.fileno())
+        former.close()
+        self.lend(listener)
+
     async def run(self) -> None:
         """Start the process when it is needed, again and again, until cancelled: then it is ended too."""
         loop = asyncio.get_running_loop()

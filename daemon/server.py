@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import logging
 import logging.handlers
@@ -11,13 +12,20 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from .. import __version__
 from ..ipc import paths
 from ..ipc.connection import Limits
-from ..ipc.listener import SocketInUse, bind, connection_limit, raise_file_limit, remove_socket
+from ..ipc.listener import (
+    SocketInUse,
+    bind,
+    connection_limit,
+    path_mark,
+    raise_file_limit,
+    remove_socket,
+)
 from ..ipc.paths import DaemonInfo
 from ..ipc.protocol import PROTOCOL_VERSION
 from ..ipc.server import Server
@@ -25,6 +33,7 @@ from .aside import clear_file, clear_folder, clear_socket
 from .config import Environment, UserConfig
 from .config_file import load_user_config
 from .config_last import load_or_last
+from .context.scopes import Scope
 from .dashboard import Dashboard
 from .engine import Engine
 from .errors import FovealError
@@ -32,6 +41,7 @@ from .events import iso
 from .faces import FacesStarter
 from .handlers import Handlers, to_error
 from .lazy_dataclass import dataclass
+from .room import disk_problem
 from .state import StateLock, bring_up, check_version
 from .system import System
 
@@ -45,6 +55,15 @@ GC_THRESHOLD = 50_000
 """Young objects before a collection; the default of 700 collects in the middle of many builds."""
 
 IDLE_CHECK_S = 15.0
+
+LOOK_S = 2.0
+"""Seconds between two looks at the paths of sockets and lock: a few microseconds each."""
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Errors of a full disk, on which a daemon starts all the same, and says so in Status."""
+
+HTTP_BACKLOG = 128
+"""Connections that wait while the faces process starts."""
 
 LAST_CONFIG = "config.last.toml"
 FOLDERS = ("projects", "sessions", "embeddings", "tools")
@@ -106,41 +125,98 @@ def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file:
 
 
 def serve(startup: Startup) -> None:
-    """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one runs already."""
+    """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one runs already.
+
+    Where its state folder is removed meanwhile it begins anew in one that it makes, and says so in Status;
+    also when there is room again on a disk that was full when it opened its files.
+    """
     os.umask(0o077)  # all that this process and its children make is the user's alone, from birth
+    again = _serve(startup, ())
+    while again is not None:
+        paths.private_folder(startup.environment.state_dir)
+        again = _serve(replace(startup, mended=again.mended), again.scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a daemon that is to begin anew takes over from itself: its scopes, and what Status is to say."""
+
+    scopes: Sequence[Scope]
+    mended: tuple[str, ...]
+
+
+def _serve(startup: Startup, scopes: Sequence[Scope]) -> Again | None:
+    """Run a daemon that begins with these scopes. Returns None if it was asked to stop."""
     state = startup.environment.state_dir
     system = System()
-    mended = [clear_file(paths.log_file(state), system)]
+    mended = [*startup.mended, clear_file(paths.log_file(state), system)]
     _set_up_logging(startup)
     with contextlib.ExitStack() as stack:
         # Held back until the loop can take them: one in the middle would leave what it made behind.
         stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, _hold_signals())
-        stack.callback(StateLock.take(paths.lock_file(state)).release)
+        lock = StateLock.take(paths.lock_file(state))
+        stack.callback(lock.release)
         http_path = paths.http_socket(startup.socket)
-        mended += bring_up(state, system)
+        try:
+            mended += bring_up(state, system)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            mended.append(f"the disk of {state} was full at the start: the version of the folder isn't noted")
         mended += _clear_places(startup, http_path, system)
         startup = replace(startup, mended=tuple(filter(None, mended)))
-        listener = _bind(startup.socket, stack)
-        http_listener = _bind(http_path, stack)
-        http_listener.listen(128)
+        own, http = (_bind(path, stack) for path in (startup.socket, http_path))
+        http.listener.listen(HTTP_BACKLOG)
         stack.callback(_remove_info, state)
         _write_info(startup, http_path)
         for warning in (*startup.mended, *startup.config_warnings):
             log.warning("%s", warning)
-        _run(startup, listener, http_listener)
+        return _run(startup, lock, own, http, scopes)
+
+
+class _Bound:
+    """A bound socket with its path, and the mark by which it is known that the path leads to it."""
+
+    def __init__(self, path: str, listener: socket.socket) -> None:
+        self.path = path
+        self.listener = listener
+        self._mark = path_mark(path)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the path leads to the socket."""
+        return self._mark is not None and path_mark(self.path) == self._mark
+
+    def bind_again(self) -> socket.socket:
+        """Bind another socket to the path; returns the former one. Raises as `bind` does."""
+        former, self.listener = self.listener, bind(self.path)
+        self._mark = path_mark(self.path)
+        return former
+
+    def remove(self) -> None:
+        """Close the socket and remove its path."""
+        self.listener.close()
+        remove_socket(self.path)
 
 
 class Daemon:
     """A running daemon: `run` serves until `stop` is called."""
 
-    def __init__(self, startup: Startup, listener: socket.socket, http_listener: socket.socket) -> None:
+    def __init__(
+        self, startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope] = ()
+    ) -> None:
         self._startup = startup
-        self._listener = listener
-        self._http_listener = http_listener
+        self._lock = lock
+        self._own = own
+        self._http = http
+        self._scopes = scopes
         self._stopping = asyncio.Event()
+        self._again: tuple[str, ...] | None = None
+        """What Status is to say of why the daemon begins anew, None while it needn't."""
+        self._started_full = False
         self._engine = Engine(startup.environment, startup.config, System())
         self._engine.warnings = startup.mended
-        self._faces = FacesStarter(http_listener, startup.socket)
+        self._faces = FacesStarter(http.listener, startup.socket)
         self._dashboard = Dashboard(
             startup.environment.state_dir, startup.config.dashboard, self._faces.lend, System()
         )
@@ -150,8 +226,8 @@ class Daemon:
         """Ask the daemon to shut down; a second time changes nothing."""
         self._stopping.set()
 
-    async def run(self) -> None:
-        """Serve, then shut down within the configured deadline."""
+    async def run(self) -> Again | None:
+        """Serve, then shut down within the configured deadline; returns what `_serve` does."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self.stop)
@@ -160,6 +236,7 @@ class Daemon:
             await self._serve()
         finally:
             _hold_signals()  # the loop gives its handlers back, and what it made is still to be removed
+        return None if self._again is None else Again(self._engine.scopes.of_project(None), self._again)
 
     async def _serve(self) -> None:
         deadline_s = self._startup.config.daemon.shutdown_deadline_ms / 1000
@@ -170,13 +247,16 @@ class Daemon:
             if problem := await self._dashboard.access.load():
                 self._engine.warnings = (*self._engine.warnings, problem)
                 log.warning("%s", problem)
+            self._engine.scopes.take_over(self._scopes)
+            self._started_full = bool(disk_problem(self._startup.environment.state_dir, System()))
             limits = Limits(connections=connection_limit())
             async with Server(self._handlers.handle, to_error, _log_error, limits=limits) as server:
-                server.start(self._listener)
+                server.start(self._own.listener)
                 faces = tasks.create_task(self._faces.run(), name="faces")
                 dashboard = tasks.create_task(self._dashboard.reopen(), name="dashboard")
                 idle = tasks.create_task(self._stop_when_idle(server), name="idle")
                 hooks = tasks.create_task(self._handlers.hooks.run(), name="hooks")
+                looks = tasks.create_task(self._look(server), name="looks at sockets and lock")
                 # What start-up made stays, and collections look at what requests make. There was none before:
                 # the garbage of imports is a thousand objects, and to find them took 25 ms.
                 gc.freeze()
@@ -188,10 +268,50 @@ class Daemon:
                 faces.cancel()
                 dashboard.cancel()
                 hooks.cancel()
+                looks.cancel()
                 await server.shutdown(deadline_s)
                 await self._engine.close(deadline_s)
         self._dashboard.close()
         log.info("stopped")
+
+    def _begin_anew(self, *said: str) -> None:
+        self._again = said
+        self.stop()
+
+    async def _look(self, server: Server) -> None:
+        """Bind sockets again whose paths were removed, and stop where the state folder was."""
+        state = self._startup.environment.state_dir
+        failed = ""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if not self._lock.lies_at(paths.lock_file(state)):
+                self._begin_anew(
+                    f"the state folder {state} was removed at {iso(System())} while the daemon ran, and made "
+                    "anew: sessions, decisions and records of requests that lay in it are lost, indexes and "
+                    "embeddings are built anew; see: foveal doctor"
+                )
+                return
+            if self._started_full and not disk_problem(state, System()):
+                log.warning("there is room on the disk again: the daemon begins anew, to open its files")
+                self._begin_anew()
+                return
+            if path_mark(paths.daemon_file(state)) is None:
+                _write_info(self._startup, self._http.path)
+            try:
+                if not self._own.is_there:
+                    self._own.bind_again()  # the server closes the former
+                    server.start(self._own.listener)
+                    log.warning("%s was removed, and is bound again", self._own.path)
+                if not self._http.is_there:
+                    former = self._http.bind_again()
+                    self._http.listener.listen(HTTP_BACKLOG)
+                    self._faces.replace(former, self._http.listener)
+                    log.warning("%s was removed, and is bound again", self._http.path)
+                failed = ""
+            except (OSError, paths.PathError, SocketInUse) as error:
+                if failed != str(error):
+                    failed = str(error)
+                    log.error("the socket can't be bound again: %s", error)
 
     async def _stop_when_idle(self, server: Server) -> None:
         """Stop after the configured time in which nobody was connected and nothing was indexed."""
@@ -230,26 +350,29 @@ def _hold_signals() -> set[int]:
     return {int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)}
 
 
-def _bind(path: str, stack: contextlib.ExitStack) -> socket.socket:
+def _bind(path: str, stack: contextlib.ExitStack) -> _Bound:
     """Bind a socket that is closed and removed with the stack."""
-    listener = bind(path)
-    stack.callback(remove_socket, path)
-    stack.callback(listener.close)
-    return listener
+    bound = _Bound(path, bind(path))
+    stack.callback(bound.remove)
+    return bound
 
 
-def _run(startup: Startup, listener: socket.socket, http_listener: socket.socket) -> None:
+def _run(
+    startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope]
+) -> Again | None:
     import uvloop  # 170 ms that only the daemon pays
 
     raise_file_limit()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.set_threshold(GC_THRESHOLD, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_main(startup, listener, http_listener))
+        return runner.run(_main(startup, lock, own, http, scopes))
 
 
-async def _main(startup: Startup, listener: socket.socket, http_listener: socket.socket) -> None:
-    await Daemon(startup, listener, http_listener).run()
+async def _main(
+    startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope]
+) -> Again | None:
+    return await Daemon(startup, lock, own, http, scopes).run()
 
 
 async def _first(started: asyncio.Event, engine: asyncio.Task[None]) -> None:
@@ -274,7 +397,12 @@ def _write_info(startup: Startup, http_path: str) -> None:
         version=__version__,
         protocol=PROTOCOL_VERSION,
     )
-    paths.write_daemon_info(startup.environment.state_dir, info)
+    try:
+        paths.write_daemon_info(startup.environment.state_dir, info)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        log.warning("%s isn't written: %s", paths.daemon_file(startup.environment.state_dir), error.strerror)
 
 
 def _remove_info(state: str) -> None:
@@ -299,5 +427,8 @@ def _set_up_logging(startup: Startup) -> None:
         handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s  %(message)s"))
     root = logging.getLogger("foveal")
-    root.handlers[:] = [handler]
+    for former in root.handlers[:]:
+        root.removeHandler(former)
+        former.close()
+    root.addHandler(handler)
     root.setLevel(config.log_level.upper())

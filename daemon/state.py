@@ -8,6 +8,7 @@ import json
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Self
 
 from .aside import clear_file, set_aside
@@ -58,8 +59,16 @@ class StateLock:
             os.close(descriptor)
             raise
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # a full disk takes no pid, and the lock holds without it
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         return cls(descriptor)
+
+    def lies_at(self, path: str) -> bool:
+        """Whether the lock's file still lies there: another daemon would take any other."""
+        try:
+            return os.path.samestat(os.lstat(path), os.fstat(self.descriptor))
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Let go of the lock."""

@@ -17,6 +17,7 @@ from .paths import (
     NotASocket,
     check_socket,
     find_socket,
+    lock_file,
     log_file,
     private_folder,
     read_daemon_info,
@@ -248,7 +249,8 @@ def _start_or_wait(environ: Mapping[str, str], deadline: float, command: Sequenc
     log_start, pause = 0, _FIRST_PAUSE_S
     try:
         while True:
-            won = child is None and _try_lock(lock)
+            holder = _lock_holder(state)
+            won = child is None and not holder and _try_lock(lock)
             client = _try_connect(
                 None, environ, deadline
             )  # after the lock: its last holder may have succeeded
@@ -262,6 +264,13 @@ def _start_or_wait(environ: Mapping[str, str], deadline: float, command: Sequenc
                     f"try: foveal doctor{_tail(log, log_start)}"
                 )
             left = deadline - time.monotonic()
+            if left <= 0 and holder and child is None:
+                path = find_socket(None, environ).path
+                raise DaemonUnavailable(
+                    f"a daemon (pid {holder}) runs and doesn't listen on {path}; it binds a socket that was "
+                    "removed again within seconds: try again, or: foveal restart; "
+                    f"log: {log}"
+                )
             if left <= 0:
                 raise DaemonUnavailable(
                     f"the daemon was started and doesn't answer yet; try again, or: foveal doctor; log: {log}"
@@ -386,6 +395,31 @@ def _try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _lock_holder(state: str) -> int:
+    """Return the pid of the daemon that holds a state folder, 0 if none does.
+
+    The lock is tried only where its pid lives: so nobody has it for an instant whom a daemon that starts
+    would take for another daemon.
+    """
+    from fcntl import LOCK_NB, LOCK_SH, flock
+
+    try:
+        descriptor = os.open(lock_file(state), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        pid = int(os.read(descriptor, 32))
+        os.kill(pid, 0)
+        flock(descriptor, LOCK_SH | LOCK_NB)
+    except BlockingIOError:
+        return pid
+    except (OSError, OverflowError, ValueError):
+        return 0
+    finally:
+        os.close(descriptor)
+    return 0
 
 
 def _other_daemon(state: str, pid: int) -> bool:

@@ -33,15 +33,21 @@ def bind(path: str) -> socket.socket:
     private_folder(os.path.dirname(os.path.abspath(path)))
     _remove_stale(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    mask = os.umask(0o177)
     try:
-        listener.bind(path)
+        _bind_private(listener, path)
     except BaseException:
         listener.close()
         raise
-    finally:
-        os.umask(mask)
     return listener
+
+
+def path_mark(path: str) -> tuple[int, int] | None:
+    """Return what tells the file at a path from any other that takes its place, None where there is none."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def remove_socket(path: str) -> None:
@@ -107,6 +113,21 @@ def _credentials(peer: socket.socket) -> tuple[int, int]:
     credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
     pid, uid, _ = struct.unpack("iII", credentials)
     return pid, uid
+
+
+def _bind_private(listener: socket.socket, path: str) -> None:
+    """Bind a socket that only its owner may connect to, from birth."""
+    if sys.platform == "linux":
+        # It takes its mode from the socket's own. A mask would hold for all threads: one that makes a folder
+        # at that moment would make one that can't be entered.
+        os.fchmod(listener.fileno(), 0o600)
+        listener.bind(path)
+        return
+    mask = os.umask(0o177)
+    try:
+        listener.bind(path)
+    finally:
+        os.umask(mask)
 
 
 def _remove_stale(path: str) -> None:

@@ -6,6 +6,7 @@ The daemons here are real processes: a small one that binds the socket and answe
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import signal
@@ -472,3 +473,16 @@ def test_the_environment_for_a_daemon() -> None:
         "INIT_CWD": "/p",
     }
     assert daemon_environment({**kept, **dropped, "npm_config_x": "1", "DIRENV_DIR": "d"}) == kept
+
+
+def test_a_daemon_whose_socket_is_gone_is_known_by_its_lock(environ: dict[str, str], folder: str) -> None:
+    lock = Path(paths.lock_file(paths.private_folder(paths.state_folder(environ))))
+    lock.write_text(f"{os.getpid()}\n")
+    started = [sys.executable, "-c", f"open({folder + '/started'!r}, 'w')"]
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(
+            DaemonUnavailable, match=rf"a daemon \(pid {os.getpid()}\) runs and doesn't listen"
+        ):
+            ensure_daemon(None, environ, 0.0, started)
+    assert not Path(folder, "started").exists()

@@ -187,7 +187,7 @@ class Use:
         face.sock = socket.socket(socket.AF_UNIX)
         try:
             face.sock.connect(paths.http_socket(self._socket))
-            face.request("GET", "/v1/status")
+            face.request("GET", "/rpc/Status")
             face.getresponse().read()
         finally:
             face.close()

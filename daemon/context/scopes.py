@@ -116,6 +116,12 @@ class ScopeTable:
             self._insert(scope)
         self._changed.clear()
 
+    def take_over(self, scopes: Sequence[Scope]) -> None:
+        """Take over scopes that aren't on the disk, the most recently used first; they are to be written."""
+        for scope in reversed(scopes):
+            self._insert(scope)
+            self._changed[scope.id] = None
+
     def get(self, scope_id: str) -> Scope:
         """Return a scope and mark it as used. Raises `NotFound` with a hint."""
         scope = self._scopes.get(scope_id)
