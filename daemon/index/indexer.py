@@ -120,8 +120,7 @@ class ProjectIndexer:
     def reindex(self, *, full: bool) -> None:
         """Scan all names again; with `full` read all contents again too."""
         if full:
-            self._index.suspects.forget()
-            self._files.queue_all()
+            self._bulk.read_again()
             self._index.lexing.rebuild()
         self._bulk.begin_again()
 

@@ -81,22 +81,28 @@ class Scanner:
     def full(self) -> Iterator[list[FileRecord]]:
         """List everything anew, in batches of records without digests. Raises `RootGone`.
 
-        Nothing is held back: 100,000 files come in hundreds of batches. The scanner is ready for `sweep`
-        and `examine` when the last batch was taken.
+        Nothing is held back: 100,000 files come in hundreds of batches. The scanner is ready for `examine`
+        when the last batch was taken; before that `sweep` lists everything too, since whoever takes the
+        batches may never come to the last one.
         """
         self._lister.reset()
         self._check_root()
-        yield from self._lister.walk([""], {}, set())
+        try:
+            yield from self._lister.walk([""], {}, set())
+        except RulesChanged:  # `examine` was asked meanwhile, and came upon them first
+            yield from self.full()
         self._check_root()
+        self._lister.whole = True
 
     def sweep(self, known: Mapping[str, FileRecord]) -> Changes:
         """Compare everything known with the disk: a stat for each file and folder. Raises `RootGone`.
 
-        Every change that was on the disk before the call is found. A first sweep lists everything.
+        Every change that was on the disk before the call is found. A first sweep lists everything, and so
+        does one after a listing that was cut short.
         """
         self._check_root()
         self._lister.begin_pass()
-        if not self._lister.folders or self._lister.rules.changed():
+        if not self._lister.whole or self._lister.rules.changed():
             return self._relist(known)
         return self._compare(known, known, list(self._lister.folders))
 
