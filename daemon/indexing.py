@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from .child import ChildProcess
-from .errors import ChildDied, FovealError
+from .errors import ChildDied, FovealError, ProjectUnavailable
 from .events import EventHub
 from .index.messages import (
     CloseProject,
@@ -48,6 +48,10 @@ class Indexing:
         self._projects: dict[str, Project] = {}
         self._begun = False
         """The first indexer has started, or could not be."""
+        self._opened: set[Project] = set()
+        """Those of them that the process that runs now has opened."""
+        self._held: dict[Project, list[Event]] = {}
+        """What the indexer says of a project waits here while it opens it."""
 
     async def ask(self, command: Command) -> Refreshed | None:
         """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""
@@ -58,8 +62,13 @@ class Indexing:
         """Have every change that is on the disk taken in; returns the very tree with them, which may not be
         the last one by now, or None where some contents are still unread. Raises as `ask` does."""
         trees: list[Tree] = []
-        reply: Refreshed = await self.link.request(SyncTree(project.root), lambda: trees.append(project.tree))
-        return trees[-1] if reply.complete else None
+
+        def take_tree() -> None:
+            if project not in self._held:  # else the changes aren't in the tree yet
+                trees.append(project.tree)
+
+        reply: Refreshed = await self.link.request(SyncTree(project.root), take_tree)
+        return trees[-1] if trees and reply.complete else None
 
     async def open(self, project: Project) -> None:
         """Have a project indexed. One that can't be is served without, and says so."""
@@ -70,39 +79,67 @@ class Indexing:
     async def close(self, project: Project) -> None:
         """Have a project indexed no more."""
         self._projects.pop(project.root, None)
+        self._opened.discard(project)
         self._semantics.drop(project.root)
         with contextlib.suppress(ChildDied):  # the next one isn't told of the project
             await self.ask(CloseProject(project.root))
         self._events.publish("project.changed", {"project": project.root, "closed": True})
 
     async def reopen(self, project: Project) -> None:
-        """Have a project indexed by other settings."""
-        with contextlib.suppress(FovealError):  # without an indexer there is none to close
-            await self.ask(CloseProject(project.root))
-        project.forget_progress()  # all is here that the former scan had to say, nothing of the next
-        await self._open(project)
+        """Have a project indexed by other settings, or from another index."""
+        async with project.index_lock:
+            project.forget_progress()
+            await self._begin(project)
 
     async def reindex(self, project: Project, *, full: bool) -> None:
-        """Scan a project again, and with `full` read every file again."""
+        """Scan a project again, and with `full` read every file again.
+
+        Raises as `ask` does, and `ProjectUnavailable` for one that can't be opened in the indexer.
+        """
+        await self._open(project)  # which may still wait for its turn, in a process that has just started
+        if project not in self._opened:
+            problem = project.problems.get("indexer", "it was closed meanwhile")
+            raise ProjectUnavailable(f"{project.root} can't be indexed: {problem}")
         await self.ask(Reindex(project.root, full))
 
     async def _open(self, project: Project) -> None:
-        """Open a project in the indexer, and catch up where its index isn't the one that was read."""
         async with project.index_lock:
-            read: tuple[Tree | None, tuple[Activity, ...]] = None, ()
-            project.hold_changes()
-            try:
-                opened = await self.ask(_open_command(project))
-                project.set_indexer_problem("")
-                if opened is not None and opened.generation != project.tree.generation:
-                    read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
-            except FovealError as error:
-                project.set_indexer_problem(str(error))
-            finally:
-                project.take_changes(*read)
-            if self._semantics.keeps(project.root):
-                # The index may be another one now.
-                self._semantics.keep(project.root, project.folder)
+            if project not in self._opened:
+                await self._begin(project)
+
+    async def _begin(self, project: Project) -> None:
+        """Open a project in the indexer, and catch up where its index isn't the one that was read.
+
+        Called under the project's lock. What the indexer says from then on is taken in after that, since it
+        follows from the index as it was opened.
+        """
+        if self._projects.get(project.root) is not project:
+            return  # it was closed meanwhile
+        read: tuple[Tree | None, tuple[Activity, ...]] = None, ()
+        held: list[Event] = []
+        self._held[project] = held
+
+        def forget_former() -> None:
+            if self._projects.get(project.root) is project:
+                self._opened.add(project)
+            held.clear()
+            project.expect_scan()
+
+        try:
+            opened: Refreshed = await self.link.request(_open_command(project), forget_former)
+            project.set_indexer_problem("")
+            if opened.generation != project.tree.generation:
+                read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
+        except FovealError as error:
+            project.set_indexer_problem(str(error))
+        finally:
+            del self._held[project]
+            project.take_index(*read)
+        for event in held:
+            self._on_event(event)
+        if self._semantics.keeps(project.root):
+            # The index may be another one now.
+            self._semantics.keep(project.root, project.folder)
 
     async def _on_started(self) -> None:
         """Open the projects again in a new indexer."""
@@ -112,18 +149,20 @@ class Indexing:
 
     def _on_died(self) -> None:
         self._begun = True
+        self._opened.clear()
         for project in self._projects.values():
             project.set_indexer_problem("the indexer process ended and is being started again")
-            if project.progress is not None:
-                # Whatever changes now is unknown until the next one has compared the tree with the disk.
-                project.set_progress(replace(project.progress, state="scanning", watch="off"))
-                self._announce_progress(project)
+            # Whatever changes now is unknown until the next one has compared the tree with the disk.
+            project.expect_scan()
+            self._announce_progress(project)
 
     def _on_event(self, event: Event) -> None:
         project = self._projects.get(event.root)
         if project is None:
             return
-        if isinstance(event, TreeDelta):
+        if project in self._held:
+            self._held[project].append(event)
+        elif isinstance(event, TreeDelta):
             project.apply(event)
             if project.state == "ready" and (event.upserted or event.removed):
                 self._semantics.note_change(project.root)

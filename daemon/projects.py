@@ -34,7 +34,7 @@ from .lazy_dataclass import dataclass
 from .policy.policy import NO_POLICY, Policy
 from .project.git import head
 from .project.metadata import MetadataKey, ProjectMetadata, metadata_key
-from .project.tree import ProjectState, Tree
+from .project.tree import FileRecord, ProjectState, Tree
 from .project_folder import make_usable
 from .project_views import ProjectViews
 from .reader_pool import ReaderPool
@@ -193,7 +193,7 @@ class Project:
         self.config_stale = False
         self.settings_lock = asyncio.Lock()
         self.index_lock = asyncio.Lock()
-        """Held while the indexer is told of the project: between `hold_changes` and `take_changes`."""
+        """Held while the indexer opens the project."""
         self.overlays: dict[str, str] = {}
         self._system = system
         self._warm = bool(loaded.tree.files)
@@ -204,7 +204,6 @@ class Project:
         self._activity = {one.path: one for one in loaded.activity}
         self._edited: dict[str, None] = {}
         self._opened: dict[str, None] = {}
-        self._held: list[TreeDelta] | None = None
         self._asked: Counter[str] = Counter()
         self._versions = Counter[str]()
         self._changed = asyncio.Event()
@@ -365,40 +364,24 @@ class Project:
         """Compare all names with a policy. Blocks: 100,000 names take some 100 ms; then it is remembered."""
         _ = self._views.tree(self.tree, policy).layout
 
-    def hold_changes(self) -> None:
-        """Keep back what a new indexer says of the tree, until `take_changes`.
+    def take_index(self, tree: Tree | None, activity: tuple[Activity, ...]) -> None:
+        """Take over the tree that the indexer began with; with None the known tree holds.
 
-        The last one may have committed what it could not announce any more, so that its successor's changes
-        don't follow from the tree that is known here.
+        The index may be another one now: connections to it are made anew.
         """
-        self._held = []
-
-    def take_changes(self, tree: Tree | None, activity: tuple[Activity, ...]) -> None:
-        """Take over the tree that the new indexer began with, and what it said since.
-
-        With None the known tree holds. The index may be another one now: connections to it are made anew.
-        """
-        held, self._held = self._held or [], None
         if tree is not None:
+            # The last indexer may have committed what it could not announce any more.
+            self._drop_saved(tree.files.values())
             self.tree = tree.after(self.tree)
             self.set_activity(activity)
             self._bump("links")
         self._bump("index")
         self._readers.renew()
         self._views.renew()
-        for delta in held:
-            self.apply(delta)
 
     def apply(self, delta: TreeDelta) -> None:
         """Take over a change that the indexer committed."""
-        if self._held is not None:
-            self._held.append(delta)
-            return
-        for record in delta.upserted:
-            former = self.tree.files.get(record.path)
-            if record.path in self.overlays and former is not None and former.stamp != record.stamp:
-                # The file was written: by the editor, which saved, or by others since it is gone.
-                self.set_overlay(record.path, None)
+        self._drop_saved(delta.upserted)
         if delta.generation > self.tree.generation:
             self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)
         if delta.links_changed:
@@ -424,6 +407,11 @@ class Project:
         self._warm |= progress.state != "scanning"
         self._searchable |= progress.words
         self._wake()
+
+    def expect_scan(self) -> None:
+        """Count the project as not compared with the disk: what was said of that is of a former opening."""
+        if self.progress is not None:
+            self.set_progress(replace(self.progress, state="scanning", watch="off"))
 
     def set_rules(self, rules: RuleSet) -> None:
         """Take over rules that were discovered again."""
@@ -584,6 +572,16 @@ class Project:
         """Close the connections to its index."""
         self._readers.close()
         self._views.close()
+
+    def _drop_saved(self, records: Iterable[FileRecord]) -> None:
+        """Let go of unsaved texts of files that were written: by the editor, which saved, or by others since
+        it is gone."""
+        if not self.overlays:
+            return
+        for record in records:
+            former = self.tree.files.get(record.path)
+            if record.path in self.overlays and former is not None and former.stamp != record.stamp:
+                self.set_overlay(record.path, None)
 
     def _relevant_experiences(
         self,

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,16 +15,17 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from foveal.daemon import contexts, open_projects
+from foveal.daemon import contexts, indexing, open_projects
 from foveal.daemon.child import ChildProcess
 from foveal.daemon.config import EmbeddingConfig, Environment, ScopesConfig, UserConfig
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.engine import Engine
-from foveal.daemon.errors import Busy, NotFound, ProjectUnavailable
-from foveal.daemon.index.messages import SyncTree
-from foveal.daemon.projects import Project, load
+from foveal.daemon.errors import Busy, FovealError, NotFound, ProjectUnavailable
+from foveal.daemon.index.messages import CloseProject, SyncTree
+from foveal.daemon.project.tree import Tree
+from foveal.daemon.projects import Project, load, read_tree
 from foveal.daemon.scoping import ScopeSelector
 from foveal.daemon.system import System
 
@@ -97,6 +99,74 @@ async def test_a_project_is_not_ready_without_an_indexer(base: Path, root: str) 
         assert project.state == "scanning"
         assert "the indexer process ended" in " ".join(project.degraded)
         await ready(project)
+
+
+async def test_a_project_is_not_ready_before_the_tree_of_its_index_is_read(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An indexer that was killed committed more than it announced; the next one is ready at once."""
+    reads, read_on = threading.Event(), threading.Event()
+
+    def read_later(*args: str) -> object:
+        reads.set()
+        assert read_on.wait(GENEROUS_S)
+        return read_tree(*args)
+
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        known = project.tree
+        project.tree = Tree(root, known.generation - 1)
+        monkeypatch.setattr(indexing, "read_tree", read_later)
+        reopened = asyncio.create_task(engine.indexing.reopen(project))
+        await asyncio.to_thread(reads.wait, GENEROUS_S)
+        try:
+            for _ in range(20):  # it answers, and by the last of these it has long been ready itself
+                assert await engine.indexing.sync(project) is None, "what it took in isn't in the tree yet"
+            assert project.state == "scanning"
+        finally:
+            read_on.set()
+        await reopened
+        await ready(project)
+        assert project.tree.files == known.files
+
+
+async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        assert project.progress is not None
+        former = project.progress
+        opening = asyncio.create_task(engine.indexing.reopen(project))
+        await asyncio.sleep(0)
+        engine.indexing._on_event(former)  # it was on its way when the project was opened again
+        assert project.state == "scanning"
+        await opening
+        assert project.state != "ready" or project.progress is not former
+        await ready(project)
+
+
+async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        engine.indexing._opened.clear()  # as in a process that has just started
+        await engine.indexing.ask(CloseProject(root))
+        await engine.indexing.reindex(project, full=False)
+        assert project.state == "scanning"
+        await ready(project)
+
+
+async def test_a_project_that_was_closed_is_opened_in_the_indexer_no_more(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        assert await engine.close_project(root)
+        await engine.indexing.reopen(project)
+        with pytest.raises(FovealError, match="is not open in the indexer"):
+            await engine.indexing.ask(SyncTree(root))
+        with pytest.raises(ProjectUnavailable, match="closed meanwhile"):
+            await engine.indexing.reindex(project, full=True)
 
 
 async def ask(engine: Engine, project: Project, scope: Scope, **options: Any) -> dict[str, Any]:

@@ -324,13 +324,10 @@ async def test_a_new_indexers_changes_follow_what_it_began_with(
 ) -> None:
     project.apply(delta(5, "a.py", "ghost.py"))
     names = project.tree.names_generation
-    project.hold_changes()
-    project.apply(delta(8, "new.py"))
-    project.apply(delta(9, removed=["b.py"]))
-    assert set(project.tree.files) == {"a.py", "ghost.py"}, "they are kept back"
     begun = Tree(str(root), 8, {path: record(path) for path in ("a.py", "b.py", "new.py")})
     activity = (Activity("a.py", 9, 0, 0),)
-    project.take_changes(begun, activity)
+    project.take_index(begun, activity)
+    project.apply(delta(9, removed=["b.py"]))
     assert set(project.tree.files) == {"a.py", "new.py"}
     assert project.tree.generation == 9
     assert project.tree.names_generation > names
@@ -343,17 +340,15 @@ async def test_an_index_that_was_built_anew_takes_the_place_of_the_former(
     project: Project, root: Path
 ) -> None:
     project.apply(delta(50, "a.py", "ghost.py"))
-    project.hold_changes()
-    project.take_changes(Tree(str(root), 3, {"a.py": record("a.py")}), ())
+    project.take_index(Tree(str(root), 3, {"a.py": record("a.py")}), ())
     project.apply(delta(4, "b.py"))
     assert set(project.tree.files) == {"a.py", "b.py"}
 
 
 async def test_without_an_index_what_is_known_stays(project: Project) -> None:
     project.apply(delta(5, "a.py"))
-    project.hold_changes()
+    project.take_index(None, ())
     project.apply(delta(6, "b.py"))
-    project.take_changes(None, ())
     assert set(project.tree.files) == {"a.py", "b.py"}
 
 
@@ -366,8 +361,7 @@ async def test_readers_read_the_index_that_is_there_now(project: Project, folder
     assert names() == ["old"]
     shutil.move(folder, folder.parent / "aside")
     write_index(folder, content("a.py", "new"))
-    project.hold_changes()
-    project.take_changes(None, ())
+    project.take_index(None, ())
     assert names() == ["new"]
 
 
