@@ -155,7 +155,8 @@ class ChildProcess(Generic[E]):
         return not self._stopping.is_set()
 
     async def _ask(self, command: object, at_reply: Callable[[], None] | None = None) -> Any:
-        if self._writer is None:
+        # uvloop lets nobody write into a connection that broke, of which `run` is about to hear.
+        if self._writer is None or self._writer.is_closing():
             raise ChildDied(f"the {self._name} process isn't running; it is being started")
         number = next(self._numbers)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

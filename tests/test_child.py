@@ -30,6 +30,7 @@ from foveal.daemon.index.messages import (
 from foveal.daemon.indexing import ARGV
 from foveal.daemon.pipe import LENGTH
 
+from tests.both_loops import on_both_loops
 from tests.conftest import start_python, write_files
 
 GENEROUS_S = 60.0
@@ -160,6 +161,20 @@ async def test_a_killed_process_fails_its_requests_and_is_started_again(command:
         assert again is not None
         assert again.generation >= before.generation, "what was committed is there"
         await one.until_ready(command.root)
+
+
+@on_both_loops
+async def test_a_request_into_a_broken_connection_fails_as_one_to_a_dead_process() -> None:
+    async with linked() as one:
+        assert one.link._writer is not None
+        one.link._writer.transport.abort()
+        await asyncio.sleep(0)  # it is lost now, of which the link hears next
+        with pytest.raises(ChildDied):
+            await one.link.request(SyncTree("/nowhere"))
+        await one.died.get()
+        await one.started.get()
+        with pytest.raises(FovealError, match="is not open in the indexer"):
+            await one.link.request(SyncTree("/nowhere"))
 
 
 async def test_a_late_reply_is_dropped(command: OpenProject) -> None:
