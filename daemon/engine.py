@@ -22,7 +22,7 @@ from .experience_meaning import ExperienceMeaning
 from .experiences import Experiences
 from .explaining import Explaining
 from .file_search import find_files
-from .freshness import TreeFreshness, deadline_of
+from .freshness import Deadline, TreeFreshness, deadline_of
 from .gathering import Gathering
 from .grafting import Grafting
 from .indexing import Indexing
@@ -210,9 +210,7 @@ class Engine:
         """
         deadline = deadline_of(project, deadline_ms)
         degraded: list[str] = list(project.snapshot(policy).degraded)
-        if fresh == "tree" and not await self._freshness.sync(project, deadline):
-            degraded.append("the tree was not compared with the disk in time")
-        await self._freshness.wait_searchable(project, deadline)
+        degraded += await self._settle(project, fresh, deadline, policy)
         for attempt in range(NODE_ATTEMPTS):
             snapshot = project.snapshot(policy)
             node, stale = await self._work.in_builder(partial(describe_node, snapshot, node_id))
@@ -280,10 +278,7 @@ class Engine:
     ) -> dict[str, Any]:
         """Answer a question about a project with hits and their snippets, as far as an agent may see it."""
         deadline = deadline_of(project, deadline_ms)
-        degraded: list[str] = []
-        if fresh == "tree" and not await self._freshness.sync(project, deadline):
-            degraded.append("the tree was not compared with the disk in time")
-        await self._freshness.wait_searchable(project, deadline)
+        degraded = await self._settle(project, fresh, deadline, policy)
         for attempt in range(QUERY_ATTEMPTS):
             found = await self._searching.search(project, ask, deadline, policy, tells=True)
             snapshot = project.snapshot(policy)
@@ -311,6 +306,16 @@ class Engine:
             "clock": project.clock,
         }
         return reply | ({"hint": found.hint} if found.hint else {})
+
+    async def _settle(
+        self, project: Project, fresh: Freshness, deadline: Deadline, policy: Policy
+    ) -> list[str]:
+        """Have what is asked for taken in; return what the index may miss all the same, in words."""
+        if fresh == "tree" and await self._freshness.sync(project, deadline):
+            return []
+        await self._freshness.wait_searchable(project, deadline)
+        late = ["the tree was not compared with the disk in time"] if fresh == "tree" else []
+        return [*late, *filter(None, (project.unsettled(policy),))]
 
     def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
         """Take in what an editor knows of a file before the disk does."""

@@ -274,6 +274,19 @@ class Project:
             return ("the words of the files read last are not indexed yet: a prompt may find too little",)
         return ()
 
+    def unsettled(self, policy: Policy = NO_POLICY) -> str:
+        """Say why an answer from the index may miss something, to an agent; nothing where it can't."""
+        state = "scanning" if self.progress is None else self.progress.state
+        if state not in {"scanning", "indexing"}:
+            return ""
+        if policy.deny_paths:
+            return "the project is not fully indexed yet"  # how many files there are isn't for everyone
+        if self.unread:
+            return self.unread[0]
+        if state == "scanning":
+            return "the project is being compared with the disk: what changed lately may be missing"
+        return "what changed lately is still being indexed and may be missing"
+
     def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
         """Return what a rendered context of the project depends on, beside the files that it shows.
 

@@ -24,7 +24,7 @@ from .projects import Project
 from .retrieval.filters import EVERYTHING, Filter, kinds_in
 from .retrieval.hits import Hit
 from .retrieval.routes import Route
-from .semantics import Semantics
+from .semantics import INCOMPLETE, Semantics
 from .snapshot import ProjectSnapshot
 from .storage import DatabaseError, OperationalError
 from .work import Work
@@ -208,7 +208,7 @@ class Searching:
         if not texts or not self._semantics.enabled:
             return (), ""
         if not self._semantics.keeps(project.root):
-            return (), "not searched by meaning yet: the project is still being indexed"
+            return (), f"{INCOMPLETE}: the project is still being indexed"
         first = tuple(number for number, _ in gathered.candidates.lexical[:FIRST_MAX])
         within_s = deadline.left(VECTORS_WAIT_S / VECTORS_SHARE) * VECTORS_SHARE
         command = SearchVectors(
@@ -228,7 +228,7 @@ class Searching:
             return (), "not searched by meaning: the embedding model didn't answer in time"
         except FovealError as error:
             return (), f"not searched by meaning: {error}"
-        return hits.hits, hits.note
+        return hits.hits, hits.note or (self._semantics.incomplete if hits.pending else "")
 
     async def _read(self, snapshot: ProjectSnapshot, work: Callable[[Reader], T]) -> T:
         def read() -> T:

@@ -40,6 +40,9 @@ ARGV = (sys.executable, "-m", "foveal.daemon.embedding.worker")
 FOLDER = "embeddings"
 """The embedder's own folder in the state folder; its embeddings serve all projects."""
 
+INCOMPLETE = "not all is found by meaning yet"
+"""How each sentence begins that says that embedding goes on."""
+
 REST_S = 5.0
 """How long an idle embedder may take to end before it is killed; what it holds is on the disk."""
 
@@ -116,12 +119,12 @@ class Semantics:
     def progress(self, root: str) -> VectorProgress | None:
         """Return how far the embedding of a project is, None as long as that isn't known.
 
-        What was all embedded isn't known to be while the process hears of changes.
+        What was all embedded isn't known to be while the process hears of changes, or is started again.
         """
         kept = self._projects.get(root)
         if kept is None or kept.progress is None:
             return None
-        return None if kept.telling and _is_done(kept.progress) else kept.progress
+        return None if (kept.telling or self._down) and _is_done(kept.progress) else kept.progress
 
     def problem(self, root: str) -> str:
         """Return why a project can't be searched by meaning, in words, or nothing."""
@@ -134,6 +137,28 @@ class Semantics:
             return ""
         problem, former = kept.progress.problem, kept.progress.former
         return f"{problem}; {former}, the former model, answers meanwhile" if problem and former else problem
+
+    def missing(self, root: str) -> str:
+        """Say how much of a project can't be found by meaning yet, or nothing; `problem` says why it can't
+        be."""
+        if not self.enabled or self.problem(root):
+            return ""
+        kept = self._projects.get(root)
+        if kept is None or kept.progress is None:
+            return f"{INCOMPLETE}: nothing of it is known to be embedded"
+        chunks, pending = kept.progress.chunks, kept.progress.pending
+        if not pending:
+            return ""
+        return f"{INCOMPLETE}: {chunks - pending:,} of {chunks:,} chunks are embedded{self._pause}"
+
+    @property
+    def incomplete(self) -> str:
+        """Say to anyone that a project is still being embedded, without a word of how much."""
+        return f"{INCOMPLETE}: the project is still being embedded{self._pause}"
+
+    @property
+    def _pause(self) -> str:
+        return "; that is paused, go on with: foveal embed --resume" if self.paused else ""
 
     async def run(self) -> None:
         """Serve until `stop`."""

@@ -123,7 +123,7 @@ async def test_a_project_is_not_ready_before_the_tree_of_its_index_is_read(
         try:
             for _ in range(20):  # it answers, and by the last of these it has long been ready itself
                 assert await engine.indexing.sync(project) is None, "what it took in isn't in the tree yet"
-            assert project.state == "scanning"
+            assert str(project.state) == "scanning"
         finally:
             read_on.set()
         await reopened
@@ -140,7 +140,7 @@ async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) 
         opening = asyncio.create_task(engine.indexing.reopen(project))
         await asyncio.sleep(0)
         engine.indexing._on_event(former)  # it was on its way when the project was opened again
-        assert project.state == "scanning"
+        assert str(project.state) == "scanning"
         await opening
         assert project.state != "ready" or project.progress is not former
         await ready(project)
@@ -153,7 +153,7 @@ async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base:
         engine.indexing._opened.clear()  # as in a process that has just started
         await engine.indexing.ask(CloseProject(root))
         await engine.indexing.reindex(project, full=False)
-        assert project.state == "scanning"
+        assert str(project.state) == "scanning"
         await ready(project)
 
 
