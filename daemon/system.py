@@ -87,6 +87,10 @@ class System:
         """Return seconds of a clock that never jumps."""
         return time.monotonic()
 
+    def thread_time(self) -> float:
+        """Return how long this thread has had a processor, in seconds."""
+        return time.thread_time()
+
     def sleep(self, seconds: float) -> None:
         """Wait; never on the event loop."""
         time.sleep(seconds)

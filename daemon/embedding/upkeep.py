@@ -6,7 +6,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..index.chunk_table import ChunkText
 from ..index.embedded_text import embedded_text
 from ..storage import DatabaseError, may_pass
 from ..system import System
+from .background_threads import BackgroundThreads
 from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .embeddings import EmbeddingStore
 from .exact import Floats, as_ids
@@ -50,7 +51,7 @@ class Upkeep:
 
     Nothing is raised for what may pass, such as a full disk: it is put off, and `report` hears the reason
     with the progress. `stand_back` is called before each text is embedded, and may wait; `give_way` once on
-    each thread that works in the background.
+    each thread that works in the background, with how nice it is to be.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Upkeep:
         system: System,
         report: Callable[[VectorProgress], None],
         stand_back: Callable[[], None],
-        give_way: Callable[[], None],
+        give_way: Callable[[int], None],
     ) -> None:
         self._path = os.path.join(command.folder, STORE_FILE)
         self._key = model_key(command.model or DEFAULT_MODEL)
@@ -79,9 +80,8 @@ class Upkeep:
         self._store: EmbeddingStore | None = None
         self._distrusted = False
         """The embeddings turned out to be damaged, so that they are checked when they are opened next."""
-        self._threads = ThreadPoolExecutor(command.threads, "embed", give_way)
-        # Vectors are loaded and graphs built at low priority too, and questions are not.
-        self._thread = ThreadPoolExecutor(1, "vectors", give_way)
+        # Vectors are loaded and graphs built at low priority too, and questions are not answered here.
+        self._threads = BackgroundThreads(command.threads, system, give_way)
 
     def get(self, root: str) -> Kept | None:
         """Return a project that is kept. From any thread."""
@@ -126,8 +126,7 @@ class Upkeep:
 
     def close(self) -> None:
         """Let go of everything; what was embedded is on the disk."""
-        self._threads.shutdown()
-        self._thread.shutdown()
+        self._threads.close()
         for root in list(self._kept):
             self.drop(root)
         if self._store is not None:
@@ -204,13 +203,13 @@ class Upkeep:
         store = self._store = self._store or self._open_store()
         vectors = kept.vectors = kept.vectors or self._load(kept, store)
         if vectors is not None:
-            self._thread.submit(vectors.refresh).result()
+            self._threads.run(vectors.refresh)
         if not kept.former_sought and (vectors is None or vectors.pending):
             embedded = 0 if vectors is None else vectors.embedded
             kept.former = self._formers.find(kept.root, kept.folder, store, embedded)
             kept.former_sought = True
         if kept.former is not None:
-            self._thread.submit(kept.former.vectors.refresh).result()
+            self._threads.run(kept.former.vectors.refresh)
         kept.stale = False
 
     def _load(self, kept: Kept, store: EmbeddingStore) -> ProjectVectors | None:
@@ -230,16 +229,15 @@ class Upkeep:
         started = self._system.monotonic()
         if chunks := vectors.next_batch(BATCH):
             matrix = self._embed(chunks, model)
-            self._thread.submit(vectors.keep, chunks, matrix).result()
+            self._threads.run(partial(vectors.keep, chunks, matrix))
             self._rates.append((len(chunks), self._system.monotonic() - started))
 
     def _embed(self, chunks: list[ChunkText], model: EmbeddingModel) -> Floats:
-        def one(chunk: ChunkText) -> Floats:
-            self._stand_back()
+        def embed(chunk: ChunkText) -> Floats:
             vector: Floats = model.embed([embedded_text(chunk.path, chunk)])[0]
             return vector
 
-        return np.stack(list(self._threads.map(one, chunks)))
+        return np.stack(self._threads.map(embed, chunks, self._stand_back))
 
     def _conclude(self, kept: Kept) -> None:
         """Where all chunks of a project have their vectors, let go of the ones that other models made."""
@@ -265,7 +263,7 @@ class Upkeep:
             return  # what that one uses isn't known yet
         used = [vectors.ids() for kept in self._kept.values() for vectors in kept.all_vectors()]
         ids = np.concatenate(used) if used else as_ids([])
-        self._thread.submit(store.prune, self._max_bytes, ids).result()
+        self._threads.run(partial(store.prune, self._max_bytes, ids))
         self._pruned_to = store.used_bytes()
 
     def _put_off(self, kept: Kept, error: Exception) -> None:
