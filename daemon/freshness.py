@@ -111,19 +111,23 @@ class TreeFreshness:
     async def _sync_rounds(self, project: Project, first: asyncio.Future[Tree | None]) -> None:
         """Sync for one request, then once for all that came meanwhile, until none came."""
         waiters = [first]
-        while waiters:
-            try:
-                tree = await self._indexing.sync(project)
-            except FovealError as error:
-                for waiter in waiters:
-                    if not waiter.done():
-                        waiter.set_exception(error)
-            else:
-                for waiter in waiters:
-                    if not waiter.done():
-                        waiter.set_result(tree)
-            waiters, self._syncs[project] = self._syncs[project], []
-        del self._syncs[project]
+        try:
+            while waiters:
+                try:
+                    tree = await self._indexing.sync(project)
+                except FovealError as error:
+                    for waiter in waiters:
+                        if not waiter.done():
+                            waiter.set_exception(error)
+                else:
+                    for waiter in waiters:
+                        if not waiter.done():
+                            waiter.set_result(tree)
+                waiters, self._syncs[project] = self._syncs[project], []
+        finally:  # where that ended otherwise nobody is to wait for it, now or later
+            for waiter in (*waiters, *self._syncs.pop(project)):
+                if not waiter.done():
+                    waiter.set_result(None)
 
 
 def _before_search(deadline: Deadline) -> Deadline:

@@ -27,6 +27,7 @@ from foveal.daemon.index.messages import CloseProject, SyncTree
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.projects import Project, load, read_tree
 from foveal.daemon.scoping import ScopeSelector
+from foveal.daemon.searching import Ask
 from foveal.daemon.system import System
 
 from tests.conftest import write_files
@@ -129,6 +130,23 @@ async def test_a_project_is_not_ready_before_the_tree_of_its_index_is_read(
         await reopened
         await ready(project)
         assert project.tree.files == known.files
+
+
+async def test_a_comparison_that_fails_in_an_unforeseen_way_holds_up_none_after_it(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(project: Project) -> None:
+        raise RuntimeError("nobody foresaw it")
+
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        ask = Ask("where is f defined", 5)
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.indexing, "sync", fail)
+            reply = await engine.query(project, ask, "tree", None)
+            assert reply["degraded"] == ["the tree was not compared with the disk in time"]
+        assert (await engine.query(project, ask, "tree", None))["degraded"] == []
 
 
 async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) -> None:
