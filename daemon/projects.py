@@ -277,7 +277,7 @@ class Project:
     def unsettled(self, policy: Policy = NO_POLICY) -> str:
         """Say why an answer from the index may miss something, to an agent; nothing where it can't."""
         state = "scanning" if self.progress is None else self.progress.state
-        if state not in {"scanning", "indexing"}:
+        if not self.unread and state not in {"scanning", "indexing"}:
             return ""
         if policy.deny_paths:
             return "the project is not fully indexed yet"  # how many files there are isn't for everyone
