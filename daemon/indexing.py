@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
 from dataclasses import replace
@@ -46,7 +47,7 @@ class Indexing:
         self._events = events
         self._semantics = semantics
         self._projects: dict[str, Project] = {}
-        self._begun = False
+        self._begun = asyncio.Event()
         """The first indexer has started, or could not be."""
         self._opened: set[Project] = set()
         """Those of them that the process that runs now has opened."""
@@ -73,7 +74,7 @@ class Indexing:
     async def open(self, project: Project) -> None:
         """Have a project indexed. One that can't be is served without, and says so."""
         self._projects[project.root] = project
-        if self._begun:  # else the first indexer is told of all projects when it has started
+        if self._begun.is_set():  # else the first indexer is told of all projects when it has started
             await self._open(project)
 
     async def close(self, project: Project) -> None:
@@ -96,6 +97,7 @@ class Indexing:
 
         Raises as `ask` does, and `ProjectUnavailable` for one that can't be opened in the indexer.
         """
+        await self._begun.wait()
         await self._open(project)  # which may still wait for its turn, in a process that has just started
         if project not in self._opened:
             problem = project.problems.get("indexer", "it was closed meanwhile")
@@ -143,12 +145,12 @@ class Indexing:
 
     async def _on_started(self) -> None:
         """Open the projects again in a new indexer."""
-        self._begun = True
+        self._begun.set()
         for project in list(self._projects.values()):
             await self._open(project)
 
     def _on_died(self) -> None:
-        self._begun = True
+        self._begun.set()
         self._opened.clear()
         for project in self._projects.values():
             project.set_indexer_problem("the indexer process ended and is being started again")

@@ -175,6 +175,14 @@ async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base:
         await ready(project)
 
 
+async def test_a_project_is_reindexed_while_the_first_indexer_starts(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await engine.indexing.reindex(project, full=True)
+        await ready(project)
+        assert set(project.tree.files) == {"a.py", "b.py"}
+
+
 async def test_a_project_that_was_closed_is_opened_in_the_indexer_no_more(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
