@@ -13,7 +13,7 @@ from .errors import ConfigError, StateError
 from .experience.pool import Pool
 from .experience.pruning import Retention
 from .indexing import Indexing
-from .project.roots import check_named_root, find_root
+from .project.roots import check_named_root, find_root, is_temporary
 from .projects import Project, known_roots, load, project_folder, read_settings
 from .system import System
 from .trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
@@ -62,8 +62,7 @@ class OpenProjects:
 
     async def load(self) -> None:
         """Read which roots have been open before: a folder inside one of them belongs to it."""
-        known = partial(known_roots, self._environment.state_dir, self._system)
-        self._known.update(await self._work.in_builder(known))
+        self._known.update(await self._work.in_builder(self._known_before))
 
     async def at(self, cwd: str) -> Project:
         """Return the project that a folder belongs to; it is opened if it isn't."""
@@ -146,6 +145,11 @@ class OpenProjects:
         count = await self._work.in_writer(partial(self._trust.revoke, root))
         await self._apply_trust(root)
         return count
+
+    def _known_before(self) -> list[str]:
+        """Return the roots that were open before; a temporary folder is to be named again each time."""
+        known = known_roots(self._environment.state_dir, self._system)
+        return [root for root in known if not is_temporary(root)]
 
     async def _find_root(self, cwd: str) -> str:
         root = await asyncio.to_thread(find_root, cwd, self._environment.home, sorted(self._known))
