@@ -41,7 +41,9 @@ class Indexing:
     """
 
     def __init__(self, work: Work, events: EventHub, semantics: Semantics) -> None:
-        self.link = ChildProcess[Event]("indexer", ARGV, self._on_event, self._on_started, self._on_died)
+        self.link = ChildProcess[Event](
+            "indexer", ARGV, self._on_event, self._on_started, self._on_died, on_silent=self._on_silent
+        )
         self._work = work
         self._events = events
         self._semantics = semantics
@@ -110,10 +112,15 @@ class Indexing:
         for project in list(self._projects.values()):
             await self._open(project)
 
-    def _on_died(self) -> None:
+    def _on_silent(self, reason: str) -> None:
+        """Say of all projects that the indexer doesn't answer, or with "" that it does again."""
+        for project in self._projects.values():
+            project.set_indexer_problem(reason)
+
+    def _on_died(self, reason: str) -> None:
         self._begun = True
         for project in self._projects.values():
-            project.set_indexer_problem("the indexer process ended and is being started again")
+            project.set_indexer_problem(f"the indexer process {reason} and is being started again")
             if project.progress is not None:
                 # Whatever changes now is unknown until the next one has compared the tree with the disk.
                 project.set_progress(replace(project.progress, state="scanning", watch="off"))
