@@ -51,7 +51,8 @@ class ChildProcess(Generic[E]):
     `name` is what messages call it. `on_event` is called for each event in order; `on_started` after each
     start (the first included), to tell the process what it serves; `on_died` with the reason when it ended
     without being asked to. A process that stops answering is said to by `on_silent`, which gets "" if it
-    answers again, and is killed before long. A `lazy` one starts with the first request, and may be put to `rest` until the next.
+    answers again, and is killed before long. A `lazy` one starts with the first request, and may be put to
+    `rest` until the next.
 
     `on_started` uses `request_at_start`, and raises nothing but `ChildDied`. What others ask of a lazy
     process waits until it is done: they may rely on what it told the process.

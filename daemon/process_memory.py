@@ -1,4 +1,4 @@
-"""Reads what the system says of a process: its memory in RAM, its processor time, whether it was stopped."""
+"""Owns what the system says of a process: its memory, its processor time, whether it was stopped."""
 
 from __future__ import annotations
 

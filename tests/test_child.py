@@ -243,9 +243,10 @@ async def test_a_stopped_process_is_said_to_be_and_replaced(monkeypatch: pytest.
 
 
 async def test_a_process_that_goes_on_in_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "BEAT_S", 0.01)
-    monkeypatch.setattr(linking, "SILENT_BEATS", 60)
     async with linked() as one:
+        await one.link.request(CloseProject("/"))  # by then all is imported
+        monkeypatch.setattr(linking, "BEAT_S", 0.01)
+        monkeypatch.setattr(linking, "SILENT_BEATS", 100)
         former = one.process
         former.suspend()
         assert await one.silent.get()

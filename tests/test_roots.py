@@ -90,7 +90,7 @@ def test_temporary_folders_and_parents_of_home_are_refused_unless_opened(
     temporary = tmp_path.resolve() / "temporary"
     make(temporary, "p/", ".git/")
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    for cwd in (temporary, temporary / "p", home.parent, Path("/tmp"), Path("/var/tmp")):  # noqa: S108
+    for cwd in (temporary, temporary / "p", home.parent, Path("/tmp"), Path("/var/tmp")):
         with pytest.raises(InvalidRequest, match="foveal open") as caught:
             find_root(str(cwd), str(home))
         assert caught.value.field == "cwd"
