@@ -80,8 +80,12 @@ class OpenProjects:
         return await self._finding.run(cwd, partial(self._find_root, cwd), f"root of {cwd}")
 
     async def open_named(self, path: str) -> Project:
-        """Open a project whose root was named outright, which may be any folder."""
-        return await self.open_root(await asyncio.to_thread(check_named_root, path))
+        """Open a project whose root was named outright, which may be any folder; one that was left out by the
+        indexer is tried again."""
+        project = await self.open_root(await asyncio.to_thread(check_named_root, path))
+        if self._indexing.is_left_out(project):
+            await self._indexing.retry(project)
+        return project
 
     async def open_root(self, root: str) -> Project:
         """Return the open project of a root. Many callers at once share one opening."""
@@ -93,7 +97,7 @@ class OpenProjects:
         root = await asyncio.to_thread(os.path.realpath, path)
         project = self._projects.pop(root, None) or self._projects.pop(path, None)
         if project is not None:
-            await self._indexing.close(project)
+            self._indexing.close(project)
             await self.save_feedback(project)
             project.close()
         return project

@@ -210,9 +210,10 @@ class Worker:
             answer(None, str(error))
 
     def _execute(self, command: object) -> Refreshed | None:
+        if isinstance(command, OpenProject | Reindex | RebuildLexical):
+            self._begin(command.root)
         match command:
             case OpenProject():
-                self._begin(command.root)
                 return self._open(command)
             case CloseProject(root):
                 self._close(root)
