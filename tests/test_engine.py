@@ -171,6 +171,26 @@ async def test_after_the_indexer_ended_others_are_opened_before_the_project_at_w
     assert any(opened[index - 1] == ("p", 0) for index in again), "the other comes first"
 
 
+async def test_a_stopped_indexer_is_said_to_be_and_replaced(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        monkeypatch.setattr(child_process, "BEAT_S", 0.1)
+        pid = engine.indexing.link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        while "(it was stopped)" not in " ".join(project.degraded):
+            await project.wait_changed()
+        while project.state == "ready":
+            await project.wait_changed()
+        assert "was stopped for" in " ".join(project.degraded)
+        await ready(project)
+        assert not project.degraded
+        assert engine.indexing.link.pid != pid
+
+
 async def test_a_project_is_closed_at_once_whatever_the_indexer_does(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)

@@ -102,16 +102,14 @@ class TreeChanges:
         """
         changed: dict[str, None] = {}
         for _ in range(SYNC_SWEEPS):
-            if len(self._files.known) <= SWEPT_NOW:
+            if len(self._files.known) <= SWEPT_NOW and not self.sweep_due:
                 changes = self.sweep()
                 changed.update((record.path, None) for record in changes.upserted)
                 found = bool(changes)
             else:
                 found = yield from self.sweep_in_steps()
             restless = self._scanner.restless
-            if self.sweep_due:
-                break
-            if not found and not restless:
+            if not found and not restless and not self.sweep_due:
                 return list(changed), True
             if restless:
                 self._system.sleep(RACY_NS / 1e9)  # until the folders' stamps prove something
