@@ -11,13 +11,14 @@ import itertools
 import logging
 import os
 import pickle
+import signal
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar, cast
 
 from .errors import ChildDied, FovealError
 from .pipe import LENGTH, Beat, Envelope, Reply, Stop, encode
-from .process_memory import process_state
+from .process_memory import is_runnable, process_state
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +32,8 @@ BEAT_S = 1.5
 """Seconds between two questions to a process whether it runs."""
 
 SILENT_BEATS = 3
-"""Beats in a row that a process neither answers nor uses any processor time in before it is replaced: with
-the beat in which it stopped that is 7.5 s at most. On a machine with eight busy processes to a core one of
-nice 10 still gets some milliseconds of each second."""
+"""Beats in a row that a process neither answers nor uses or waits for a processor in before it is replaced:
+with the beat in which it stopped that is 7.5 s at most."""
 
 HUNG_BEATS = 80
 """Beats in a row without an answer, or in one turn of work, before a process is replaced although it may use
@@ -79,7 +79,7 @@ class ChildProcess(Generic[E]):
         self._beat: Beat | None = None
         """The last answer to the question whether it runs, until that is asked again."""
         self._killed = ""
-        """Why it was killed, in words."""
+        """Why it was killed, or by what, in words."""
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._at_reply: dict[int, Callable[[], None]] = {}
@@ -238,8 +238,10 @@ class ChildProcess(Generic[E]):
             if process.returncode is None and not self._stopping.is_set():
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
-            await process.wait()
+            ended = -(await process.wait())
             self._process = None
+            if ended > 0 and not self._killed:
+                self._killed = f"ended by itself ({signal.Signals(ended).name})"
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
@@ -252,25 +254,29 @@ class ChildProcess(Generic[E]):
     async def _watch(self, process: asyncio.subprocess.Process, writer: asyncio.StreamWriter) -> None:
         """Ask the process time and again whether it runs, and kill one that doesn't."""
         loop = asyncio.get_running_loop()
-        unanswered, idle, working = 0, 0, 0
+        unanswered, idle, working, said = 0, 0, 0, False
         turn, used = Beat(), None
         while True:
             if not unanswered:
+                self._beat = None
                 writer.write(encode(Beat()))
-            asked_at, self._beat = loop.time(), None
+            began = loop.time()
             await asyncio.sleep(BEAT_S)
-            if loop.time() - asked_at > 2 * BEAT_S:
+            if self._beat is None and loop.time() - began > 2 * BEAT_S:
                 continue  # it was this process that was stopped, or had no processor
             state = process_state(process.pid)
             if self._beat is not None:
-                if unanswered:
+                if said:
                     self._on_silent("")
+                    said = False
                 working = working + 1 if self._beat.at and self._beat == turn else 0
                 unanswered, idle, turn = 0, 0, self._beat
             else:
                 unanswered += 1
-                idle = idle + 1 if state is not None and used == state.ticks else 0
-                if idle == (SILENT_BEATS + 1) // 2:
+                rests = state is not None and used == state.ticks and not is_runnable(process.pid)
+                idle = idle + 1 if rests else 0
+                if idle == (SILENT_BEATS + 1) // 2 and not said:
+                    said = True
                     why = " (it was stopped)" if state is not None and state.stopped else ""
                     self._on_silent(f"the {self._name} process doesn't answer{why}; it is being replaced")
             used = None if state is None else state.ticks

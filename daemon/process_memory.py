@@ -30,6 +30,23 @@ class ProcessState(NamedTuple):
     stopped: bool
 
 
+def is_runnable(pid: int) -> bool:
+    """Say whether a thread of a process has or waits for a processor; False where /proc is missing."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return False
+    return any(_state_of(f"{pid}/task/{thread}") == b"R" for thread in threads)
+
+
+def _state_of(task: str) -> bytes:
+    try:
+        with open(f"/proc/{task}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return b""
+
+
 def process_state(pid: int) -> ProcessState | None:
     """Return what a process does, None for one that is gone or where /proc is missing."""
     try:

@@ -159,7 +159,7 @@ async def test_a_killed_process_fails_its_requests_and_is_started_again(command:
         former.kill()
         with pytest.raises(ChildDied, match="ended before it answered"):
             await waiting
-        await one.died.get()
+        assert await one.died.get() == "ended by itself (SIGKILL)"
         await one.started.get()
         assert one.process.pid != former.pid
         again = await one.link.request(command)
@@ -245,11 +245,13 @@ async def test_a_stopped_process_is_said_to_be_and_replaced(monkeypatch: pytest.
 async def test_a_process_that_goes_on_in_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     async with linked() as one:
         await one.link.request(CloseProject("/"))  # by then all is imported
-        monkeypatch.setattr(linking, "BEAT_S", 0.01)
-        monkeypatch.setattr(linking, "SILENT_BEATS", 100)
+        monkeypatch.setattr(linking, "BEAT_S", 0.05)
+        monkeypatch.setattr(linking, "SILENT_BEATS", 4)
         former = one.process
         former.suspend()
         assert await one.silent.get()
+        for limit in ("SILENT_BEATS", "HUNG_BEATS"):
+            monkeypatch.setattr(linking, limit, 1_000_000)  # however long it takes to go on
         former.resume()
         assert await one.silent.get() == ""
         assert one.process.pid == former.pid
@@ -281,13 +283,13 @@ async def test_a_process_that_hangs_is_replaced_only_after_long(
 
 
 async def test_a_daemon_that_was_stopped_itself_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "BEAT_S", 0.05)
+    monkeypatch.setattr(linking, "BEAT_S", 0.5)
     monkeypatch.setattr(linking, "SILENT_BEATS", 1)
     async with linked() as one:
         former = one.process
-        for _ in range(5):
+        for _ in range(2):
             former.suspend()
-            time.sleep(0.3)  # noqa: ASYNC251 - the loop is to be late, as after a stop
+            time.sleep(1.2)  # noqa: ASYNC251 - the loop is to be late, as after a stop
             former.resume()
             await one.link.request(CloseProject("/"))
         assert one.process.pid == former.pid
