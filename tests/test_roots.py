@@ -98,6 +98,8 @@ def test_temporary_folders_and_parents_of_home_are_refused_unless_opened(
     (temporary / ".git").rmdir()
     assert find_root(str(temporary / "p"), str(home)) == str(temporary / "p")
     assert check_named_root(str(temporary)) == str(temporary)
+    make(home.parent, ".git/")  # a repository with a home for its tests is a project
+    assert find_root(str(home.parent), str(home)) == str(home.parent)
 
 
 def test_a_large_folder_without_a_mark_is_refused_unless_opened(

@@ -71,8 +71,8 @@ def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
     (whatever git thinks of it), else the topmost one strictly below `home` with a build manifest, else the
     nearest of the `known` roots, else the folder itself. `known` are the roots that were opened before.
     Raises `InvalidRequest` for a `cwd` that can't be used, and for a root that is not among the `known` ones
-    and must not become a project unless it is asked for: `/`, `home`, a temporary folder, whatever holds one
-    of these, and a large folder that nothing marks as a project.
+    and must not become a project unless it is asked for: `/`, `home`, a temporary folder, and where nothing
+    marks it as a project what holds one of these, and a large folder.
     """
     folder = _existing_folder(cwd, "cwd")
     home = os.path.realpath(home) if home else ""
@@ -88,9 +88,8 @@ def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
 
 
 def is_temporary(root: str) -> bool:
-    """Say whether a resolved folder is one for temporary files, or holds one; `/` does."""
-    temporary = {os.path.realpath(folder) for folder in (tempfile.gettempdir(), *TEMPORARY_FOLDERS)}
-    return any(root in _upwards(folder) for folder in temporary)
+    """Say whether a resolved folder is one for temporary files."""
+    return root in _temporary_folders()
 
 
 def check_named_root(path: str) -> str:
@@ -145,14 +144,19 @@ def _why_not_unasked(root: str, home: str) -> str:
         return "the whole file system"
     if root == home:
         return "your whole home folder"
-    if home and root in _upwards(home):
-        return "a folder of home folders"
     if is_temporary(root):
         return "the folder for temporary files"
-    marked = _has_foveal(root) or _has_git(root) or _has_manifest(root)
-    if not marked and _is_large(root):
+    if _has_foveal(root) or _has_git(root) or _has_manifest(root):
+        return ""  # also one that holds such a folder, as where tests have a home of their own
+    if any(root in _upwards(folder) for folder in (home, *_temporary_folders()) if folder):
+        return "a folder of home folders or temporary files"
+    if _is_large(root):
         return f"more than {UNMARKED_ENTRIES_MAX:,} files without a repository or a build manifest"
     return ""
+
+
+def _temporary_folders() -> set[str]:
+    return {os.path.realpath(folder) for folder in (tempfile.gettempdir(), *TEMPORARY_FOLDERS)}
 
 
 def _is_large(folder: str) -> bool:
