@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import sys
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from .child import ChildProcess
-from .errors import ChildDied, FovealError, ProjectUnavailable
+from .errors import FovealError, ProjectUnavailable
 from .events import EventHub
 from .index.messages import (
+    AtWork,
     CloseProject,
     Command,
     Event,
@@ -29,7 +32,16 @@ from .projects import Project, read_tree
 from .semantics import Semantics
 from .work import Work
 
+log = logging.getLogger(__name__)
+
 ARGV = (sys.executable, "-m", "foveal.daemon.index.worker")
+
+DEATHS_MAX = 5
+"""Ends of the indexer at work on one project within `DEATHS_WITHIN_S` before that project is left out. A file
+that ends it is left alone after two, so that some bad files don't cost a project its index."""
+
+DEATHS_WITHIN_S = 900.0
+"""Seconds for which an end of the indexer counts."""
 
 PATHS_MAX = 100
 """An event names so many changed paths; `count` says how many there are."""
@@ -42,7 +54,9 @@ class Indexing:
     """
 
     def __init__(self, work: Work, events: EventHub, semantics: Semantics) -> None:
-        self.link = ChildProcess[Event]("indexer", ARGV, self._on_event, self._on_started, self._on_died)
+        self.link = ChildProcess[Event](
+            "indexer", ARGV, self._on_event, self._on_started, self._on_died, on_silent=self._on_silent
+        )
         self._work = work
         self._events = events
         self._semantics = semantics
@@ -53,6 +67,15 @@ class Indexing:
         """Those of them that the process that runs now has opened."""
         self._held: dict[Project, list[Event]] = {}
         """What the indexer says of a project waits here while it opens it."""
+        self._at_work = ""
+        """The root of the project that the indexer works at."""
+        self._left_out: set[str] = set()
+        """The roots of projects that aren't indexed, since the indexer ended too often at work on them."""
+        self._deaths: dict[str, list[float]] = {}
+        """When the indexer ended at work on a project, by root, on the event loop's clock."""
+        self._closing: Counter[str] = Counter()
+        """How many closings of a root the indexer has yet to confirm: what it says until then is of a project
+        that was closed."""
 
     async def ask(self, command: Command) -> Refreshed | None:
         """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""
@@ -77,17 +100,27 @@ class Indexing:
         if self._begun.is_set():  # else the first indexer is told of all projects when it has started
             await self._open(project)
 
-    async def close(self, project: Project) -> None:
-        """Have a project indexed no more."""
+    def close(self, project: Project) -> None:
+        """Have a project indexed no more. The indexer hears of it when it comes to that."""
         self._projects.pop(project.root, None)
         self._opened.discard(project)
+        self._forgive(project.root)
         self._semantics.drop(project.root)
-        with contextlib.suppress(ChildDied):  # the next one isn't told of the project
-            await self.ask(CloseProject(project.root))
+        self._work.start_unheard(self._close(project.root), f"close {project.root}")
         self._events.publish("project.changed", {"project": project.root, "closed": True})
+
+    def is_left_out(self, project: Project) -> bool:
+        """Whether a project isn't indexed since the indexer ended too often at work on it."""
+        return project.root in self._left_out
+
+    async def retry(self, project: Project) -> None:
+        """Have a project indexed again that was left out."""
+        self._forgive(project.root)
+        await self._open(project)
 
     async def reopen(self, project: Project) -> None:
         """Have a project indexed by other settings, or from another index."""
+        self._forgive(project.root)
         async with project.index_lock:
             project.forget_progress()
             await self._begin(project)
@@ -98,11 +131,33 @@ class Indexing:
         Raises as `ask` does, and `ProjectUnavailable` for one that can't be opened in the indexer.
         """
         await self._begun.wait()
+        if self.is_left_out(project):
+            self._forgive(project.root)
         await self._open(project)  # which may still wait for its turn, in a process that has just started
         if project not in self._opened:
             problem = project.problems.get("indexer", "it was closed meanwhile")
             raise ProjectUnavailable(f"{project.root} can't be indexed: {problem}")
         await self.ask(Reindex(project.root, full))
+
+    async def _close(self, root: str) -> None:
+        self._closing[root] += 1
+        try:
+            with contextlib.suppress(FovealError):  # the next one isn't told of the project
+                await self.ask(CloseProject(root))
+        finally:
+            self._closing[root] -= 1
+            if not self._closing[root]:
+                del self._closing[root]
+
+    def _forgive(self, root: str) -> None:
+        """Forget how often the indexer ended at work on a project: somebody asks for it."""
+        self._left_out.discard(root)
+        self._deaths.pop(root, None)
+
+    def _recent_deaths(self, root: str) -> list[float]:
+        """Return when the indexer ended at work on a project, as far as that counts."""
+        since = asyncio.get_running_loop().time() - DEATHS_WITHIN_S
+        return [at for at in self._deaths.get(root, ()) if at > since]
 
     async def _open(self, project: Project) -> None:
         async with project.index_lock:
@@ -128,7 +183,8 @@ class Indexing:
             project.expect_scan()
 
         try:
-            opened: Refreshed = await self.link.request(_open_command(project), forget_former)
+            command = _open_command(project, len(self._recent_deaths(project.root)))
+            opened: Refreshed = await self.link.request(command, forget_former)
             project.set_indexer_problem("")
             if opened.generation != project.tree.generation:
                 read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
@@ -136,7 +192,8 @@ class Indexing:
             project.set_indexer_problem(str(error))
         finally:
             del self._held[project]
-            project.take_index(*read)
+            if self._projects.get(project.root) is project:
+                project.take_index(*read)
         for event in held:
             self._on_event(event)
         if self._semantics.keeps(project.root):
@@ -144,23 +201,56 @@ class Indexing:
             self._semantics.keep(project.root, project.folder)
 
     async def _on_started(self) -> None:
-        """Open the projects again in a new indexer."""
+        """Open the projects again in a new indexer: first those that did no harm to the one before."""
         self._begun.set()
-        for project in list(self._projects.values()):
-            await self._open(project)
+        deaths = {root: len(self._recent_deaths(root)) for root in self._projects}
+        for project in sorted(self._projects.values(), key=lambda project: deaths[project.root]):
+            if not self.is_left_out(project) and self._projects.get(project.root) is project:
+                await self._open(project)
 
-    def _on_died(self) -> None:
+    def _on_silent(self, reason: str) -> None:
+        """Say of all projects that the indexer doesn't answer, or with "" that it does again."""
+        for project in self._projects.values():
+            if not self.is_left_out(project):
+                project.set_indexer_problem(reason)
+
+    def _on_died(self, reason: str) -> None:
         self._begun.set()
         self._opened.clear()
+        culprit, self._at_work = self._projects.get(self._at_work), ""
+        if culprit is not None:
+            deaths = [*self._recent_deaths(culprit.root), asyncio.get_running_loop().time()]
+            self._deaths[culprit.root] = deaths
+            log.warning("the indexer ended at work on %s (%d times)", culprit.root, len(deaths))
+            if len(deaths) >= DEATHS_MAX:
+                self._leave_out(culprit, reason)
         for project in self._projects.values():
-            project.set_indexer_problem("the indexer process ended and is being started again")
+            if self.is_left_out(project):
+                continue
+            project.set_indexer_problem(f"the indexer process {reason} and is being started again")
             # Whatever changes now is unknown until the next one has compared the tree with the disk.
             project.expect_scan()
             self._announce_progress(project)
 
+    def _leave_out(self, project: Project, reason: str) -> None:
+        """Index a project no more, so that others are; say so."""
+        self._left_out.add(project.root)
+        project.set_indexer_problem(
+            f"not indexed any more: the indexer ended {DEATHS_MAX} times at work on this project (at last it "
+            f"{reason}), and other projects wait for it; try again with: foveal reindex {project.root}"
+        )
+        progress = project.progress or ProjectProgress(
+            project.root, "degraded", "off", (), len(project.tree.files), project.tree.pending, ()
+        )
+        project.set_progress(replace(progress, state="degraded", watch="off"))
+        self._announce_progress(project)
+
     def _on_event(self, event: Event) -> None:
+        if isinstance(event, AtWork):
+            self._at_work = event.root
+            return
         project = self._projects.get(event.root)
-        if project is None:
+        if project is None or event.root in self._closing:
             return
         if project in self._held:
             self._held[project].append(event)
@@ -210,7 +300,7 @@ class Indexing:
         self._events.publish("project.changed", data)
 
 
-def _open_command(project: Project) -> OpenProject:
+def _open_command(project: Project, deaths: int) -> OpenProject:
     scan = project.config.scan
     return OpenProject(
         root=project.root,
@@ -221,6 +311,7 @@ def _open_command(project: Project) -> OpenProject:
         poll_interval_ms=scan.poll_interval_ms,
         sweep_interval_s=scan.sweep_interval_s,
         show_files=project.config.privacy.show_files,
+        deaths=deaths,
     )
 
 

@@ -226,8 +226,8 @@ class Project:
     @property
     def state(self) -> ProjectState:
         """How far it is indexed. Warm projects serve while they are checked against the disk."""
-        if self.progress is None:
-            return "scanning"
+        if self.progress is None or ("indexer" in self.problems and self.progress.state == "ready"):
+            return "scanning"  # what changes while no indexer serves it isn't known
         # Without its history it isn't known what is hot: a context would change a moment later.
         return (
             "indexing" if self.progress.state == "ready" and not self._activity_known else self.progress.state

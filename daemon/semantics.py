@@ -68,7 +68,13 @@ class Semantics:
 
     def __init__(self, config: EmbeddingConfig, state_dir: str, work: Work, events: EventHub) -> None:
         self.child = ChildProcess[EmbedderEvent](
-            "embedder", ARGV, self._on_event, self._on_started, self._on_died, lazy=True
+            "embedder",
+            ARGV,
+            self._on_event,
+            self._on_started,
+            self._on_died,
+            on_silent=self._on_silent,
+            lazy=True,
         )
         self.model: ModelLoaded | None = None
         self.loading: ModelProgress | None = None
@@ -284,9 +290,12 @@ class Semantics:
             log.warning("the embedder: %s", error)
             self._problem = str(error)
 
-    def _on_died(self) -> None:
+    def _on_died(self, reason: str) -> None:
         self.loading = None
-        self._down = "the embedder process ended and is being started again"
+        self._down = f"the embedder process {reason} and is being started again"
+
+    def _on_silent(self, reason: str) -> None:
+        self._down = reason
 
     def _on_event(self, event: EmbedderEvent) -> None:
         match event:

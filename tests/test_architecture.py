@@ -64,7 +64,17 @@ OWNERS = {
 INSIDE_DAEMON = {
     "project": {"project", "errors", "system"},
     "structure": {"project", "structure"},
-    "index": {"project", "structure", "index", "privacy", "errors", "system", "storage", "pipe"},
+    "index": {
+        "project",
+        "structure",
+        "index",
+        "privacy",
+        "errors",
+        "system",
+        "storage",
+        "pipe",
+        "process_memory",
+    },
     "embedding": {"embedding", "index", "errors", "system", "storage", "pipe"},
     "retrieval": {"project", "index", "retrieval", "errors", "system", "storage"},
     "context": {

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from foveal.daemon import child as child_process
 from foveal.daemon import contexts, indexing, open_projects
 from foveal.daemon.child import ChildProcess
 from foveal.daemon.config import EmbeddingConfig, Environment, ScopesConfig, UserConfig
@@ -23,7 +24,7 @@ from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.engine import Engine
 from foveal.daemon.errors import Busy, FovealError, NotFound, ProjectUnavailable
-from foveal.daemon.index.messages import CloseProject, SyncTree
+from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.projects import Project, load, read_tree
 from foveal.daemon.scoping import ScopeSelector
@@ -193,6 +194,112 @@ async def test_a_project_that_was_closed_is_opened_in_the_indexer_no_more(base: 
             await engine.indexing.ask(SyncTree(root))
         with pytest.raises(ProjectUnavailable, match="closed meanwhile"):
             await engine.indexing.reindex(project, full=True)
+
+
+FATAL = """
+import os, signal
+from foveal.daemon.index import bulk_work, worker
+step = bulk_work.BulkWork.step
+def fatal(self):
+    if os.path.exists(self._index.command.root + "/fatal"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    step(self)
+bulk_work.BulkWork.step = fatal
+worker.main()
+"""
+
+
+@pytest.mark.parametrize("asked", ["reindexed", "opened again"])
+async def test_a_project_that_ends_the_indexer_is_left_out_while_others_go_on(
+    base: Path, root: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_process, "BACKOFF_S", (0.001,))
+    monkeypatch.setattr(indexing, "DEATHS_MAX", 3)
+    write_files(base, {"bad/fatal": "", "bad/a.py": "def f(): ...\n"})
+    async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
+        bad = await engine.projects.open_named(str(base / "bad"))
+        while not engine.indexing.is_left_out(bad):
+            await bad.wait_changed()
+        assert bad.state == "degraded"
+        (problem,) = bad.degraded
+        assert "the indexer ended 3 times at work on this project" in problem
+        assert f"foveal reindex {bad.root}" in problem
+        good = await engine.projects.open_root(root)
+        await ready(good)
+        write_files(Path(root), {"new.py": "def new(): ...\n"})
+        tree = await engine.indexing.sync(good)
+        assert tree is not None
+        assert tree.files["new.py"].parsed
+        with pytest.raises(FovealError, match="not open in the indexer"):
+            await engine.indexing.sync(bad)
+        # It is tried again when somebody asks for it.
+        (base / "bad/fatal").unlink()
+        if asked == "reindexed":
+            await engine.indexing.reindex(bad, full=False)
+        else:
+            assert await engine.projects.open_named(bad.root) is bad
+        await ready(bad)
+        assert not bad.degraded
+
+
+async def test_after_the_indexer_ended_others_are_opened_before_the_project_at_work(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_process, "BACKOFF_S", (0.001,))
+    write_files(base, {"bad/fatal": "", "bad/a.py": "def f(): ...\n"})
+    opened: list[tuple[str, int]] = []
+    async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
+        request = engine.indexing.link.request
+
+        async def note(command: object, *rest: Any) -> Any:
+            if isinstance(command, OpenProject):
+                opened.append((os.path.basename(command.root), command.deaths))
+            return await request(command, *rest)
+
+        monkeypatch.setattr(engine.indexing.link, "request", note)
+        bad = await engine.projects.open_named(str(base / "bad"))
+        good = await engine.projects.open_root(root)
+        while not engine.indexing.is_left_out(bad):
+            await bad.wait_changed()
+        await ready(good)
+    again = [index for index, (name, deaths) in enumerate(opened) if name == "bad" and deaths]
+    assert again
+    assert any(opened[index - 1] == ("p", 0) for index in again), "the other comes first"
+
+
+async def test_a_stopped_indexer_is_said_to_be_and_replaced(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        monkeypatch.setattr(child_process, "BEAT_S", 0.1)
+        pid = engine.indexing.link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        while "(it was stopped)" not in " ".join(project.degraded):
+            await project.wait_changed()
+        while project.state == "ready":
+            await project.wait_changed()
+        assert "was stopped for" in " ".join(project.degraded)
+        await ready(project)
+        assert not project.degraded
+        assert engine.indexing.link.pid != pid
+
+
+async def test_a_project_is_closed_at_once_whatever_the_indexer_does(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        pid = engine.indexing.link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        assert await engine.close_project(root)  # nothing could answer
+        again = asyncio.create_task(engine.projects.open_root(root))
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGCONT)
+        await ready(await again)
+        assert engine.indexing.link.pid == pid
 
 
 async def ask(engine: Engine, project: Project, scope: Scope, **options: Any) -> dict[str, Any]:

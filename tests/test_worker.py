@@ -1,4 +1,4 @@
-"""The indexer process serves requests before events and both before bulk work, and ends with its daemon."""
+"""The indexer process serves requests first, then projects in fair turns, and ends with its daemon."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -29,8 +30,9 @@ from foveal.daemon.index.messages import (
     SyncTree,
     TreeDelta,
 )
-from foveal.daemon.index.worker import Worker, WorkQueue
+from foveal.daemon.index.worker import Turns, Worker, WorkQueue
 from foveal.daemon.pipe import LENGTH, Envelope, Reply, Stop
+from foveal.daemon.project.watcher import Batch
 from foveal.daemon.system import System
 
 from tests.conftest import write_files
@@ -102,27 +104,58 @@ def is_state(message: Message, root: str, state: str) -> bool:
     return isinstance(message, ProjectProgress) and (message.root, message.state) == (root, state)
 
 
-def test_the_lanes_are_served_in_order() -> None:
+def test_requests_are_taken_in_order() -> None:
     work = WorkQueue()
     done: list[str] = []
-    for lane, name in ((1, "event"), (0, "request"), (1, "event 2"), (0, "request 2")):
-        work.put(lane, lambda name=name: done.append(name))  # type: ignore[misc]  # a default binds it
+    for name in ("request", "request 2"):
+        work.put(lambda name=name: done.append(name))  # type: ignore[misc]  # a default binds it
+        work.wake()
     while (thunk := work.take(0)) is not None:
         thunk()
-    assert done == ["request", "request 2", "event", "event 2"]
-    assert work.take(0) is None
+    assert done == ["request", "request 2"]
 
 
-def test_work_from_another_thread_ends_the_wait() -> None:
+@pytest.mark.parametrize("asked", [True, False])
+def test_another_thread_ends_the_wait(asked: bool) -> None:
     work = WorkQueue()
-    done: list[str] = []
-    thread = threading.Thread(target=work.put, args=(1, lambda: done.append("event")))
+    thread = threading.Thread(target=partial(work.put, lambda: None) if asked else work.wake)
     thread.start()
-    thunk = work.take(None)
+    assert (work.take(None) is not None) == asked
     thread.join()
-    assert thunk is not None
-    thunk()
-    assert done == ["event"]
+
+
+def test_turns_are_fair_by_time() -> None:
+    turns = Turns()
+    took = {"busy": 0.4, "bulk": 0.04}
+    used = dict.fromkeys(took, 0.0)
+    for _ in range(1_000):
+        root = turns.next_of(list(took))
+        turns.count(root, took[root])
+        used[root] += took[root]
+    assert abs(used["busy"] - used["bulk"]) <= 0.4
+    # One that had nothing to do comes next, and has little more than others from then on.
+    order = []
+    for _ in range(100):
+        order.append(turns.next_of([*took, "edited"]))
+        turns.count(order[-1], 0.04)
+    assert order[:5] == ["edited"] * 5
+    assert min(map(order.count, took)) >= 20
+
+
+def test_a_project_that_ended_the_process_waits_for_others() -> None:
+    turns = Turns()
+    turns.put_behind("bad", 1.0)
+    turns.put_behind("good", 0.0)
+    order = []
+    for _ in range(30):
+        order.append(turns.next_of(["bad", "good"]))
+        turns.count(order[-1], 0.1)
+    assert "bad" not in order[:10]
+    assert order[12:].count("bad") in range(8, 11), "and has its turns then"
+    assert turns.next_of(["bad"]) == "bad", "it works while the others rest"
+    turns.drop("bad")
+    turns.count("bad", 1.0)  # it was closed in its turn
+    assert turns.next_of(["bad"]) == "bad"
 
 
 def test_a_request_is_answered_before_the_bulk_work_ends(
@@ -156,7 +189,7 @@ def test_a_large_project_does_not_hold_up_a_small_one(
     running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading_queue, "STEP_FILES", 1)
-    large, small = open_command(tmp_path, "large", 60), open_command(tmp_path, "small", 1)
+    large, small = open_command(tmp_path, "large", 300), open_command(tmp_path, "small", 1)
     running.ask(large)
     running.ask(small)
     running.wait(lambda message: is_state(message, large.root, "ready"))
@@ -198,6 +231,63 @@ def test_opening_twice_and_closing(running: Running, tmp_path: Path) -> None:
     write_files(Path(command.root), {"new.py": ""})
     assert running.answer(SyncTree(command.root)).error
     assert len(running.messages) == said + 1
+
+
+def test_a_project_that_changes_without_end_holds_up_nobody(running: Running, tmp_path: Path) -> None:
+    busy, other = open_command(tmp_path, "busy", 200), open_command(tmp_path, "other", 5)
+    running.answer(busy)
+    running.wait(lambda message: is_state(message, busy.root, "ready"))
+    indexer = running.worker.projects[busy.root]
+    hear = indexer._index.watch._hear
+    paths = [f"{busy.root}/f{number}.py" for number in range(200)]
+
+    def say_again(message: Message) -> None:
+        # Whatever was done, the next news of this project are there already.
+        if busy.root in running.worker.projects:
+            hear(Batch(frozenset(paths)))
+
+    running.on_message = say_again
+    say_again(Reply(0, None))
+    assert not running.answer(other).error
+    running.wait(lambda message: is_state(message, other.root, "ready"))
+    write_files(Path(other.root), {"new.py": "def new(): ...\n"})
+    reply = running.answer(SyncTree(other.root))
+    assert reply.value == Refreshed(reply.value.generation, complete=True)  # type: ignore[attr-defined]  # it is one
+    assert not running.answer(CloseProject(busy.root)).error
+    assert list(running.worker.projects) == [other.root]
+
+
+def test_what_was_asked_of_a_project_that_is_closed_is_answered(running: Running, tmp_path: Path) -> None:
+    command = open_command(tmp_path, "p", 3)
+    running.answer(command)
+    running.wait(lambda message: is_state(message, command.root, "ready"))
+    asked: list[int] = []
+
+    def ask_all(message: Message) -> None:
+        if not asked:  # on the working thread: all of these wait when it goes on
+            asked.extend(running.ask(each) for each in (SyncTree(command.root), CloseProject(command.root)))
+
+    running.on_message = ask_all
+    running.answer(RefreshFiles(command.root, ("f0.py",)))
+    reply = running.wait(lambda message: isinstance(message, Reply) and message.number == asked[0])
+    assert isinstance(reply, Reply)
+    assert "was closed" in reply.error
+
+
+def test_who_is_worked_at_is_said_before_the_work(tmp_path: Path) -> None:
+    at: list[str] = []
+    queue_ = WorkQueue()
+    worker = Worker(System(), queue_, lambda message: None, at_work=at.append)
+    command = open_command(tmp_path, "p", 3)
+    worker.submit(Envelope(1, command))
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    while at[-1:] != [""]:  # the project, then nothing
+        queue_.wake()
+    worker.submit(Envelope(2, Stop()))
+    thread.join(GENEROUS_S)
+    assert at[0] == command.root
+    assert worker.beat().turns > 0
 
 
 # The process

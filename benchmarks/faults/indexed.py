@@ -4,7 +4,6 @@ equal: so that what came of many changes can be held against a first indexing.""
 from __future__ import annotations
 
 import os
-import queue
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -85,7 +84,6 @@ class IndexedProject:
         self.native = True
         self.tree = Tree(str(root))
         self.progress: ProjectProgress | None = None
-        self._inbox: queue.Queue[Callable[[], None]] = queue.Queue()
         self._indexer: ProjectIndexer | None = None
 
     @property
@@ -107,7 +105,7 @@ class IndexedProject:
             sweep_interval_s=60,
         )
         self._indexer = ProjectIndexer(
-            command, self.system, self._take, self._inbox.put, make_watcher=self._watch
+            command, self.system, self._take, lambda: None, make_watcher=self._watch
         )
         with closing(Reader(str(self.folder))) as reader:
             self.tree = Tree(str(self.root), self._indexer.generation, reader.load_files())
@@ -117,17 +115,12 @@ class IndexedProject:
         if self._indexer is not None:
             self._indexer.close()
             self._indexer = None
-        while not self._inbox.empty():
-            self._inbox.get()
 
     def work(self) -> bool:
         """Do one thing as the worker does; False if there is nothing to do now."""
-        try:
-            self._inbox.get_nowait()()
-        except queue.Empty:
-            if self.indexer.patience():
-                return False
-            self.indexer.step()
+        if self.indexer.patience() != 0.0:
+            return False
+        self.indexer.step()
         return True
 
     def settle(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..lazy_dataclass import dataclass
-from ..privacy.secret_values import mask_secrets
+from ..privacy.secret_values import mask_piece
 from ..project.tree import Symbol
 from ..storage import DatabaseError
 from ..system import System
@@ -152,7 +152,7 @@ class ModelCompressor:
         room = _rounded(characters)
         sent_room = min(SENT_CHARACTERS_MAX, room * SENT_RATIO)
         extracted = self._extracted(text, path, words, sent_room, symbols, wanted)
-        masked = mask_secrets(extracted.text)
+        masked = mask_piece(extracted.text)
         names = _names(words)
         key = self._key(masked.text, path, names, room)
         answer = self._remembered(key)

@@ -92,7 +92,7 @@ class BulkWork:
     def begin(self) -> None:
         """Have read and linked what waits for it, if nothing else is under way."""
         waits = self._progress.state == "indexing" or self._files.unread or self._index.linking.waiting()
-        if self._rests and waits:
+        if self._rests and (waits or self._changes.sweep_due):
             self._progress.state = "indexing"
             self._steps = self._read()
 
@@ -152,7 +152,7 @@ class BulkWork:
                 self.read_again()
             self._files.queue_all()
         if self._files.known:
-            self._changes.sweep()
+            yield from self._changes.sweep_in_steps()
         else:
             yield from self._changes.list_all()
         self._progress.reasons.pop("root", None)
@@ -160,7 +160,7 @@ class BulkWork:
         yield
         self._changes.begin_watch()
         # What changed between the listing of a folder and the start of its watch.
-        self._changes.sweep()
+        yield from self._changes.sweep_in_steps()
         self._progress.become("indexing")
         yield from self._index.reading.look(STEP_S)
         yield from self._read()
@@ -175,7 +175,9 @@ class BulkWork:
         index = self._index
         lexing = linking = True
         much = index.reading.is_long
-        while self._files.unread or lexing or linking:
+        while self._files.unread or lexing or linking or self._changes.sweep_due:
+            if self._changes.sweep_due:
+                yield from self._changes.sweep_in_steps()
             if self._files.unread:
                 index.reading.step(STEP_S)
             else:
@@ -200,9 +202,8 @@ class BulkWork:
                 return
             yield from self._open()
             return
-        started = self._system.monotonic()
-        self._changes.sweep()
-        self._schedule_sweep(self._system.monotonic() - started)
+        yield from self._changes.sweep_in_steps()
+        self._schedule_sweep(self._changes.sweep_s)
         if self._files.unread:
             self._progress.become("indexing")
         self._index.lexing.tidy()

@@ -13,6 +13,7 @@ EDITS_MAX = 50
 @dataclass(frozen=True, slots=True)
 class OpenProject:
     """Begin to index and watch a project. `folder` is its own one in the state folder; replied at once.
+    `deaths` is how often the indexer ended lately at work on it: others have their turns first.
 
     `exclude`, `skip_folders_extra` and `show_files` are as in the configuration.
     """
@@ -25,6 +26,7 @@ class OpenProject:
     poll_interval_ms: int
     sweep_interval_s: int
     show_files: tuple[str, ...] = ()
+    deaths: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,4 +124,11 @@ class ActivityTaken:
     root: str
 
 
-Event = TreeDelta | ProjectProgress | ActivityTaken
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """Work on a project begins, so that it is known whose work ended the process; on none with ""."""
+
+    root: str
+
+
+Event = TreeDelta | ProjectProgress | ActivityTaken | AtWork
