@@ -286,7 +286,7 @@ class ChildProcess(Generic[E]):
                 self._killed = f"was {'stopped' if stopped else 'silent'} for {unanswered * BEAT_S:.0f} s"
             elif working >= HUNG_BEATS:
                 self._killed = f"worked at {turn.at} for {working * BEAT_S:.0f} s without a pause"
-            if self._killed and not self._stopping.is_set():
+            if self._killed:  # also while it is asked to end: it would not hear of that
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
                 return

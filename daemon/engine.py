@@ -38,6 +38,7 @@ from .permissions import Permissions
 from .policy.policy import NO_POLICY, Policy
 from .process_memory import resident_bytes
 from .projects import IndexSize, Project
+from .quarantine import Quarantine
 from .rendered import RenderedContexts
 from .request_log import RequestLog
 from .retrieval.hits import Hit
@@ -68,6 +69,7 @@ class Engine:
 
     def __init__(self, environment: Environment, config: UserConfig, system: System) -> None:
         self.warnings: tuple[str, ...] = ()
+        self._quarantine = Quarantine(environment.state_dir, system)
         self.events = EventHub(system)
         self.metrics = Metrics()
         self.scopes = ScopeTable(config.scopes.max_memory_bytes, config.scopes.max_count)
@@ -143,8 +145,8 @@ class Engine:
         except DatabaseError as error:  # nobody is left to be told, and the rest is to end in good order
             log.warning("the last scopes are not kept: %s", error)
         await self.projects.save_all_feedback()
+        self.projects.close_all()  # before the indexer ends: what it closes then is sealed
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
-        self.projects.close_all()
         self._stopped.set()
         await self.scoping.close()
         await self.requests.close()
@@ -154,10 +156,11 @@ class Engine:
     async def problems(self) -> tuple[str, ...]:
         """Return what keeps the daemon from its work or from keeping it now, in words; it goes by itself."""
         disk = await asyncio.to_thread(disk_problem, self.state_dir, self._system)
+        quarantined = await asyncio.to_thread(self._quarantine.problem)
         descriptors = await asyncio.to_thread(descriptor_problem)
         path = self._environment.config_path
         config = await asyncio.to_thread(config_problems, path, self._config, self._system)
-        found = (disk, descriptors, *config, self.scoping.problem, self.requests.problem)
+        found = (disk, descriptors, *config, quarantined, self.scoping.problem, self.requests.problem)
         return tuple(filter(None, found))
 
     def gauges(self) -> Gauges:

@@ -43,6 +43,12 @@ that ends it is left alone after two, so that some bad files don't cost a projec
 DEATHS_WITHIN_S = 900.0
 """Seconds for which an end of the indexer counts."""
 
+REOPEN_S = 30.0
+"""Seconds between two times that an index is opened anew because a reader found it damaged."""
+
+DISTRUST_S = 3_600.0
+"""Seconds in which an index is built anew for a reader's sake once only; what a check finds counts always."""
+
 PATHS_MAX = 100
 """An event names so many changed paths; `count` says how many there are."""
 
@@ -60,6 +66,7 @@ class Indexing:
         self._work = work
         self._events = events
         self._semantics = semantics
+        semantics.on_index_damage = self.note_damage
         self._projects: dict[str, Project] = {}
         self._begun = asyncio.Event()
         """The first indexer has started, or could not be."""
@@ -76,6 +83,10 @@ class Indexing:
         self._closing: Counter[str] = Counter()
         """How many closings of a root the indexer has yet to confirm: what it says until then is of a project
         that was closed."""
+        self._reopened: dict[str, float] = {}
+        """When a damaged index may be opened anew again, on the event loop's clock."""
+        self._distrusted: dict[str, float] = {}
+        """When an index may be built anew for a reader's sake again."""
 
     async def ask(self, command: Command) -> Refreshed | None:
         """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""
@@ -97,6 +108,7 @@ class Indexing:
     async def open(self, project: Project) -> None:
         """Have a project indexed. One that can't be is served without, and says so."""
         self._projects[project.root] = project
+        project.on_damage = partial(self.note_damage, project.root)
         if self._begun.is_set():  # else the first indexer is told of all projects when it has started
             await self._open(project)
 
@@ -118,12 +130,23 @@ class Indexing:
         self._forgive(project.root)
         await self._open(project)
 
-    async def reopen(self, project: Project) -> None:
-        """Have a project indexed by other settings, or from another index."""
+    def note_damage(self, root: str, problem: str) -> None:
+        """Have an index that somebody could not read quarantined and built anew, once in a while."""
+        now, project = asyncio.get_running_loop().time(), self._projects.get(root)
+        if project is None or self.is_left_out(project) or now < self._reopened.get(root, 0.0):
+            return
+        self._reopened[root] = now + REOPEN_S
+        project.problems["index"] = f"the index could not be read ({problem}): it is checked and built anew"
+        distrusted = problem if now >= self._distrusted.get(root, 0.0) else ""
+        self._distrusted[root] = now + DISTRUST_S
+        self._work.start_unheard(self.reopen(project, distrusted), f"reopen {root}")
+
+    async def reopen(self, project: Project, distrusted: str = "") -> None:
+        """Have a project indexed by other settings, or with an index built anew where it is `distrusted`."""
         self._forgive(project.root)
         async with project.index_lock:
             project.forget_progress()
-            await self._begin(project)
+            await self._begin(project, distrusted)
 
     async def reindex(self, project: Project, *, full: bool) -> None:
         """Scan a project again, and with `full` read every file again.
@@ -164,7 +187,7 @@ class Indexing:
             if project not in self._opened:
                 await self._begin(project)
 
-    async def _begin(self, project: Project) -> None:
+    async def _begin(self, project: Project, distrusted: str = "") -> None:
         """Open a project in the indexer, and catch up where its index isn't the one that was read.
 
         Called under the project's lock. What the indexer says from then on is taken in after that, since it
@@ -184,8 +207,10 @@ class Indexing:
 
         try:
             command = _open_command(project, len(self._recent_deaths(project.root)))
+            command = replace(command, distrusted=distrusted)
             opened: Refreshed = await self.link.request(command, forget_former)
             project.set_indexer_problem("")
+            project.problems.pop("index", None)
             if opened.generation != project.tree.generation:
                 read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
         except FovealError as error:
@@ -256,6 +281,8 @@ class Indexing:
             self._held[project].append(event)
         elif isinstance(event, TreeDelta):
             project.apply(event)
+            if event.replaced:  # who reads the former one is to read this one, all of whose files are new
+                self._work.start_unheard(self.reopen(project), f"reopen {project.root}")
             if project.state == "ready" and (event.upserted or event.removed):
                 self._semantics.note_change(project.root)
             if event.upserted or event.removed or event.resync:

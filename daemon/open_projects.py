@@ -121,7 +121,7 @@ class OpenProjects:
             await self.save_feedback(project)
 
     def close_all(self) -> None:
-        """Close every file of every project; the indexer has ended."""
+        """Close every file of every project; readers that are lent close when they come back."""
         for project in self._projects.values():
             project.close()
 

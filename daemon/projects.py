@@ -8,11 +8,12 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
+from .aside import set_aside
 from .config import ProjectConfig, UserConfig
 from .config_file import Loaded as ConfigLoaded
 from .config_file import load_project_config
@@ -39,7 +40,7 @@ from .project_folder import make_usable
 from .project_views import ProjectViews
 from .reader_pool import ReaderPool
 from .snapshot import ProjectSnapshot
-from .storage import DatabaseError
+from .storage import DatabaseError, damage_raised
 from .system import Stamp, System
 from .trust import NOTHING_TRUSTED, Trusted
 from .visible import visible_experiences
@@ -122,7 +123,7 @@ def known_roots(state_dir: str, system: System) -> list[str]:
         for entry in entries:
             record = os.path.join(entry.path, "project.json")
             # Without a readable record a folder is only a cache that nobody asks for.
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            with contextlib.suppress(Exception):
                 roots.append(str(json.loads(system.read(record, RECORD_BYTES)[0])["root"]))
     return sorted(roots)
 
@@ -164,8 +165,11 @@ def _write_record(root: str, folder: str, system: System) -> None:
     try:
         if json.loads(system.read(record, RECORD_BYTES)[0])["root"] == root:
             return
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass  # there is none, or none that can be read: it holds nothing else
+    except FileNotFoundError:
+        pass
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged: it holds nothing else
+        if not isinstance(error, OSError):
+            set_aside(record, system)
     system.write_atomic(record, json.dumps({"root": root}).encode())
 
 
@@ -198,7 +202,8 @@ class Project:
         self._system = system
         self._warm = bool(loaded.tree.files)
         self._searchable = self._warm and not loaded.tree.pending
-        self.opened_at = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self.opened_at = self._loop.time()
         """On the event loop's clock, in seconds."""
         self._activity_known = self._warm
         self._activity = {one.path: one for one in loaded.activity}
@@ -207,8 +212,10 @@ class Project:
         self._asked: Counter[str] = Counter()
         self._versions = Counter[str]()
         self._changed = asyncio.Event()
-        self._readers = ReaderPool(folder)
-        self._views = ProjectViews(folder)
+        self.on_damage: Callable[[str], None] = lambda _: None
+        """Hears why the index can't be read, on the event loop."""
+        self._readers = ReaderPool(folder, on_damage=self._hear_damage)
+        self._views = ProjectViews(folder, self._hear_damage)
         self._lexical = LexicalHandle(folder)
         self.sketches = FileSketches(root, system)
         self.trusted: Trusted = NOTHING_TRUSTED
@@ -617,6 +624,11 @@ class Project:
             candidates, focus, neighbours, words, limit, meaning=meaning, staleness=self.sketches.staleness
         )
 
+    def _hear_damage(self, problem: str) -> None:
+        """Pass on what a reader met. From any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+            self._loop.call_soon_threadsafe(lambda: self.on_damage(problem))
+
     def _bump(self, version: str) -> None:
         self._versions[version] += 1
 
@@ -628,11 +640,11 @@ class Project:
 def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]]:
     """Read a project's tree from its index; None where there is none that can be read."""
     try:
-        reader = Reader(folder)
+        reader = Reader(folder, sealed=True)
     except DatabaseError:
-        return None, ()  # none yet, or a damaged one that the indexer will set aside and say so
+        return None, ()  # none yet, or a damaged one that the indexer will quarantine and say so
     try:
-        with reader.snapshot() as generation:
+        with damage_raised(), reader.snapshot() as generation:
             return Tree(root, generation, reader.load_files()), reader.activity(ACTIVITY_MAX)
     except DatabaseError:
         return None, ()

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .child import ChildProcess
@@ -83,6 +83,8 @@ class Semantics:
         self._folder = os.path.join(state_dir, FOLDER)
         self._work = work
         self._events = events
+        self.on_index_damage: Callable[[str, str], None] = lambda _root, _problem: None
+        """Hears of which project the embedder can't read the index, and why."""
         self._projects: dict[str, _Kept] = {}
         self._loaded = False
         """The process that runs now has loaded the model."""
@@ -303,6 +305,8 @@ class Semantics:
                 kept = self._projects.get(event.root)
                 if kept is not None:
                     kept.progress = event
+                    if event.index_damage:
+                        self.on_index_damage(event.root, event.index_damage)
                     if event.per_second:
                         self._used_at = asyncio.get_running_loop().time()
                     self._events.publish("index.progress", progress_map(event))

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from foveal.daemon.project import lister, scan
+from foveal.daemon.project import lister, rules, scan
 from foveal.daemon.project.scan_results import Changes, ListingNeeded, RootGone
 from foveal.daemon.project.scan_settings import ScanSettings
 from foveal.daemon.project.tree import FileRecord
@@ -409,6 +409,7 @@ def test_a_large_tree_is_listed_in_steps_and_examined_after_them(
     known = full(scanner)
     monkeypatch.setattr(scan, "LISTED_NOW", 10)
     monkeypatch.setattr(lister, "_FOLDERS_AT_ONCE", 1)
+    monkeypatch.setattr(rules, "RACY_NS", 0)  # rules that were just written would have to be read again
     (root / ".gitignore").write_text("f0.py\n")
     with pytest.raises(ListingNeeded):
         scanner.sweep(known)

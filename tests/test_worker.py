@@ -7,17 +7,20 @@ import pickle
 import queue
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 from foveal.daemon.index import reading_queue
+from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.messages import (
     CloseProject,
     Command,
@@ -30,9 +33,11 @@ from foveal.daemon.index.messages import (
     SyncTree,
     TreeDelta,
 )
+from foveal.daemon.index.store import FILE_NAME, Reader, check_index
 from foveal.daemon.index.worker import Turns, Worker, WorkQueue
 from foveal.daemon.pipe import LENGTH, Envelope, Reply, Stop
 from foveal.daemon.project.watcher import Batch
+from foveal.daemon.storage import DatabaseError
 from foveal.daemon.system import System
 
 from tests.conftest import write_files
@@ -362,3 +367,95 @@ def read_reply(read: Callable[[int], bytes]) -> Reply:
         message = pickle.loads(read(*LENGTH.unpack(read(LENGTH.size))))
         if isinstance(message, Reply):
             return message
+
+
+# Damage
+
+
+def edit_index(command: OpenProject, statement: str) -> None:
+    with closing(sqlite3.connect(Path(command.folder) / FILE_NAME, timeout=GENEROUS_S)) as database:
+        database.execute(statement)
+        database.commit()
+
+
+def wait_ready(running: Running, command: OpenProject) -> None:
+    running.wait(lambda message: is_state(message, command.root, "ready"))
+
+
+def test_damage_met_at_work_rebuilds_one_index_and_leaves_the_others_alone(
+    running: Running, tmp_path: Path
+) -> None:
+    hurt, other = open_command(tmp_path, "hurt", 5), open_command(tmp_path, "other", 5)
+    for command in (hurt, other):
+        running.answer(command)
+        wait_ready(running, command)
+    edit_index(hurt, "DELETE FROM meta")
+    (Path(hurt.root) / "f0.py").write_text("def changed(): ...\n")
+    assert running.answer(RefreshFiles(hurt.root, ("f0.py",))).error
+    wait_ready(running, hurt)
+    progress = [one for one in running.messages if isinstance(one, ProjectProgress) and one.root == hurt.root]
+    assert any("index.sqlite could not be used" in reason for reason in progress[-1].degraded)
+    reader = Reader(hurt.folder)
+    assert [symbol.name for symbol in reader.symbols("f0.py")] == ["changed"]
+    assert len(reader.load_files()) == 5
+    reader.close()
+    assert running.answer(SyncTree(other.root)).error == ""
+    assert list(Path(hurt.folder).glob("index.sqlite.damaged-*"))
+    assert not list(Path(other.folder).glob("*.damaged-*"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE files SET path = CAST(x'ff' AS TEXT) WHERE id = 2",
+        "UPDATE files SET path = x'00' WHERE id = 2",
+        "UPDATE files SET size = 'large' WHERE id = 2",
+        "UPDATE meta SET value = 'many' WHERE key = 'generation'",
+        "DELETE FROM meta",
+        "ALTER TABLE files RENAME COLUMN hashed TO hushed",
+    ],
+)
+def test_an_index_with_a_damaged_row_is_built_anew_when_it_is_opened(
+    running: Running, tmp_path: Path, statement: str
+) -> None:
+    command = open_command(tmp_path, "p", 5)
+    running.answer(command)
+    wait_ready(running, command)
+    running.answer(CloseProject(command.root))
+    edit_index(command, statement)
+    with pytest.raises(DatabaseError):
+        check_index(command.folder)
+    assert running.answer(command).error == ""
+    wait_ready(running, command)
+    check_index(command.folder)
+
+
+def test_an_index_that_a_reader_found_damaged_is_built_anew(running: Running, tmp_path: Path) -> None:
+    command = open_command(tmp_path, "p", 3)
+    running.answer(command)
+    wait_ready(running, command)
+    assert running.answer(replace(command, distrusted="a row can't be read")).error == ""
+    wait_ready(running, command)
+    (kept,) = Path(command.folder).glob(f"{FILE_NAME}.damaged-*[0-9]")
+    assert kept.name in str(running.messages)
+
+
+def test_a_project_whose_work_fails_again_and_again_is_closed_and_says_so(
+    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = open_command(tmp_path, "bad", 3), open_command(tmp_path, "good", 3)
+    step = ProjectIndexer.step
+
+    def fail(self: ProjectIndexer) -> None:
+        if self._root == bad.root:
+            raise AssertionError("nobody expected that")
+        step(self)
+
+    monkeypatch.setattr(ProjectIndexer, "step", fail)
+    running.answer(bad)
+    last = running.wait(lambda message: is_state(message, bad.root, "degraded"))
+    assert isinstance(last, ProjectProgress)
+    assert "nobody expected that" in last.degraded[0]
+    running.answer(good)
+    wait_ready(running, good)
+    assert "is not open" in str(running.answer(SyncTree(bad.root)).error)

@@ -6,6 +6,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy as np
 from ..errors import FovealError
 from ..index.chunk_table import ChunkText
 from ..index.embedded_text import embedded_text
-from ..storage import DatabaseError, may_pass
+from ..index.store import check_index
+from ..storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..system import System
 from .background_threads import BackgroundThreads
 from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
@@ -165,12 +167,13 @@ class Upkeep:
         """Take the next step for a project: load its vectors and look for new chunks, or embed some."""
         try:
             kept.problem, kept.again_at = "", 0.0
-            if kept.stale or kept.vectors is None:
-                self._look(kept)
-            elif not self._paused and (model := self.model.get_nowait()) is not None:
-                self._embed_batch(kept.vectors, model)
-            self._conclude(kept)
-            self._forget_surplus()
+            with damage_raised():
+                if kept.stale or kept.vectors is None:
+                    self._look(kept)
+                elif not self._paused and (model := self.model.get_nowait()) is not None:
+                    self._embed_batch(kept.vectors, model)
+                self._conclude(kept)
+                self._forget_surplus()
         except (FovealError, DatabaseError, OSError) as error:
             self._put_off(kept, error)
         self._tell(kept)
@@ -181,8 +184,9 @@ class Upkeep:
         """Keep what was embedded for a question, unless its project was dropped meanwhile."""
         if self._kept.get(kept.root) is kept and kept.vectors is vectors:
             try:
-                vectors.keep(chunks, matrix)
-                self._conclude(kept)
+                with damage_raised():
+                    vectors.keep(chunks, matrix)
+                    self._conclude(kept)
             except (DatabaseError, OSError) as error:
                 self._put_off(kept, error)
             self._tell(kept)
@@ -278,8 +282,10 @@ class Upkeep:
                 one.let_go()
             self._distrusted = True
             if self._store is not None:
-                self._store.close()
+                with suppress(DatabaseError):
+                    self._store.close()
                 self._store = None
+            kept.index_damage = _index_damage(kept)
 
     def _open_store(self) -> EmbeddingStore:
         store = EmbeddingStore(self._path, self._system, check=self._distrusted)
@@ -305,4 +311,14 @@ class Upkeep:
             rate = sum(count for count, _ in self._rates) / seconds
         answers = former is not None and not former.model.problem and former.covers_more_than(vectors)
         name = former.model.name if former is not None and answers else ""
-        self._report(VectorProgress(kept.root, contents, pending, round(rate, 1), problem, name))
+        damage, kept.index_damage = kept.index_damage, ""
+        self._report(VectorProgress(kept.root, contents, pending, round(rate, 1), problem, name, damage))
+
+
+def _index_damage(kept: Kept) -> str:
+    """Return why a project's index can't be read, "" where it is whole or there is none."""
+    try:
+        check_index(kept.folder)
+    except DatabaseError as error:
+        return "" if may_pass(error) or isinstance(error, OtherVersion) else str(error)
+    return ""

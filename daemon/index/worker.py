@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
 import signal
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..errors import FovealError
 from ..pipe import Beat, ChildPipe, Envelope, Reply, Stop
-from ..storage import DatabaseError
+from ..storage import DatabaseError, may_pass, named
 from ..system import System
 from .beside import Beside, MakeBeside, available_cores
 from .indexer import ProjectIndexer
@@ -25,14 +27,24 @@ from .messages import (
     CloseProject,
     Event,
     OpenProject,
+    ProjectProgress,
     RebuildLexical,
     Refreshed,
     RefreshFiles,
     Reindex,
     SyncTree,
+    TreeDelta,
 )
+from .store import check_index
 from .suspects import Alarm, set_alarm
 from .world import YOUNG_OBJECTS
+
+log = logging.getLogger(__name__)
+
+FAILURES_MAX = 3
+FAILURES_S = 900.0
+"""Maximum number of unexpected errors of one project in so many seconds: after the last of them its index is
+built anew, and after one more it is closed. A file to blame is left alone after two, see suspects.py."""
 
 NICE = 5
 """Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
@@ -137,6 +149,10 @@ class Worker:
         self._begun = 0
         self._turns = Turns()
         self._stopping = False
+        self._commands: dict[str, OpenProject] = {}
+        """How each project was opened last."""
+        self._failures: dict[str, list[float]] = {}
+        """When errors came lately that nobody expected, by project, on the clock that never jumps."""
 
     def run(self) -> None:
         """Serve until a `Stop` command; then every index is closed."""
@@ -152,7 +168,8 @@ class Worker:
                     self._turn()
         finally:
             for project in self.projects.values():
-                project.close()
+                with contextlib.suppress(Exception):  # the others are to be closed too
+                    project.close()
 
     def submit(self, envelope: Envelope) -> None:
         """Queue a command. From any thread."""
@@ -180,7 +197,7 @@ class Worker:
         root = self._turns.next_of(due)
         self._begin(root)
         started = self._system.monotonic()
-        self.projects[root].step()
+        self._run_for(root, self.projects[root].step)
         self._turns.count(root, self._system.monotonic() - started)
 
     def _begin(self, root: str) -> None:
@@ -190,6 +207,47 @@ class Worker:
         if root != self._at_work:
             self._at_work = root
             self._tell_at_work(root)
+
+    def _run_for(self, root: str, work: Callable[[], None]) -> None:
+        """Do work for one project, whose unexpected errors are its own: others are in this process too."""
+        try:
+            work()
+        except Exception as error:
+            if may_pass(error):
+                raise  # the disk is full or fails, for all of them
+            self._recover(root, error)
+
+    def _recover(self, root: str, error: Exception) -> None:
+        """Open a project anew after an error that nobody expected: with another index where this one is
+        damaged, or where that error comes again and again; not any more if it comes then, too."""
+        log.error("the work on %s failed", root, exc_info=error)
+        failed, command = self.projects.pop(root, None), self._commands.get(root)
+        if failed is None or command is None:
+            return
+        with contextlib.suppress(Exception):  # what it holds in memory may not fit what is on the disk
+            failed.close()
+        now = self._system.monotonic()
+        recent = [moment for moment in self._failures.get(root, ()) if now - moment < FAILURES_S]
+        self._failures[root] = [*recent, now]
+        try:
+            if len(recent) >= FAILURES_MAX:
+                raise FovealError(f"the index of {root} can't be kept ({named(error)}); see: foveal logs")
+            self._make(replace(command, distrusted=self._damage(command, error)))
+        except (FovealError, OSError) as problem:
+            text = f"it isn't indexed: {problem}"
+            self._send(ProjectProgress(root, "degraded", "off", (text,), 0, 0, ()))
+        else:
+            self._send(TreeDelta(root, self.projects[root].generation, resync=True, replaced=True))
+
+    def _damage(self, command: OpenProject, error: Exception) -> str:
+        """Return why an index can't be used, "" if it is whole as far as anybody can see."""
+        if isinstance(error, DatabaseError) or len(self._failures[command.root]) == FAILURES_MAX:
+            return named(error)
+        try:
+            check_index(command.folder)
+        except DatabaseError as damage:
+            return str(damage)
+        return ""
 
     def _answer(self, envelope: Envelope) -> None:
         def answer(value: Refreshed | None, error: str = "") -> None:
@@ -208,6 +266,12 @@ class Worker:
                     answer(self._execute(command))
         except (FovealError, OSError) as error:
             answer(None, str(error))
+        except Exception as error:
+            root = getattr(command, "root", "")
+            if may_pass(error) or not root:
+                raise
+            self._recover(root, error)
+            answer(None, f"the work on {root} failed: {named(error)}")
 
     def _execute(self, command: object) -> Refreshed | None:
         if isinstance(command, OpenProject | Reindex | RebuildLexical):
@@ -216,8 +280,10 @@ class Worker:
             case OpenProject():
                 return self._open(command)
             case CloseProject(root):
+                self._commands.pop(root, None)
                 self._close(root)
             case Reindex(root, full):
+                self._failures.pop(root, None)
                 self._project(root).reindex(full=full)
             case RebuildLexical(root):
                 self._project(root).rebuild_lexical()
@@ -227,21 +293,33 @@ class Worker:
 
     def _open(self, command: OpenProject) -> Refreshed:
         self._close(command.root)
-        try:
-            project = ProjectIndexer(
-                command,
-                self._system,
-                self._send,
-                self._queue.wake,
-                alarm=self._alarm,
-                make_beside=self._make_beside,
-            )
-        except (DatabaseError, OSError) as error:
-            # Of one project only; a process that died of it would take the others along, again and again.
-            raise FovealError(f"the index in {command.folder} can't be opened: {error}") from error
-        self.projects[command.root] = project
+        project = self._make(command)
         self._turns.put_behind(command.root, HANDICAP_S * command.deaths)
         return Refreshed(project.generation, complete=False)
+
+    def _make(self, command: OpenProject) -> ProjectIndexer:
+        """Open a project's index, or another in its place if whatever is read of it first raises."""
+        self._commands[command.root] = replace(command, distrusted="")
+        try:
+            return self._try_to_make(command)
+        except Exception as error:
+            if may_pass(error) or command.distrusted:
+                # Of one project only; a process that died of it would take the others along, again and again.
+                problem = f"the index in {command.folder} can't be opened: {named(error)}"
+                raise FovealError(problem) from error
+            return self._make(replace(command, distrusted=named(error)))
+
+    def _try_to_make(self, command: OpenProject) -> ProjectIndexer:
+        root = command.root
+        self.projects[root] = ProjectIndexer(
+            command,
+            self._system,
+            self._send,
+            self._queue.wake,
+            alarm=self._alarm,
+            make_beside=self._make_beside,
+        )
+        return self.projects[root]
 
     def _close(self, root: str) -> None:
         project = self.projects.pop(root, None)
