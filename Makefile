@@ -48,6 +48,7 @@ pictures: $(INSTALLED) system
 # Tries to break every promise of docs/reliability.md, with the full counts; takes long.
 faults: $(INSTALLED) system
 	$(BIN)/python -m benchmarks.faults
+	$(BIN)/python -m benchmarks.faults.damages
 
 # What some tests need beside Python. A tool that can't be installed skips its tests, or with FOVEAL_CI=1
 # fails them.

@@ -46,6 +46,7 @@ BENCHMARKS = (
     Benchmark("filtered_vectors", "the same among a part of them"),
     Benchmark("embeddings_store", "memory and disk of embeddings"),
     Benchmark("hook_process", "a hook's whole process beside a bare interpreter"),
+    Benchmark("busy_folder", "two projects beside 80,000 files that change all the time", quick=False),
     Benchmark("large_tree", "a tree of 100,000 files", quick=False),
     Benchmark("growth", "how costs grow with files and vectors, with the exponents", quick=False),
 )

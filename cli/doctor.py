@@ -137,6 +137,7 @@ def check_daemon(settings: Settings, state: str, answer: dict[str, Any]) -> Iter
         yield Check("daemon", "wrong", text, "foveal restart")
     else:
         yield Check("daemon", "ok", f"the daemon answers (pid {pid}) on {terminal.short_path(path)}")
+    yield from _problems(status)
     yield from _other_socket(settings, path, pid, state)
 
 
@@ -172,6 +173,15 @@ def _stale(path: str, state: str) -> Check:
         return Check("daemon", "wrong", text, "foveal restart")
     text = f"{path} is stale: its daemon was killed; the next start replaces it"
     return Check("socket", "warning", text, "foveal up")
+
+
+def _problems(status: dict[str, Any]) -> Iterator[Check]:
+    """Say what the daemon says of itself and of its projects."""
+    for text in status["degraded"]:
+        yield Check("daemon", "warning", str(text))
+    for project in status["projects"]:
+        for text in project["degraded"]:
+            yield Check("project", "warning", f"{terminal.short_path(str(project['root']))}: {text}")
 
 
 def _other_socket(settings: Settings, path: str, pid: int, state: str) -> Iterator[Check]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -24,7 +25,8 @@ in about this time."""
 EXAMPLES = (
     "foveal embed                # wait until all of this project can be found by meaning",
     "foveal embed --pause        # leave the processor to others for now",
-    "foveal embed --resume .",
+    "foveal embed --resume       # from any folder: go on in all open projects",
+    "foveal embed --resume .     # and wait until all of this one can be found by meaning",
 )
 
 
@@ -32,23 +34,31 @@ EXAMPLES = (
     "embed", cls=Command, short_help="Wait for the index of meaning, pause it, or go on.", examples=EXAMPLES
 )
 @click.option("--pause", is_flag=True, help="Embed nothing in the background, in any project.")
-@click.option("--resume", is_flag=True, help="Go on; with PATH wait until that project is done.")
+@click.option("--resume", is_flag=True, help="Go on in all projects; with PATH wait until that one is done.")
 @click.argument("path", required=False)
 @click.pass_context
 def embed_command(context: click.Context, pause: bool, resume: bool, path: str | None) -> None:
     """Wait until all chunks of the project at PATH (default: this folder) are embedded.
 
     The daemon embeds them by itself, in the background at low priority; until that is done, 'foveal query'
-    and 'foveal context' find the rest by words, names and structure. A pause ends with the daemon.
+    and 'foveal context' find the rest by words, names and structure. --pause and --resume are for all open
+    projects, whichever folder they are given in. A pause ends with the daemon.
     """
     if pause and (resume or path is not None):
         raise click.UsageError("--pause stops all embedding: it takes no PATH and no --resume", context)
     with connect(settings_of(context)) as client:
-        _check_enabled(client)
-        if pause or resume:
-            _set_paused(client, paused=pause)
-        if path is not None or not (pause or resume):
+        was_paused = _was_paused(client)
+        if pause:
+            client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
+            terminal.say("embedding is paused in all projects; go on with: foveal embed --resume")
+        elif resume and path is None:
+            _resume(client, was_paused=was_paused)
+            for line in _what_goes_on(client):
+                terminal.say(line)
+        else:
             root, ready = enter_and_wait(client, current_folder() if path is None else absolute(path))
+            if resume:
+                _resume(client, was_paused=was_paused)
             terminal.say(ready)
             terminal.flush()
             terminal.say(wait_for_vectors(client, root))
@@ -108,15 +118,31 @@ def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
             project |= next_news(client, project["root"], left) or project_status(client, project["root"])
 
 
-def _set_paused(client: Client, *, paused: bool) -> None:
-    client.call("SetEmbedding", {"paused": paused}, CALL_TIMEOUT_S)
-    terminal.say("embedding is paused; go on with: foveal embed --resume" if paused else "embedding goes on")
-    terminal.flush()
+def _resume(client: Client, *, was_paused: bool) -> None:
+    client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
+    terminal.say("embedding goes on in all projects" if was_paused else "embedding was not paused")
 
 
-def _check_enabled(client: Client) -> None:
-    if client.call("Status", timeout=CALL_TIMEOUT_S)["embedder"] is None:
+def _what_goes_on(client: Client) -> Iterator[str]:
+    """Yield how far the embedding of each open project is that isn't done; one line where none is."""
+    projects = client.call("Status", timeout=CALL_TIMEOUT_S)["projects"]
+    left = [project for project in projects if project["embedding"] != "done"]
+    for project in left:
+        failed = project["embedding"] == "failed"
+        how = f"can't be embedded: {'; '.join(project['degraded'])}" if failed else how_far(project)
+        yield f"{terminal.short_path(project['root'])}: {how}"
+    if not projects:
+        yield "no project is open; to open this one and embed it: foveal embed"
+    elif not left:
+        yield f"nothing is left to embed in {terminal.count(len(projects), 'open project')}"
+
+
+def _was_paused(client: Client) -> bool:
+    """Return whether embedding is paused. Raises `CliError` where it is switched off."""
+    embedder = client.call("Status", timeout=CALL_TIMEOUT_S)["embedder"]
+    if embedder is None:
         raise _off()
+    return bool(embedder["paused"])
 
 
 def _off() -> CliError:

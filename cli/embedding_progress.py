@@ -10,6 +10,14 @@ UNFINISHED = frozenset({"waiting", "running"})
 """States of the embedding that end by themselves."""
 
 
+_INCOMPLETE = "not all is found by meaning yet"
+
+
+def other_reasons(project: dict[str, Any]) -> list[str]:
+    """Return why a project is degraded, but for how far its embedding is, which is told in other words."""
+    return [reason for reason in project["degraded"] if not reason.startswith(_INCOMPLETE)]
+
+
 def in_a_cell(project: dict[str, Any]) -> str:
     """Return how far it is in a word or two: `done`, `52%`, `paused 52%`, `off`."""
     state, total = project["embedding"], project["embedded"] + project["pending"]

@@ -16,6 +16,7 @@ from . import terminal
 from .bar import Bar
 from .command import Settings
 from .connect import CALL_TIMEOUT_S
+from .embedding_progress import other_reasons
 from .errors import CliError
 
 LOOK_S = 1.0
@@ -128,7 +129,7 @@ def _wait(client: Client, method: str, params: dict[str, Any]) -> tuple[str, str
     shown = terminal.short_path(root)
     if project["state"] == "degraded":
         raise CliError(f"{shown} can't be indexed: {'; '.join(project['degraded'])}", "foveal logs")
-    for reason in project["degraded"]:
+    for reason in other_reasons(project):
         terminal.warn(reason)
     counted = f"{terminal.count(project['files'], 'file')}, {terminal.count(project['symbols'], 'symbol')}"
     return root, f"ready: {shown} ({counted}) in {time.monotonic() - started:.1f} s"

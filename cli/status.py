@@ -12,7 +12,7 @@ from ..ipc.paths import find_socket
 from . import terminal
 from .command import Command, absolute, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect_running
-from .embedding_progress import how_far, in_a_cell, rate
+from .embedding_progress import how_far, in_a_cell, other_reasons, rate
 from .errors import CliError
 
 SKIPPED = {
@@ -83,7 +83,7 @@ def describe(reply: dict[str, Any], socket: str, *, skipped: bool) -> Iterator[s
         if project["embedding"] == "running":
             told = ", ".join(filter(None, (how_far(project), rate(project))))
             yield f"{terminal.short_path(project['root'])}: {told}"
-        for reason in project["degraded"]:
+        for reason in other_reasons(project):
             mark = terminal.styled("!", fg="yellow", bold=True)
             yield f"{mark} {terminal.short_path(project['root'])}: {terminal.clean(reason)}"
     if skipped:

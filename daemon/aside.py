@@ -8,10 +8,14 @@ and lost its mode gets it back. Knows nothing of contents.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Callable
 
 from .system import System
+
+MARK = ".damaged-"
+"""Between the name of a file and the time at which it was quarantined, in nanoseconds."""
 
 KEPT_AS = "it is kept as"
 """In each sentence about a thing that was set aside, and in none about a mode that was mended."""
@@ -51,9 +55,23 @@ def clear_socket(path: str, system: System) -> str:
 
 def set_aside(path: str, system: System) -> str:
     """Rename what lies at a path, beside it, and return its new name without the folder."""
-    aside = f"{path}.damaged-{system.time_ns()}"
+    aside = f"{path}{MARK}{system.time_ns()}"
     os.replace(path, aside)
     return os.path.basename(aside)
+
+
+def quarantine_last(path: str, system: System) -> str:
+    """Quarantine what is derived and may be large, as `set_aside`; of several only the last one is kept."""
+    folder, name = os.path.split(path)
+    with system.scandir(folder) as entries:
+        former = [one.path for one in entries if one.name.startswith(f"{name}{MARK}")]
+    kept = set_aside(path, system)
+    for one in former:
+        if os.path.isdir(one) and not os.path.islink(one):
+            shutil.rmtree(one, ignore_errors=True)
+        else:
+            os.unlink(one)
+    return kept
 
 
 def _clear(path: str, system: System, is_right: Callable[[int], bool], mode: int, wanted: str) -> str:

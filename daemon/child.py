@@ -11,12 +11,14 @@ import itertools
 import logging
 import os
 import pickle
+import signal
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar, cast
 
 from .errors import ChildDied, FovealError
-from .pipe import LENGTH, Envelope, Reply, Stop, encode
+from .pipe import LENGTH, Beat, Envelope, Reply, Stop, encode
+from .process_memory import is_runnable, process_state
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +27,17 @@ BACKOFF_S = (0.1, 0.5, 2.0, 10.0)
 starts the row anew."""
 
 SETTLED_S = 60.0
+
+BEAT_S = 1.5
+"""Seconds between two questions to a process whether it runs."""
+
+SILENT_BEATS = 3
+"""Beats in a row that a process neither answers nor uses or waits for a processor in before it is replaced:
+with the beat in which it stopped that is 7.5 s at most."""
+
+HUNG_BEATS = 80
+"""Beats in a row without an answer, or in one turn of work, before a process is replaced although it may use
+the processor: 120 s. A file that hangs the indexer ends it after 30 s, by an alarm of its own."""
 
 StartedCallback = Callable[[], Awaitable[None]]
 
@@ -36,8 +49,10 @@ class ChildProcess(Generic[E]):
     """A connection to a child process that runs a module of ours. Used from the event loop only.
 
     `name` is what messages call it. `on_event` is called for each event in order; `on_started` after each
-    start (the first included), to tell the process what it serves; `on_died` when it ended without being
-    asked to. A `lazy` one starts with the first request, and may be put to `rest` until the next.
+    start (the first included), to tell the process what it serves; `on_died` with the reason when it ended
+    without being asked to. A process that stops answering is said to by `on_silent`, which gets "" if it
+    answers again, and is killed before long. A `lazy` one starts with the first request, and may be put to
+    `rest` until the next.
 
     `on_started` uses `request_at_start`, and raises nothing but `ChildDied`. What others ask of a lazy
     process waits until it is done: they may rely on what it told the process.
@@ -49,8 +64,9 @@ class ChildProcess(Generic[E]):
         argv: tuple[str, ...],
         on_event: Callable[[E], None],
         on_started: StartedCallback,
-        on_died: Callable[[], None],
+        on_died: Callable[[str], None],
         *,
+        on_silent: Callable[[str], None] = lambda _reason: None,
         lazy: bool = False,
     ) -> None:
         self._name = name
@@ -58,7 +74,12 @@ class ChildProcess(Generic[E]):
         self._on_event = on_event
         self._on_started = on_started
         self._on_died = on_died
+        self._on_silent = on_silent
         self._lazy = lazy
+        self._beat: Beat | None = None
+        """The last answer to the question whether it runs, until that is asked again."""
+        self._killed = ""
+        """Why it was killed, or by what, in words."""
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._at_reply: dict[int, Callable[[], None]] = {}
@@ -92,7 +113,7 @@ class ChildProcess(Generic[E]):
         failures = 0
         while await self._is_wanted():
             started = asyncio.get_running_loop().time()
-            reason = "ended by itself"
+            reason, self._killed = "ended by itself", ""
             try:
                 await self._run_once()
             except OSError as error:  # no memory, no processes or no descriptors are left
@@ -104,7 +125,8 @@ class ChildProcess(Generic[E]):
             if self._resting:
                 self._resting = False
                 continue
-            self._on_died()
+            reason = self._killed or reason
+            self._on_died(reason)
             if asyncio.get_running_loop().time() - started > SETTLED_S:
                 failures = 0
             pause = BACKOFF_S[min(failures, len(BACKOFF_S) - 1)]
@@ -155,7 +177,8 @@ class ChildProcess(Generic[E]):
         return not self._stopping.is_set()
 
     async def _ask(self, command: object, at_reply: Callable[[], None] | None = None) -> Any:
-        if self._writer is None:
+        # uvloop lets nobody write into a connection that broke, of which `run` is about to hear.
+        if self._writer is None or self._writer.is_closing():
             raise ChildDied(f"the {self._name} process isn't running; it is being started")
         number = next(self._numbers)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -204,8 +227,10 @@ class ChildProcess(Generic[E]):
         try:
             async with asyncio.TaskGroup() as tasks:
                 starting = tasks.create_task(self._start())
+                watching = tasks.create_task(self._watch(process, writer))
                 await self._receive(reader)
                 starting.cancel()
+                watching.cancel()
         finally:
             self._writer = None
             if not self._stopping.is_set():
@@ -214,8 +239,10 @@ class ChildProcess(Generic[E]):
             if process.returncode is None and not self._stopping.is_set():
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
-            await process.wait()
+            ended = -(await process.wait())
             self._process = None
+            if ended > 0 and not self._killed:
+                self._killed = f"ended by itself ({signal.Signals(ended).name})"
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
@@ -224,6 +251,45 @@ class ChildProcess(Generic[E]):
             await self._on_started()
             if not self._resting:
                 self._ready.set()
+
+    async def _watch(self, process: asyncio.subprocess.Process, writer: asyncio.StreamWriter) -> None:
+        """Ask the process time and again whether it runs, and kill one that doesn't."""
+        loop = asyncio.get_running_loop()
+        unanswered, idle, working, said = 0, 0, 0, False
+        turn, used = Beat(), None
+        while True:
+            if not unanswered:
+                self._beat = None
+                writer.write(encode(Beat()))
+            began = loop.time()
+            await asyncio.sleep(BEAT_S)
+            if self._beat is None and loop.time() - began > 2 * BEAT_S:
+                continue  # it was this process that was stopped, or had no processor
+            state = process_state(process.pid)
+            if self._beat is not None:
+                if said:
+                    self._on_silent("")
+                    said = False
+                working = working + 1 if self._beat.at and self._beat == turn else 0
+                unanswered, idle, turn = 0, 0, self._beat
+            else:
+                unanswered += 1
+                rests = state is not None and used == state.ticks and not is_runnable(process.pid)
+                idle = idle + 1 if rests else 0
+                if idle == (SILENT_BEATS + 1) // 2 and not said:
+                    said = True
+                    why = " (it was stopped)" if state is not None and state.stopped else ""
+                    self._on_silent(f"the {self._name} process doesn't answer{why}; it is being replaced")
+            used = None if state is None else state.ticks
+            if idle >= SILENT_BEATS or unanswered >= HUNG_BEATS:
+                stopped = state is not None and state.stopped
+                self._killed = f"was {'stopped' if stopped else 'silent'} for {unanswered * BEAT_S:.0f} s"
+            elif working >= HUNG_BEATS:
+                self._killed = f"worked at {turn.at} for {working * BEAT_S:.0f} s without a pause"
+            if self._killed:  # also while it is asked to end: it would not hear of that
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                return
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
         # A write to a process that has just ended shows here, as its end does.
@@ -242,6 +308,8 @@ class ChildProcess(Generic[E]):
     def _take_in(self, message: object) -> None:
         if isinstance(message, Reply):
             self._settle(message)
+        elif isinstance(message, Beat):
+            self._beat = message
         else:
             self._on_event(cast("E", message))
 

@@ -102,7 +102,8 @@ class Contexts:
             return None
         talk, built = known
         degraded = tuple(filter(None, (talk.problem, self._scoping.problem)))
-        reply = _answer(project, built, talk.policy, project.clock, cached=True, degraded=degraded)
+        missing = _missing(project, talk.policy)
+        reply = _answer(project, built, missing, project.clock, cached=True, degraded=degraded)
         return self._delivery.given(project, scope, request, talk, built, reply, started)
 
     def is_ready(self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness) -> bool:
@@ -160,7 +161,8 @@ class Contexts:
         built = self._kept(project, scope, request, talk, fresh, compared)
         if built is not None:
             clock = project.clock if compared is None else project.clock_at(compared.generation)
-            reply = _answer(project, built, talk.policy, clock, cached=True, degraded=degraded)
+            missing = _missing(project, talk.policy, compared)
+            reply = _answer(project, built, missing, clock, cached=True, degraded=degraded)
             return scope, talk, built, reply
         validity = self._validity(project, scope, request, talk, compared)
         generation = None if compared is None else compared.generation
@@ -181,7 +183,8 @@ class Contexts:
                 f"{named} changed and could not be read again in time: their definitions are left out"
             )
         clock = project.clock_at(built.generation)
-        reply = _answer(project, built, talk.policy, clock, cached=False, degraded=degraded)
+        missing = _missing(project, talk.policy, compared)
+        reply = _answer(project, built, missing, clock, cached=False, degraded=degraded)
         return scope, talk, built, reply
 
     def prepare(
@@ -374,20 +377,25 @@ def _built(gathered: Gathered) -> Built:
 
 
 def _answer(
-    project: Project, built: Built, policy: Policy, clock: str, *, cached: bool, degraded: Sequence[str] = ()
+    project: Project, built: Built, missing: str, clock: str, *, cached: bool, degraded: Sequence[str] = ()
 ) -> dict[str, Any]:
-    unread = project.unread
-    if unread and policy.deny_paths:
-        unread = ("the project is not fully indexed yet",)  # how many files there are isn't for everyone
-    partial_answer = bool(built.stale or built.unfinished or unread) or project.state == "scanning"
+    partial_answer = bool(built.stale or built.unfinished or missing) or project.state == "scanning"
     reply: dict[str, Any]
-    if unread or degraded:
-        reply = {**built.reply, "gaps": [*built.reply["gaps"], *unread]}
+    if missing or degraded:
+        reply = {**built.reply, "gaps": [*built.reply["gaps"], *filter(None, (missing,))]}
         reply["degraded"] = [*reply["degraded"], *degraded]
     else:
         reply = ContextReply(built.reply)
     reply["partial"], reply["cached"], reply["clock"] = partial_answer, cached, clock
     return reply
+
+
+def _missing(project: Project, policy: Policy, compared: Tree | None = None) -> str:
+    """Say what may be missing as the project isn't indexed completely, or nothing.
+
+    All is known of a tree that was compared with the disk for the request.
+    """
+    return "" if compared is not None else project.unsettled(policy)
 
 
 def _unread_focus(project: Project, scope: Scope) -> list[str]:

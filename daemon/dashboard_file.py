@@ -63,7 +63,7 @@ class DashboardFile:
             return DashboardState(), self._problem(f"can't be read ({error.strerror or error})")
         try:
             return _state_in(json.loads(data)), ""
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
             return DashboardState(), self._problem(f"can't be used ({error}){self._set_aside()}")
 
     def write(self, state: DashboardState) -> None:
@@ -85,6 +85,11 @@ class DashboardFile:
 
     def _problem(self, what: str) -> str:
         return f"{self._path} {what}: open the dashboard anew with: foveal dashboard"
+
+
+def check(data: bytes) -> None:
+    """Raise whatever a file with this content that can't be used leads to."""
+    _state_in(json.loads(data))
 
 
 def _state_in(content: Mapping[str, Any]) -> DashboardState:

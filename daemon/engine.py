@@ -22,7 +22,7 @@ from .experience_meaning import ExperienceMeaning
 from .experiences import Experiences
 from .explaining import Explaining
 from .file_search import find_files
-from .freshness import TreeFreshness, deadline_of
+from .freshness import Deadline, TreeFreshness, deadline_of
 from .gathering import Gathering
 from .grafting import Grafting
 from .indexing import Indexing
@@ -38,6 +38,7 @@ from .permissions import Permissions
 from .policy.policy import NO_POLICY, Policy
 from .process_memory import resident_bytes
 from .projects import IndexSize, Project
+from .quarantine import Quarantine
 from .rendered import BYTES_MAX, RenderedContexts
 from .request_log import RequestLog
 from .retrieval.hits import Hit
@@ -68,6 +69,7 @@ class Engine:
 
     def __init__(self, environment: Environment, config: UserConfig, system: System) -> None:
         self.warnings: tuple[str, ...] = ()
+        self._quarantine = Quarantine(environment.state_dir, system)
         self.events = EventHub(system)
         self.metrics = Metrics()
         self.scopes = ScopeTable(config.scopes.max_memory_bytes, config.scopes.max_count)
@@ -143,8 +145,8 @@ class Engine:
         except DatabaseError as error:  # nobody is left to be told, and the rest is to end in good order
             log.warning("the last scopes are not kept: %s", error)
         await self.projects.save_all_feedback()
+        self.projects.close_all()  # before the indexer ends: what it closes then is sealed
         await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
-        self.projects.close_all()
         self._stopped.set()
         await self.scoping.close()
         await self.requests.close()
@@ -154,10 +156,11 @@ class Engine:
     async def problems(self) -> tuple[str, ...]:
         """Return what keeps the daemon from its work or from keeping it now, in words; it goes by itself."""
         disk = await asyncio.to_thread(disk_problem, self.state_dir, self._system)
+        quarantined = await asyncio.to_thread(self._quarantine.problem)
         descriptors = await asyncio.to_thread(descriptor_problem)
         path = self._environment.config_path
         config = await asyncio.to_thread(config_problems, path, self._config, self._system)
-        found = (disk, descriptors, *config, self.scoping.problem, self.requests.problem)
+        found = (disk, descriptors, *config, quarantined, self.scoping.problem, self.requests.problem)
         return tuple(filter(None, found))
 
     def gauges(self) -> Gauges:
@@ -215,9 +218,7 @@ class Engine:
         """
         deadline = deadline_of(project, deadline_ms)
         degraded: list[str] = list(project.snapshot(policy).degraded)
-        if fresh == "tree" and not await self._freshness.sync(project, deadline):
-            degraded.append("the tree was not compared with the disk in time")
-        await self._freshness.wait_searchable(project, deadline)
+        degraded += await self._settle(project, fresh, deadline, policy)
         for attempt in range(NODE_ATTEMPTS):
             snapshot = project.snapshot(policy)
             node, stale = await self._work.in_builder(partial(describe_node, snapshot, node_id))
@@ -285,10 +286,7 @@ class Engine:
     ) -> dict[str, Any]:
         """Answer a question about a project with hits and their snippets, as far as an agent may see it."""
         deadline = deadline_of(project, deadline_ms)
-        degraded: list[str] = []
-        if fresh == "tree" and not await self._freshness.sync(project, deadline):
-            degraded.append("the tree was not compared with the disk in time")
-        await self._freshness.wait_searchable(project, deadline)
+        degraded = await self._settle(project, fresh, deadline, policy)
         for attempt in range(QUERY_ATTEMPTS):
             found = await self._searching.search(project, ask, deadline, policy, tells=True)
             snapshot = project.snapshot(policy)
@@ -316,6 +314,16 @@ class Engine:
             "clock": project.clock,
         }
         return reply | ({"hint": found.hint} if found.hint else {})
+
+    async def _settle(
+        self, project: Project, fresh: Freshness, deadline: Deadline, policy: Policy
+    ) -> list[str]:
+        """Have what is asked for taken in; return what the index may miss all the same, in words."""
+        if fresh == "tree" and await self._freshness.sync(project, deadline):
+            return []
+        await self._freshness.wait_searchable(project, deadline)
+        late = ["the tree was not compared with the disk in time"] if fresh == "tree" else []
+        return [*late, *filter(None, (project.unsettled(policy),))]
 
     def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
         """Take in what an editor knows of a file before the disk does."""

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from .aside import set_aside
 from .system import PASSING, System
 
 FADE = 0.98
@@ -58,8 +59,9 @@ class Feedback:
         except OSError as error:
             self._unread = error.errno in PASSING
             return f"{self._path} can't be read ({error.strerror or error}): what was of use is learnt anew"
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            return f"{self._path} can't be used ({error}): what was of use is learnt anew"
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
+            kept = self._quarantine()
+            return f"{self._path} can't be used ({error}){kept}: what was of use is learnt anew"
         self._uses = uses
         self._settle()
         return ""
@@ -73,13 +75,29 @@ class Feedback:
             raise ValueError("it is of another version, or has entries that aren't numbers")
         return {key: float(use) for key, use in list(uses.items())[-KEYS_MAX:]}
 
+    def check(self) -> None:
+        """Read the file and change nothing. Raises `OSError`, and whatever a damaged file leads to."""
+        self._read()
+
+    def _quarantine(self) -> str:
+        """Rename the file; returns in words as what, or why that can't be."""
+        try:
+            return f" and is kept as {set_aside(self._path, self._system)}"
+        except OSError as error:
+            return f" nor quarantined ({error.strerror or error})"
+
     def save(self) -> None:
         """Write the file. Raises `OSError`."""
         self.unsaved = False
         if self._unread:
             try:
                 former = self._read()
-            except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+            except FileNotFoundError:
+                former = {}
+            except OSError:
+                raise
+            except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
+                self._quarantine()
                 former = {}
             self._uses = {**former, **{key: former.get(key, 0.0) + use for key, use in self._uses.items()}}
             self._unread = False

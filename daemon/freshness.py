@@ -57,7 +57,7 @@ class TreeFreshness:
     def __init__(self, work: Work, indexing: Indexing) -> None:
         self._work = work
         self._indexing = indexing
-        self._syncs: dict[str, list[asyncio.Future[Tree | None]]] = {}
+        self._syncs: dict[Project, list[asyncio.Future[Tree | None]]] = {}
 
     async def wait_named(self, project: Project, deadline: Deadline) -> None:
         """Wait until a new project's names are known."""
@@ -99,10 +99,10 @@ class TreeFreshness:
 
     async def _shared_sync(self, project: Project) -> Tree | None:
         """Join the next comparison of the tree: one that began before the request proves nothing for it."""
-        waiting = self._syncs.get(project.root)
+        waiting = self._syncs.get(project)
         future: asyncio.Future[Tree | None] = asyncio.get_running_loop().create_future()
         if waiting is None:
-            self._syncs[project.root] = []
+            self._syncs[project] = []
             self._work.start_unheard(self._sync_rounds(project, future), f"sync {project.root}")
         else:
             waiting.append(future)
@@ -111,19 +111,23 @@ class TreeFreshness:
     async def _sync_rounds(self, project: Project, first: asyncio.Future[Tree | None]) -> None:
         """Sync for one request, then once for all that came meanwhile, until none came."""
         waiters = [first]
-        while waiters:
-            try:
-                tree = await self._indexing.sync(project)
-            except FovealError as error:
-                for waiter in waiters:
-                    if not waiter.done():
-                        waiter.set_exception(error)
-            else:
-                for waiter in waiters:
-                    if not waiter.done():
-                        waiter.set_result(tree)
-            waiters, self._syncs[project.root] = self._syncs[project.root], []
-        del self._syncs[project.root]
+        try:
+            while waiters:
+                try:
+                    tree = await self._indexing.sync(project)
+                except FovealError as error:
+                    for waiter in waiters:
+                        if not waiter.done():
+                            waiter.set_exception(error)
+                else:
+                    for waiter in waiters:
+                        if not waiter.done():
+                            waiter.set_result(tree)
+                waiters, self._syncs[project] = self._syncs[project], []
+        finally:  # where that ended otherwise nobody is to wait for it, now or later
+            for waiter in (*waiters, *self._syncs.pop(project)):
+                if not waiter.done():
+                    waiter.set_result(None)
 
 
 def _before_search(deadline: Deadline) -> Deadline:

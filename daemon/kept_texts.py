@@ -13,15 +13,15 @@ from typing import Any
 from .ledger.messages import Said, Sent
 from .ledger.request_record import RequestRecord
 from .policy.policy import Policy
-from .privacy.secret_values import mask_secrets
+from .privacy.secret_values import mask_piece
 
 
 def kept_of(record: RequestRecord, sent: Sent) -> tuple[RequestRecord, Sent]:
     """Return a request as it is kept, with the number of values that were masked. Takes some milliseconds for
     100 KB, so never on the event loop. What is of the project is masked already."""
-    prompt = mask_secrets(sent.user_prompt)
-    system = mask_secrets(sent.system_prompt)  # a template may put the prompt into it
-    said = [mask_secrets(one.content) for one in sent.history]
+    prompt = mask_piece(sent.user_prompt)
+    system = mask_piece(sent.system_prompt)  # a template may put the prompt into it
+    said = [mask_piece(one.content) for one in sent.history]
     count = prompt.count + system.count + sum(one.count for one in said)
     if not count:
         return record, sent

@@ -13,7 +13,7 @@ from .errors import ConfigError, StateError
 from .experience.pool import Pool
 from .experience.pruning import Retention
 from .indexing import Indexing
-from .project.roots import check_named_root, find_root
+from .project.roots import check_named_root, find_root, is_temporary
 from .projects import Project, known_roots, load, project_folder, read_settings
 from .system import System
 from .trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
@@ -62,8 +62,7 @@ class OpenProjects:
 
     async def load(self) -> None:
         """Read which roots have been open before: a folder inside one of them belongs to it."""
-        known = partial(known_roots, self._environment.state_dir, self._system)
-        self._known.update(await self._work.in_builder(known))
+        self._known.update(await self._work.in_builder(self._known_before))
 
     async def at(self, cwd: str) -> Project:
         """Return the project that a folder belongs to; it is opened if it isn't."""
@@ -81,8 +80,12 @@ class OpenProjects:
         return await self._finding.run(cwd, partial(self._find_root, cwd), f"root of {cwd}")
 
     async def open_named(self, path: str) -> Project:
-        """Open a project whose root was named outright, which may be any folder."""
-        return await self.open_root(await asyncio.to_thread(check_named_root, path))
+        """Open a project whose root was named outright, which may be any folder; one that was left out by the
+        indexer is tried again."""
+        project = await self.open_root(await asyncio.to_thread(check_named_root, path))
+        if self._indexing.is_left_out(project):
+            await self._indexing.retry(project)
+        return project
 
     async def open_root(self, root: str) -> Project:
         """Return the open project of a root. Many callers at once share one opening."""
@@ -94,7 +97,7 @@ class OpenProjects:
         root = await asyncio.to_thread(os.path.realpath, path)
         project = self._projects.pop(root, None) or self._projects.pop(path, None)
         if project is not None:
-            await self._indexing.close(project)
+            self._indexing.close(project)
             await self.save_feedback(project)
             project.close()
         return project
@@ -118,7 +121,7 @@ class OpenProjects:
             await self.save_feedback(project)
 
     def close_all(self) -> None:
-        """Close every file of every project; the indexer has ended."""
+        """Close every file of every project; readers that are lent close when they come back."""
         for project in self._projects.values():
             project.close()
 
@@ -146,6 +149,11 @@ class OpenProjects:
         count = await self._work.in_writer(partial(self._trust.revoke, root))
         await self._apply_trust(root)
         return count
+
+    def _known_before(self) -> list[str]:
+        """Return the roots that were open before; a temporary folder is to be named again each time."""
+        known = known_roots(self._environment.state_dir, self._system)
+        return [root for root in known if not is_temporary(root)]
 
     async def _find_root(self, cwd: str) -> str:
         root = await asyncio.to_thread(find_root, cwd, self._environment.home, sorted(self._known))

@@ -46,6 +46,17 @@ class Stop:
     """Finish and end the process; replied just before."""
 
 
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Asks a child whether it runs, and comes back as the answer, from a thread that does nothing else.
+
+    The answer says how many `turns` of work the child has begun, and `at` which project it works; "" is none.
+    """
+
+    turns: int = 0
+    at: str = ""
+
+
 def encode(message: object) -> bytes:
     """Return a message as it crosses the pipe."""
     data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
@@ -67,10 +78,16 @@ class ChildPipe:
         with self._sending:
             self._socket.sendall(data)
 
-    def listen(self, submit: Callable[[Envelope], None], at_end: Callable[[], None] = lambda: None) -> None:
+    def listen(
+        self,
+        submit: Callable[[Envelope], None],
+        at_end: Callable[[], None] = lambda: None,
+        beat: Callable[[], Beat] = Beat,
+    ) -> None:
         """Hand each command to `submit`, on a thread of its own; the process ends when the pipe does, right
-        after `at_end`, which must not wait for anything."""
-        threading.Thread(target=self._receive, args=(submit, at_end), name="commands", daemon=True).start()
+        after `at_end`, which must not wait for anything. `beat` says what the process is at."""
+        arguments = (submit, at_end, beat)
+        threading.Thread(target=self._receive, args=arguments, name="commands", daemon=True).start()
 
     def close(self) -> None:
         """Close the pipe, and with it the listening thread's end."""
@@ -78,7 +95,9 @@ class ChildPipe:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _receive(self, submit: Callable[[Envelope], None], at_end: Callable[[], None]) -> None:
+    def _receive(
+        self, submit: Callable[[Envelope], None], at_end: Callable[[], None], beat: Callable[[], Beat]
+    ) -> None:
         """Read commands until the daemon is gone, then end the process at once.
 
         SQLite's log makes that safe at any point, and nothing else is worth finishing for nobody.
@@ -86,7 +105,11 @@ class ChildPipe:
         try:
             with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
                 while (data := _read_message(stream)) is not None:
-                    submit(pickle.loads(data))  # noqa: S301 - from our own parent
+                    message = pickle.loads(data)  # noqa: S301 - from our own parent
+                    if isinstance(message, Beat):
+                        self.send(beat())
+                    else:
+                        submit(message)
             at_end()
         except Exception:
             log.exception("a command can't be understood: has foveal been updated while its daemon runs?")

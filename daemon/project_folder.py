@@ -9,9 +9,10 @@ from .aside import clear_file, clear_folder, clear_own_file
 from .system import System
 
 FOLDERS = ("lexical", "vectors", "cookies")
-FILES = ("items.json", "feedback.json", "project.json")
-INDEX = "index.sqlite"
-"""And its log: they are read here before the indexer opens them to write."""
+FILES = ("items.json", "feedback.json", "project.json", "foveal.last.toml")
+OWN_FILES = ("at_work",)
+DATABASES = ("index.sqlite", "transcripts.db")
+"""And their logs: they are read here before anybody opens them to write."""
 POOL = "experiences"
 """What the names of a pool's files begin with. They hold what nobody can make anew, so links out of the
 folder aren't followed."""
@@ -37,7 +38,7 @@ def _cleared(folder: str, system: System) -> Iterator[str]:
             continue
         if name in FOLDERS:
             yield clear_folder(path, system)
-        elif name in FILES or name.startswith(INDEX):
+        elif name in FILES or name.startswith(DATABASES):
             yield clear_file(path, system)
-        elif name.startswith(POOL):
+        elif name in OWN_FILES or name.startswith(POOL):
             yield clear_own_file(path, system)

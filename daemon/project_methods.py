@@ -101,11 +101,12 @@ async def project_map(engine: Engine, project: Project) -> dict[str, Any]:
     if progress is not None:
         skipped |= {f"folder:{reason}": count for reason, count in progress.skipped}
     vectors = progress_map(embedding or VectorProgress(project.root, 0, 0, 0.0))
-    problem = engine.semantics.problem(project.root)
+    problem, missing = engine.semantics.problem(project.root), engine.semantics.missing(project.root)
     pool = project.pool.statistics()
     degraded = [
         *project.degraded,
         *([f"no search by meaning: {problem}"] if problem else []),
+        *([missing] if missing else []),
         *([f"experiences: {pool.problem}"] if pool.problem else []),
     ]
     return {

@@ -25,8 +25,9 @@ tree's dictionary (10 MB for 100,000 files) and up to four connections."""
 class ProjectViews:
     """The views of one project by `deny_paths`. From any thread."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, on_damage: Callable[[str], None] = lambda _: None) -> None:
         self._folder = folder
+        self._on_damage = on_damage
         self._views: OrderedDict[tuple[str, ...], _View] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -61,7 +62,7 @@ class ProjectViews:
         with self._lock:
             view = self._views.get(policy.deny_paths)
             if view is None:
-                view = self._views[policy.deny_paths] = _View(self._folder, policy)
+                view = self._views[policy.deny_paths] = _View(self._folder, policy, self._on_damage)
             self._views.move_to_end(policy.deny_paths)
             while len(self._views) > VIEWS_MAX:
                 self._views.popitem(last=False)[1].readers.close()
@@ -71,11 +72,11 @@ class ProjectViews:
 class _View:
     """One set of denied paths. `names` is the generation of names that `_verdicts` are of."""
 
-    def __init__(self, folder: str, policy: Policy) -> None:
+    def __init__(self, folder: str, policy: Policy, on_damage: Callable[[str], None]) -> None:
         self._by_rule = Policy(deny_paths=policy.deny_paths).denies
         patterns = "\0".join(map(folded_path, policy.deny_paths)).encode("utf-8", "replace")
         key = hashlib.blake2b(patterns, digest_size=16).hexdigest()
-        self.readers = ReaderPool(folder, partial(PartialReader, denies=self._denies, key=key))
+        self.readers = ReaderPool(folder, partial(PartialReader, denies=self._denies, key=key), on_damage)
         self.names = -1
         self._hidden: frozenset[str] = frozenset()
         self._verdicts: dict[str, bool] = {}

@@ -8,11 +8,12 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
+from .aside import set_aside
 from .config import ProjectConfig, UserConfig
 from .config_file import Loaded as ConfigLoaded
 from .config_file import load_project_config
@@ -34,12 +35,12 @@ from .lazy_dataclass import dataclass
 from .policy.policy import NO_POLICY, Policy
 from .project.git import head
 from .project.metadata import MetadataKey, ProjectMetadata, metadata_key
-from .project.tree import ProjectState, Tree
+from .project.tree import FileRecord, ProjectState, Tree
 from .project_folder import make_usable
 from .project_views import ProjectViews
 from .reader_pool import ReaderPool
 from .snapshot import ProjectSnapshot
-from .storage import DatabaseError
+from .storage import DatabaseError, damage_raised
 from .system import Stamp, System
 from .trust import NOTHING_TRUSTED, Trusted
 from .visible import visible_experiences
@@ -122,7 +123,7 @@ def known_roots(state_dir: str, system: System) -> list[str]:
         for entry in entries:
             record = os.path.join(entry.path, "project.json")
             # Without a readable record a folder is only a cache that nobody asks for.
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            with contextlib.suppress(Exception):
                 roots.append(str(json.loads(system.read(record, RECORD_BYTES)[0])["root"]))
     return sorted(roots)
 
@@ -164,8 +165,11 @@ def _write_record(root: str, folder: str, system: System) -> None:
     try:
         if json.loads(system.read(record, RECORD_BYTES)[0])["root"] == root:
             return
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass  # there is none, or none that can be read: it holds nothing else
+    except FileNotFoundError:
+        pass
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged: it holds nothing else
+        if not isinstance(error, OSError):
+            set_aside(record, system)
     system.write_atomic(record, json.dumps({"root": root}).encode())
 
 
@@ -193,23 +197,25 @@ class Project:
         self.config_stale = False
         self.settings_lock = asyncio.Lock()
         self.index_lock = asyncio.Lock()
-        """Held while the indexer is told of the project: between `hold_changes` and `take_changes`."""
+        """Held while the indexer opens the project."""
         self.overlays: dict[str, str] = {}
         self._system = system
         self._warm = bool(loaded.tree.files)
         self._searchable = self._warm and not loaded.tree.pending
-        self.opened_at = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self.opened_at = self._loop.time()
         """On the event loop's clock, in seconds."""
         self._activity_known = self._warm
         self._activity = {one.path: one for one in loaded.activity}
         self._edited: dict[str, None] = {}
         self._opened: dict[str, None] = {}
-        self._held: list[TreeDelta] | None = None
         self._asked: Counter[str] = Counter()
         self._versions = Counter[str]()
         self._changed = asyncio.Event()
-        self._readers = ReaderPool(folder)
-        self._views = ProjectViews(folder)
+        self.on_damage: Callable[[str], None] = lambda _: None
+        """Hears why the index can't be read, on the event loop."""
+        self._readers = ReaderPool(folder, on_damage=self._hear_damage)
+        self._views = ProjectViews(folder, self._hear_damage)
         self._lexical = LexicalHandle(folder)
         self.sketches = FileSketches(root, system)
         self.trusted: Trusted = NOTHING_TRUSTED
@@ -227,8 +233,8 @@ class Project:
     @property
     def state(self) -> ProjectState:
         """How far it is indexed. Warm projects serve while they are checked against the disk."""
-        if self.progress is None:
-            return "scanning"
+        if self.progress is None or ("indexer" in self.problems and self.progress.state == "ready"):
+            return "scanning"  # what changes while no indexer serves it isn't known
         # Without its history it isn't known what is hot: a context would change a moment later.
         return (
             "indexing" if self.progress.state == "ready" and not self._activity_known else self.progress.state
@@ -274,6 +280,19 @@ class Project:
         if not self.searchable:
             return ("the words of the files read last are not indexed yet: a prompt may find too little",)
         return ()
+
+    def unsettled(self, policy: Policy = NO_POLICY) -> str:
+        """Say why an answer from the index may miss something, to an agent; nothing where it can't."""
+        state = "scanning" if self.progress is None else self.progress.state
+        if not self.unread and state not in {"scanning", "indexing"}:
+            return ""
+        if policy.deny_paths:
+            return "the project is not fully indexed yet"  # how many files there are isn't for everyone
+        if self.unread:
+            return self.unread[0]
+        if state == "scanning":
+            return "the project is being compared with the disk: what changed lately may be missing"
+        return "what changed lately is still being indexed and may be missing"
 
     def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
         """Return what a rendered context of the project depends on, beside the files that it shows.
@@ -365,40 +384,24 @@ class Project:
         """Compare all names with a policy. Blocks: 100,000 names take some 100 ms; then it is remembered."""
         _ = self._views.tree(self.tree, policy).layout
 
-    def hold_changes(self) -> None:
-        """Keep back what a new indexer says of the tree, until `take_changes`.
+    def take_index(self, tree: Tree | None, activity: tuple[Activity, ...]) -> None:
+        """Take over the tree that the indexer began with; with None the known tree holds.
 
-        The last one may have committed what it could not announce any more, so that its successor's changes
-        don't follow from the tree that is known here.
+        The index may be another one now: connections to it are made anew.
         """
-        self._held = []
-
-    def take_changes(self, tree: Tree | None, activity: tuple[Activity, ...]) -> None:
-        """Take over the tree that the new indexer began with, and what it said since.
-
-        With None the known tree holds. The index may be another one now: connections to it are made anew.
-        """
-        held, self._held = self._held or [], None
         if tree is not None:
+            # The last indexer may have committed what it could not announce any more.
+            self._drop_saved(tree.files.values())
             self.tree = tree.after(self.tree)
             self.set_activity(activity)
             self._bump("links")
         self._bump("index")
         self._readers.renew()
         self._views.renew()
-        for delta in held:
-            self.apply(delta)
 
     def apply(self, delta: TreeDelta) -> None:
         """Take over a change that the indexer committed."""
-        if self._held is not None:
-            self._held.append(delta)
-            return
-        for record in delta.upserted:
-            former = self.tree.files.get(record.path)
-            if record.path in self.overlays and former is not None and former.stamp != record.stamp:
-                # The file was written: by the editor, which saved, or by others since it is gone.
-                self.set_overlay(record.path, None)
+        self._drop_saved(delta.upserted)
         if delta.generation > self.tree.generation:
             self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)
         if delta.links_changed:
@@ -424,6 +427,11 @@ class Project:
         self._warm |= progress.state != "scanning"
         self._searchable |= progress.words
         self._wake()
+
+    def expect_scan(self) -> None:
+        """Count the project as not compared with the disk: what was said of that is of a former opening."""
+        if self.progress is not None:
+            self.set_progress(replace(self.progress, state="scanning", watch="off"))
 
     def set_rules(self, rules: RuleSet) -> None:
         """Take over rules that were discovered again."""
@@ -585,6 +593,16 @@ class Project:
         self._readers.close()
         self._views.close()
 
+    def _drop_saved(self, records: Iterable[FileRecord]) -> None:
+        """Let go of unsaved texts of files that were written: by the editor, which saved, or by others since
+        it is gone."""
+        if not self.overlays:
+            return
+        for record in records:
+            former = self.tree.files.get(record.path)
+            if record.path in self.overlays and former is not None and former.stamp != record.stamp:
+                self.set_overlay(record.path, None)
+
     def _relevant_experiences(
         self,
         policy: Policy,
@@ -606,6 +624,11 @@ class Project:
             candidates, focus, neighbours, words, limit, meaning=meaning, staleness=self.sketches.staleness
         )
 
+    def _hear_damage(self, problem: str) -> None:
+        """Pass on what a reader met. From any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+            self._loop.call_soon_threadsafe(lambda: self.on_damage(problem))
+
     def _bump(self, version: str) -> None:
         self._versions[version] += 1
 
@@ -617,11 +640,11 @@ class Project:
 def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]]:
     """Read a project's tree from its index; None where there is none that can be read."""
     try:
-        reader = Reader(folder)
+        reader = Reader(folder, sealed=True)
     except DatabaseError:
-        return None, ()  # none yet, or a damaged one that the indexer will set aside and say so
+        return None, ()  # none yet, or a damaged one that the indexer will quarantine and say so
     try:
-        with reader.snapshot() as generation:
+        with damage_raised(), reader.snapshot() as generation:
             return Tree(root, generation, reader.load_files()), reader.activity(ACTIVITY_MAX)
     except DatabaseError:
         return None, ()

@@ -22,7 +22,7 @@ from .project.tree import Tree
 from .projects import Project
 from .rendered import RenderedContexts
 from .snapshot import ProjectSnapshot
-from .storage import DatabaseError
+from .storage import DatabaseError, may_pass
 from .system import System
 from .work import Work
 
@@ -72,6 +72,9 @@ class Scoping:
         self._store: ScopeStore | None = None
         self._last_write: asyncio.Future[None] | None = None
         self._retrying = False
+        self._path = ""
+        self._distrusted = ""
+        """Why the file that is open can't be used, until another is."""
         self.problem = ""
         """Why scopes are in memory only, in words; they are written as soon as that can be done."""
 
@@ -84,6 +87,7 @@ class Scoping:
         live in memory only, until the daemon ends.
         """
         path = os.path.join(state_dir, "scopes.sqlite")
+        self._path = path
         try:
             store, scopes = await self._work.in_writer(partial(_open_store, path, self._system))
         except (DatabaseError, OSError) as error:
@@ -91,9 +95,10 @@ class Scoping:
         self._store = store
         self._scopes.load(scopes)
         self._evict()
-        if store.unreadable:
-            return f"{store.unreadable} scopes in {path} can't be read and were left out"
-        return store.replaced
+        unreadable = (
+            f"{store.unreadable} scopes in {path} can't be read and were left out; kept as {store.kept}"
+        )
+        return "; ".join(filter(None, (store.replaced, unreadable if store.unreadable else "")))
 
     async def close(self) -> None:
         """Close the file; call `persist` first."""
@@ -250,19 +255,44 @@ class Scoping:
             if not self.problem:
                 log.warning("scopes can't be written: %s", error)
             self.problem = f"scopes are not on the disk and end with the daemon: {error}"
+            if not may_pass(error):
+                self._distrusted = str(error)
             if not self._retrying:
                 self._retrying = True
                 self._work.start_unheard(self._retry(), "write scopes again")
+
+    async def _open_anew(self) -> None:
+        """Quarantine a file that was found damaged in its use; all scopes are written into the next one."""
+        store, distrusted = self._store, self._distrusted
+        if store is None:
+            return
+        try:
+            self._store = await self._work.in_writer(
+                partial(_replaced_store, store, self._path, self._system, distrusted)
+            )
+        except (DatabaseError, OSError) as error:
+            log.warning("scopes can't be kept: %s", error)
+            return
+        self._distrusted = ""
+        self._scopes.mark_changed(scope.id for scope in self._scopes.of_project(None)[::-1])
 
     async def _retry(self) -> None:
         """Write what could not be written, again and again until it could."""
         try:
             while self.problem:
                 await asyncio.sleep(RETRY_S)
+                if self._distrusted:
+                    await self._open_anew()
                 with suppress(DatabaseError):  # told by `problem`
                     await self.persist()
         finally:
             self._retrying = False
+
+
+def _replaced_store(store: ScopeStore, path: str, system: System, distrusted: str) -> ScopeStore:
+    with suppress(DatabaseError):
+        store.close()
+    return ScopeStore(path, system, distrusted)
 
 
 def _open_store(path: str, system: System) -> tuple[ScopeStore, list[Scope]]:

@@ -24,9 +24,9 @@ from .projects import Project
 from .retrieval.filters import EVERYTHING, Filter, kinds_in
 from .retrieval.hits import Hit
 from .retrieval.routes import Route
-from .semantics import Semantics
+from .semantics import INCOMPLETE, Semantics
 from .snapshot import ProjectSnapshot
-from .storage import DatabaseError, OperationalError
+from .storage import DatabaseError
 from .work import Work
 
 if TYPE_CHECKING:
@@ -86,9 +86,6 @@ class Found:
 SCOPED_MAX = 1_000
 """So many hits are looked at where a scope's own files come first."""
 
-REOPEN_S = 30.0
-"""An index that was found damaged is opened anew at most so often."""
-
 BEHIND = 0.9
 """What follows an answer that was complete by its words has at most this share of its last score."""
 
@@ -116,8 +113,6 @@ class Searching:
         self._semantics = semantics
         self._rebuilding: set[str] = set()
         self._kept = KeptAnswers()
-        self._reopened: dict[str, float] = {}
-        """When a damaged index may be opened anew again, on the event loop's clock."""
 
     async def search(
         self,
@@ -146,7 +141,6 @@ class Searching:
                 _, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
                 hits, degraded = _continued(hits, others), [*degraded, *also_degraded]
         except DatabaseError as error:
-            self._reopen(project, error)
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
             return Found((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
         best = max((hit.score for hit in hits), default=0.0)
@@ -208,7 +202,7 @@ class Searching:
         if not texts or not self._semantics.enabled:
             return (), ""
         if not self._semantics.keeps(project.root):
-            return (), "not searched by meaning yet: the project is still being indexed"
+            return (), f"{INCOMPLETE}: the project is still being indexed"
         first = tuple(number for number, _ in gathered.candidates.lexical[:FIRST_MAX])
         within_s = deadline.left(VECTORS_WAIT_S / VECTORS_SHARE) * VECTORS_SHARE
         command = SearchVectors(
@@ -228,7 +222,7 @@ class Searching:
             return (), "not searched by meaning: the embedding model didn't answer in time"
         except FovealError as error:
             return (), f"not searched by meaning: {error}"
-        return hits.hits, hits.note
+        return hits.hits, hits.note or (self._semantics.incomplete if hits.pending else "")
 
     async def _read(self, snapshot: ProjectSnapshot, work: Callable[[Reader], T]) -> T:
         def read() -> T:
@@ -236,14 +230,6 @@ class Searching:
                 return work(reader)
 
         return await self._work.in_builder(read)
-
-    def _reopen(self, project: Project, error: DatabaseError) -> None:
-        """Have a damaged index checked, set aside and built anew, once in a while."""
-        now = asyncio.get_running_loop().time()
-        if isinstance(error, OperationalError) or now < self._reopened.get(project.root, 0.0):
-            return  # there is none yet, or it is locked: that passes
-        self._reopened[project.root] = now + REOPEN_S
-        self._work.start_unheard(self._indexing.reopen(project), f"reopen {project.root}")
 
     def _rebuild(self, project: Project) -> None:
         """Have a damaged lexical index filled anew, once at a time."""

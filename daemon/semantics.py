@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .child import ChildProcess
@@ -44,6 +44,9 @@ QUESTIONS_AT_ONCE = 4
 """Questions that are with the embedder at the same time; it answers them in order, and further ones wait for
 their client's turn."""
 
+INCOMPLETE = "not all is found by meaning yet"
+"""How each sentence begins that says that embedding goes on."""
+
 REST_S = 5.0
 """How long an idle embedder may take to end before it is killed; what it holds is on the disk."""
 
@@ -69,7 +72,13 @@ class Semantics:
 
     def __init__(self, config: EmbeddingConfig, state_dir: str, work: Work, events: EventHub) -> None:
         self.child = ChildProcess[EmbedderEvent](
-            "embedder", ARGV, self._on_event, self._on_started, self._on_died, lazy=True
+            "embedder",
+            ARGV,
+            self._on_event,
+            self._on_started,
+            self._on_died,
+            on_silent=self._on_silent,
+            lazy=True,
         )
         self.model: ModelLoaded | None = None
         self.loading: ModelProgress | None = None
@@ -78,6 +87,8 @@ class Semantics:
         self._folder = os.path.join(state_dir, FOLDER)
         self._work = work
         self._events = events
+        self.on_index_damage: Callable[[str, str], None] = lambda _root, _problem: None
+        """Hears of which project the embedder can't read the index, and why."""
         self._projects: dict[str, _Kept] = {}
         self._loaded = False
         """The process that runs now has loaded the model."""
@@ -121,12 +132,12 @@ class Semantics:
     def progress(self, root: str) -> VectorProgress | None:
         """Return how far the embedding of a project is, None as long as that isn't known.
 
-        What was all embedded isn't known to be while the process hears of changes.
+        What was all embedded isn't known to be while the process hears of changes, or is started again.
         """
         kept = self._projects.get(root)
         if kept is None or kept.progress is None:
             return None
-        return None if kept.telling and _is_done(kept.progress) else kept.progress
+        return None if (kept.telling or self._down) and _is_done(kept.progress) else kept.progress
 
     def problem(self, root: str) -> str:
         """Return why a project can't be searched by meaning, in words, or nothing."""
@@ -139,6 +150,28 @@ class Semantics:
             return ""
         problem, former = kept.progress.problem, kept.progress.former
         return f"{problem}; {former}, the former model, answers meanwhile" if problem and former else problem
+
+    def missing(self, root: str) -> str:
+        """Say how much of a project can't be found by meaning yet, or nothing; `problem` says why it can't
+        be."""
+        if not self.enabled or self.problem(root):
+            return ""
+        kept = self._projects.get(root)
+        if kept is None or kept.progress is None:
+            return f"{INCOMPLETE}: nothing of it is known to be embedded"
+        chunks, pending = kept.progress.chunks, kept.progress.pending
+        if not pending:
+            return ""
+        return f"{INCOMPLETE}: {chunks - pending:,} of {chunks:,} chunks are embedded{self._pause}"
+
+    @property
+    def incomplete(self) -> str:
+        """Say to anyone that a project is still being embedded, without a word of how much."""
+        return f"{INCOMPLETE}: the project is still being embedded{self._pause}"
+
+    @property
+    def _pause(self) -> str:
+        return "; that is paused, go on with: foveal embed --resume" if self.paused else ""
 
     async def run(self) -> None:
         """Serve until `stop`."""
@@ -266,9 +299,12 @@ class Semantics:
             log.warning("the embedder: %s", error)
             self._problem = str(error)
 
-    def _on_died(self) -> None:
+    def _on_died(self, reason: str) -> None:
         self.loading = None
-        self._down = "the embedder process ended and is being started again"
+        self._down = f"the embedder process {reason} and is being started again"
+
+    def _on_silent(self, reason: str) -> None:
+        self._down = reason
 
     def _on_event(self, event: EmbedderEvent) -> None:
         match event:
@@ -276,6 +312,8 @@ class Semantics:
                 kept = self._projects.get(event.root)
                 if kept is not None:
                     kept.progress = event
+                    if event.index_damage:
+                        self.on_index_damage(event.root, event.index_damage)
                     if event.per_second:
                         self._used_at = asyncio.get_running_loop().time()
                     self._events.publish("index.progress", progress_map(event))

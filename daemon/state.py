@@ -111,7 +111,7 @@ def check_version(folder: str, system: System, known: int = STATE_VERSION) -> Ma
         return Mark(known, problem=f"{path} can't be read ({error.strerror or error})")
     try:
         mark = _read(data)
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
         return Mark(known, problem=f"{path} is damaged ({error})")
     if mark.version > known:
         raise StateError(

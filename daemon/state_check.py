@@ -13,23 +13,30 @@ from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from . import dashboard_file
 from .aside import set_aside
+from .compression import model_cache
+from .context import scopes
+from .embedding import embeddings
 from .embedding.model_cache import is_whole
 from .embedding.vector_file import check_vector_file
-from .errors import FovealError, InvalidRequest
+from .errors import InvalidRequest
 from .experience.fields import BadField
 from .experience.lines import lines_from, read_line
 from .feedback import Feedback
 from .index.lexical_files import check_files, read_listing
 from .index.lexical_format import check_format
+from .index.store import check_index
 from .item.item_store import ItemStore
 from .lazy_dataclass import dataclass
-from .session.session_meta import Damaged, NewerVersion, session_in
+from .ledger import ledger_file
+from .session.session_meta import NewerVersion, session_in
 from .state import VERSION_FILE, check_version
-from .storage import DatabaseError, check_database
+from .storage import SEAL, OtherVersion, check_database, open_reader
 from .system import System
 from .tool.approvals import Approvals
 from .tool.tool_list import list_in
+from .transcript import cursor_store
 from .trust import TrustStore
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
@@ -71,8 +78,8 @@ def repair(state: str, finding: Finding, system: System) -> str:
     """
     path = os.path.join(state, finding.path)
     kept = set_aside(path, system)
-    for suffix in ("-wal", "-shm"):
-        if finding.path.endswith(".sqlite") and os.path.lexists(path + suffix):
+    for suffix in ("-wal", "-shm", "-journal", SEAL):
+        if finding.path.endswith((".sqlite", ".db")) and os.path.lexists(path + suffix):
             os.replace(path + suffix, os.path.join(os.path.dirname(path), kept + suffix))
     return kept
 
@@ -88,12 +95,17 @@ def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
         name = os.path.join(folder, entry.name)
         if ".damaged-" in entry.name:
             yield Finding(name, "aside", "was set aside earlier; remove it when nothing in it is missed")
-        elif fnmatchcase(name, "backups/*") or _is_of_the_moment(name):
+        elif fnmatchcase(name, "backups/*"):
             continue
+        elif _is_of_the_moment(name):
+            if not entry.is_file():
+                yield Finding(name, "damaged", "is not a regular file", derived=True, mends_itself=True)
         elif (kind := _kind_of(name)) is not None:
             yield _checked(state, name, kind, system)
         elif entry.is_dir():
             yield from _below(state, name, system)
+        elif any(fnmatchcase(name, folder) for folder in _FOLDERS if folder.count("/") == name.count("/")):
+            yield Finding(name, "damaged", "is not a folder")
         else:
             yield Finding(name, "unknown", "is no file of this version")
 
@@ -111,9 +123,14 @@ def _checked(state: str, name: str, kind: _Kind, system: System) -> Finding:
         return Finding(
             name, "unreadable", f"can't be read ({error.strerror}); mend it with: chmod u+rw {path}"
         )
-    except (FovealError, DatabaseError, Damaged, BadField, OSError, ValueError, KeyError, TypeError) as error:
-        text = str(error).replace(f"{path} ", "")
-        return Finding(name, "damaged", text, derived=kind.derived, mends_itself=kind.mends_itself)
+    except OtherVersion as error:
+        if kind.derived:
+            return Finding(name, "whole", derived=True)  # as after an update: it is made anew
+        return Finding(name, "damaged", str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
+        text = str(error).replace(f"{path} ", "") or repr(error)
+        mends_itself = kind.mends_itself or isinstance(error, _MendsItself)
+        return Finding(name, "damaged", text, derived=kind.derived, mends_itself=mends_itself)
     return Finding(name, "whole", derived=kind.derived)
 
 
@@ -121,6 +138,14 @@ def _kind_of(name: str) -> _Kind | None:
     depth = name.count(os.sep)
     matching = (kind for kind in _KINDS if kind.pattern.count("/") == depth)
     return next((kind for kind in matching if fnmatchcase(name, kind.pattern)), None)
+
+
+class _MendsItself(ValueError):
+    """Damage that its owner mends when it is opened next."""
+
+
+def _check_dashboard(path: str, system: System) -> None:
+    dashboard_file.check(system.read(path)[0])
 
 
 def _is_of_the_moment(name: str) -> bool:
@@ -152,8 +177,7 @@ def _check_approvals(path: str, system: System) -> None:
 
 
 def _check_feedback(path: str, system: System) -> None:
-    if problem := Feedback(path, system).load():
-        raise ValueError(problem)
+    Feedback(path, system).check()
 
 
 def _check_tools(path: str, system: System) -> None:
@@ -181,8 +205,27 @@ def _check_pool(path: str, system: System) -> None:
         raise ValueError(f"has lines that can't be read ({bad}); the others are used")
 
 
-def _check_database(path: str, system: System) -> None:
-    check_database(path)
+def _check_index(path: str, system: System) -> None:
+    check_index(os.path.dirname(path))
+
+
+def _check_database(schema: str, version: int) -> Callable[[str, System], None]:
+    return lambda path, _: check_database(path, schema, version)
+
+
+def _check_scopes(path: str, system: System) -> None:
+    check_database(path, scopes.SCHEMA, scopes.SCHEMA_VERSION)
+    database = open_reader(path, scopes.SCHEMA_VERSION)
+    try:
+        bad = len(scopes.scopes_in(database)[1])
+    finally:
+        database.close()
+    if bad:
+        raise _MendsItself(f"has scopes that can't be read ({bad}); the others are used")
+
+
+def _check_cookies(path: str, system: System) -> None:
+    os.listdir(path)
 
 
 def _check_lexical(path: str, system: System) -> None:
@@ -215,20 +258,35 @@ _KINDS = (
     _Kind("projects/*/experiences.jsonl.quarantine", _check_nothing),
     _Kind("projects/*/project.json", _check_json, derived=True, mends_itself=True),
     _Kind("projects/*/feedback.json", _check_feedback),
-    _Kind("projects/*/index.sqlite", _check_database, derived=True),
+    _Kind("projects/*/index.sqlite", _check_index, derived=True),
+    _Kind(
+        "projects/*/transcripts.db", _check_database(cursor_store.SCHEMA, cursor_store.VERSION), derived=True
+    ),
+    _Kind("projects/*/at_work", _check_nothing, derived=True, mends_itself=True),
     _Kind("projects/*/lexical", _check_lexical, derived=True, is_folder=True),
     _Kind("projects/*/vectors-*.bin", _check_vectors, derived=True),
     _Kind("projects/*/vectors/vectors-*.bin", _check_vectors, derived=True),
-    _Kind("projects/*/cookies", _check_nothing, derived=True, is_folder=True),
+    _Kind("projects/*/cookies", _check_cookies, derived=True, is_folder=True),
     _Kind("projects/*/foveal.last.toml", _check_nothing),
     _Kind("config.last.toml", _check_nothing),
     _Kind("tools/*.json", _check_tools, derived=True),
     _Kind("embeddings/models/*.lock", _check_nothing),
     _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_model, derived=True, is_folder=True),
-    _Kind("embeddings/embeddings.sqlite", _check_database, derived=True),
-    _Kind("*.sqlite", _check_database),
+    _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
+    _Kind("scopes.sqlite", _check_scopes),
+    _Kind("requests.sqlite", _check_database(ledger_file.SCHEMA, ledger_file.SCHEMA_VERSION)),
+    _Kind(
+        "compressions.sqlite", _check_database(model_cache.SCHEMA, model_cache.SCHEMA_VERSION), derived=True
+    ),
+    _Kind("dashboard.json", _check_dashboard, mends_itself=True),
+    _Kind("hook-spool/*", _check_nothing, mends_itself=True),
 )
 
 _OF_THE_MOMENT = (
-    "lock", "start.lock", "daemon.json", "foveal.log*", "*.sqlite-wal", "*.sqlite-shm", "*.tmp",
+    "lock", "start.lock", "daemon.json", "foveal.log*", "*.tmp",
+    *(f"*{kind}{suffix}" for kind in (".sqlite", ".db") for suffix in ("-wal", "-shm", "-journal", SEAL)),
 )  # fmt: skip
+
+_FOLDERS = ("projects", "sessions", "tools", "embeddings", "hook-spool", "projects/*", "sessions/*",
+            "projects/*/vectors", "embeddings/models")  # fmt: skip
+"""Folders that hold what is checked."""

@@ -8,7 +8,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from .lazy_dataclass import dataclass
 
@@ -27,6 +27,11 @@ class Stamp:
     inode: int
 
 
+LATEST_NS = 2**63 - 1
+"""The last nanosecond, in 2262, that a database takes."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 RACY_NS = 10_000_000
 """A file modified less than 10 ms before it was read may change again without a new mtime (kernel clock
 ticks are 1 to 10 ms), so such a file is compared by hash the next time, as git does for its index."""
@@ -41,8 +46,12 @@ def is_racy(stamp: Stamp, now_ns: int) -> bool:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Return the stamp of a stat result."""
-    return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    """Return the stamp of a stat result. Some file systems know times that no database takes: these are the
+    latest, or the earliest."""
+    mtime_ns, ctime_ns = status.st_mtime_ns, status.st_ctime_ns
+    if not -LATEST_NS <= mtime_ns <= LATEST_NS or not -LATEST_NS <= ctime_ns <= LATEST_NS:
+        mtime_ns, ctime_ns = (min(max(each, -LATEST_NS), LATEST_NS) for each in (mtime_ns, ctime_ns))
+    return Stamp(status.st_size, mtime_ns, ctime_ns, status.st_ino)
 
 
 def is_stamp_of(stamp: Stamp, status: os.stat_result) -> bool:
@@ -52,7 +61,7 @@ def is_stamp_of(stamp: Stamp, status: os.stat_result) -> bool:
         and status.st_size == stamp.size
         and status.st_ctime_ns == stamp.ctime_ns
         and status.st_ino == stamp.inode
-    )
+    ) or (abs(stamp.mtime_ns) == LATEST_NS and stamp_of(status) == stamp)
 
 
 PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
@@ -77,15 +86,26 @@ class System:
 
     def now(self) -> datetime:
         """Return the current time, aware, in UTC."""
-        return datetime.now(UTC)
+        return _EPOCH + timedelta(microseconds=self.time_ns() // 1_000)
 
     def time_ns(self) -> int:
-        """Return the wall clock in nanoseconds, comparable to file times."""
+        """Return the wall clock in nanoseconds, comparable to file times; between 1970 and 2262.
+
+        A clock that shows anything else is wrong, and its time fits no database and no calendar.
+        """
+        return min(max(self.clock_ns(), 0), LATEST_NS)
+
+    def clock_ns(self) -> int:
+        """Return what the wall clock shows, whatever that is."""
         return time.time_ns()
 
     def monotonic(self) -> float:
         """Return seconds of a clock that never jumps."""
         return time.monotonic()
+
+    def thread_time(self) -> float:
+        """Return how long this thread has had a processor, in seconds."""
+        return time.thread_time()
 
     def sleep(self, seconds: float) -> None:
         """Wait; never on the event loop."""

@@ -121,6 +121,8 @@ class TrustStore:
         try:
             data, _ = self._system.read(self._path, STORE_BYTES + 1)
         except FileNotFoundError:
+            if os.path.islink(self._path):
+                raise self._unusable("is a symlink that leads nowhere") from None
             return {}
         except OSError as error:
             raise self._unusable(f"can't be read ({error.strerror or error})") from error
@@ -129,7 +131,7 @@ class TrustStore:
             roots = content["trusted"]
             if content["version"] != VERSION or not _is_sound(roots):
                 raise ValueError("it is of another version, or has entries that aren't complete")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except Exception as error:  # whatever it raises, it is damaged
             raise self._unusable(f"can't be used ({error})") from error
         return dict(roots)
 

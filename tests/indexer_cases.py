@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -61,7 +62,8 @@ class Bench:
         """What the watcher calls with a batch."""
         self.events: list[Event] = []
         self.tree = Tree(str(self.root))
-        self._inbox: queue.Queue[Callable[[], None]] = queue.Queue()
+        self._woken = threading.Event()
+        """The watcher has said something."""
         self._indexer: ProjectIndexer | None = None
 
     @property
@@ -82,7 +84,7 @@ class Bench:
         command = OpenProject(root=str(self.root), folder=str(self.folder), **(defaults | settings))
         self.events.clear()
         self._indexer = ProjectIndexer(
-            command, self.disk, self._announce, self._inbox.put, make_watcher=self.watch
+            command, self.disk, self._announce, self._woken.set, make_watcher=self.watch
         )
         with self.reader() as reader:
             self.tree = Tree(str(self.root), self.indexer.generation, reader.load_files())
@@ -91,8 +93,7 @@ class Bench:
         if self._indexer is not None:
             self._indexer.close()
             self._indexer = None
-        while not self._inbox.empty():
-            self._inbox.get()
+        self._woken.clear()
 
     def watch(
         self, folders: Iterable[str], on_batch: Callable[[Batch], None], *, cookie_folder: str
@@ -110,12 +111,10 @@ class Bench:
 
     def work(self) -> bool:
         """Do one thing, as the worker's loop does; False if there is nothing to do now."""
-        try:
-            self._inbox.get_nowait()()
-        except queue.Empty:
-            if self.indexer.patience():
-                return False
-            self.indexer.step()
+        self._woken.clear()
+        if self.indexer.patience() != 0.0:
+            return False
+        self.indexer.step()
         return True
 
     def settle(self) -> None:
@@ -127,7 +126,7 @@ class Bench:
         """Work until something is known, waiting for the watcher where there is nothing to do."""
         while not known():
             if not self.work():
-                self._inbox.get(timeout=GENEROUS_S)()
+                assert self._woken.wait(GENEROUS_S)
 
     def sync(self) -> Refreshed:
         return self.indexer.sync()

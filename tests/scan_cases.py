@@ -49,6 +49,14 @@ def listed(root: Path, settings: ScanSettings | None = None) -> set[str]:
     return set(full(scanner_of(root, settings)))
 
 
+def apply_to(known: Known, changes: Changes) -> Known:
+    """Change what is known, as the owner of a scanner does between the steps of a sweep; return it."""
+    after = applied(known, changes)
+    known.clear()
+    known.update(after)
+    return known
+
+
 def applied(known: Known, changes: Changes) -> Known:
     """Return what is known after changes."""
     assert not {record.path for record in changes.upserted} & set(changes.removed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import queue
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,8 +66,7 @@ def index_project(root: Path, folder: Path) -> None:
         sweep_interval_s=60,
     )
     events: list[Event] = []
-    inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-    indexer = ProjectIndexer(command, System(), events.append, inbox.put)
+    indexer = ProjectIndexer(command, System(), events.append, lambda: None)
     try:
         while indexer.patience() == 0.0:
             indexer.step()

@@ -64,7 +64,17 @@ OWNERS = {
 INSIDE_DAEMON = {
     "project": {"project", "errors", "system"},
     "structure": {"project", "structure"},
-    "index": {"project", "structure", "index", "privacy", "errors", "system", "storage", "pipe"},
+    "index": {
+        "project",
+        "structure",
+        "index",
+        "privacy",
+        "errors",
+        "system",
+        "storage",
+        "pipe",
+        "process_memory",
+    },
     "embedding": {"embedding", "index", "errors", "system", "storage", "pipe"},
     "retrieval": {"project", "index", "retrieval", "errors", "system", "storage"},
     "context": {
@@ -86,8 +96,8 @@ INSIDE_DAEMON = {
 }  # fmt: skip
 """The rooms of the daemon and what each may import of it."""
 
-ANYWHERE_IN_DAEMON = {"lazy_dataclass"}
-"""How values are made, which knows of nothing."""
+ANYWHERE_IN_DAEMON = {"aside", "lazy_dataclass"}
+"""How values are made, which knows of nothing, and what is done with damaged files of any kind."""
 
 
 def test_each_folder_imports_only_downwards() -> None:

@@ -65,7 +65,7 @@ class Desk:
 
     def index(self) -> None:
         command = OpenProject(str(self.root), str(self.folder), 1 << 20, (), (), 2_000, 60)
-        indexer = ProjectIndexer(command, self.system, lambda event: None, lambda work: None)
+        indexer = ProjectIndexer(command, self.system, lambda event: None, lambda: None)
         while not indexer.patience():
             indexer.step()
         indexer.close()

@@ -66,10 +66,13 @@ def test_without_a_thread_to_hear_it_no_process_stays(
     assert psutil.Process().children() == before
 
 
-def test_a_process_that_stands_still_is_ended(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["SILENT_MAX_S", "STOPPED_MAX_S"])
+def test_a_process_that_stands_still_is_ended(
+    beside: Beside, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.kill(beside.pid, signal.SIGSTOP)
     beside.send([Asked("a.py", "python")])
-    monkeypatch.setattr(beside_file, "SILENT_MAX_S", 0.0)
+    monkeypatch.setattr(beside_file, limit, 0.0)
     with pytest.raises(Empty):
         beside.take(0.01)
     assert beside.take(GENEROUS_S) is None

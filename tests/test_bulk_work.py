@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from foveal.daemon.index import bulk_work, reading, reading_queue
 from foveal.daemon.index import indexer as indexing
+from foveal.daemon.index.store import Store
+from foveal.daemon.index.suspects import DEATHS_MAX
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.scan_results import Changes
 from foveal.daemon.project.tree import ParsedFile
+from foveal.daemon.project.watcher import Batch
 
 from tests.conftest import git, write_files
 from tests.indexer_cases import (
@@ -256,4 +260,94 @@ def test_a_root_that_is_not_there_at_all(bench: Bench) -> None:
     put(bench.root, {"a.py": ""})
     bench.skip(0.6)
     assert bench.state == "ready"
+    check_true(bench)
+
+
+# What was begun and cut short
+
+NESTED: dict[str, str | bytes] = {
+    f"{folder}m{n}.py": f"def f{n}(): ...\n"
+    for folder in ("", "a/", "a/b/", "a/b/c/", "d/")
+    for n in range(3)
+}
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_scan_that_is_cut_by_reindexing_is_taken_up_again(bench: Bench, full: bool) -> None:
+    put(bench.root, NESTED)
+    steps, cut = 0, True
+    while cut:
+        bench.close()
+        shutil.rmtree(bench.folder, ignore_errors=True)
+        bench.open()
+        cut = all(bench.work() for _ in range(steps))
+        bench.indexer.reindex(full=full)
+        assert bench.state == "scanning"
+        bench.settle()
+        assert (bench.state, bench.progress.degraded) == ("ready", ())
+        assert bench.tree.files.keys() == NESTED.keys(), f"after {steps} steps"
+        steps += 1
+    assert steps > 5
+    check_true(bench)
+
+
+def test_a_comparison_in_the_middle_of_a_scan_finds_every_file(bench: Bench) -> None:
+    put(bench.root, NESTED)
+    bench.open()
+    bench.work()
+    assert set(bench.tree.files) == {"m0.py", "m1.py", "m2.py"}
+    bench.indexer.refresh(["m0.py"])
+    bench.tell(Batch(frozenset({str(bench.root)}), overflow=True))
+    bench.settle()
+    check_true(bench)
+
+
+def test_reading_all_again_is_finished_by_the_next_process(bench: Bench) -> None:
+    put(bench.root, NESTED)
+    bench.open()
+    bench.settle()
+    bench.indexer.reindex(full=True)
+    bench.work()
+    bench.files_read()
+    bench.open()
+    bench.settle()
+    assert set(bench.files_read()) == NESTED.keys()
+    bench.open()
+    bench.settle()
+    assert bench.files_read() == []
+
+
+def test_a_file_that_ends_each_process_ends_two_when_all_are_read_again(bench: Bench) -> None:
+    put(bench.root, NESTED)
+    bench.open()
+    bench.settle()
+    bench.close()
+    with closing(Store(str(bench.folder), bench.disk)) as store:
+        store.set_meta(bulk_work.VERSION_KEY, "an older one")
+    for _ in range(DEATHS_MAX):
+        bench.open()
+        bench.work()
+        bench.indexer._index.suspects.begin("m0.py")  # and so the process ends
+    bench.open()
+    bench.settle()
+    assert skipped(bench, "m0.py") == "quarantined"
+
+
+def test_nothing_makes_a_project_ready_whose_root_is_gone(bench: Bench) -> None:
+    put(bench.root, NESTED)
+    bench.open()
+    bench.settle()
+    put(bench.root, {f"n{number}.py": "def g(): ...\n" for number in range(600)})
+    bench.indexer._changes.sweep()
+    away = bench.root.rename(bench.root.parent / "away")
+    bench.indexer.reindex(full=False)
+    bench.settle()
+    assert bench.state == "degraded"
+    bench.indexer.rebuild_lexical()
+    bench.settle()
+    assert bench.state == "degraded"
+    away.rename(bench.root)
+    bench.indexer.reindex(full=False)
+    bench.settle()
+    assert (bench.state, bench.progress.degraded, bench.progress.watch) == ("ready", (), "native")
     check_true(bench)

@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ from foveal.daemon.index.messages import (
 from foveal.daemon.indexing import ARGV
 from foveal.daemon.pipe import LENGTH
 
+from tests.both_loops import on_both_loops
 from tests.conftest import start_python, write_files
 
 GENEROUS_S = 60.0
@@ -41,9 +43,15 @@ class Linked:
     def __init__(self, argv: tuple[str, ...] = ARGV) -> None:
         self.events: asyncio.Queue[Event] = asyncio.Queue()
         self.started: asyncio.Queue[None] = asyncio.Queue()
-        self.died: asyncio.Queue[None] = asyncio.Queue()
+        self.died: asyncio.Queue[str] = asyncio.Queue()
+        self.silent: asyncio.Queue[str] = asyncio.Queue()
         self.link = ChildProcess[Event](
-            "indexer", argv, self.events.put_nowait, self._on_started, lambda: self.died.put_nowait(None)
+            "indexer",
+            argv,
+            self.events.put_nowait,
+            self._on_started,
+            self.died.put_nowait,
+            on_silent=self.silent.put_nowait,
         )
 
     @property
@@ -152,7 +160,7 @@ async def test_a_killed_process_fails_its_requests_and_is_started_again(command:
         former.kill()
         with pytest.raises(ChildDied, match="ended before it answered"):
             await waiting
-        await one.died.get()
+        assert await one.died.get() == "ended by itself (SIGKILL)"
         await one.started.get()
         assert one.process.pid != former.pid
         again = await one.link.request(command)
@@ -160,6 +168,20 @@ async def test_a_killed_process_fails_its_requests_and_is_started_again(command:
         assert again is not None
         assert again.generation >= before.generation, "what was committed is there"
         await one.until_ready(command.root)
+
+
+@on_both_loops
+async def test_a_request_into_a_broken_connection_fails_as_one_to_a_dead_process() -> None:
+    async with linked() as one:
+        assert one.link._writer is not None
+        one.link._writer.transport.abort()
+        await asyncio.sleep(0)  # it is lost now, of which the link hears next
+        with pytest.raises(ChildDied):
+            await one.link.request(SyncTree("/nowhere"))
+        await one.died.get()
+        await one.started.get()
+        with pytest.raises(FovealError, match="is not open in the indexer"):
+            await one.link.request(SyncTree("/nowhere"))
 
 
 async def test_a_late_reply_is_dropped(command: OpenProject) -> None:
@@ -223,6 +245,71 @@ async def test_a_process_that_hangs_is_killed_at_the_deadline(caplog: pytest.Log
     assert one.died.empty()
 
 
+async def test_a_stopped_process_is_said_to_be_and_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "BEAT_S", 0.05)
+    async with linked() as one:
+        former = one.process
+        former.suspend()
+        assert "doesn't answer (it was stopped); it is being replaced" in await one.silent.get()
+        assert "was stopped for" in await one.died.get()
+        await one.started.get()
+        assert one.process.pid != former.pid
+        assert not former.is_running()
+
+
+async def test_a_process_that_goes_on_in_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with linked() as one:
+        await one.link.request(CloseProject("/"))  # by then all is imported
+        monkeypatch.setattr(linking, "BEAT_S", 0.05)
+        monkeypatch.setattr(linking, "SILENT_BEATS", 4)
+        former = one.process
+        former.suspend()
+        assert await one.silent.get()
+        for limit in ("SILENT_BEATS", "HUNG_BEATS"):
+            monkeypatch.setattr(linking, limit, 1_000_000)  # however long it takes to go on
+        former.resume()
+        assert await one.silent.get() == ""
+        assert one.process.pid == former.pid
+    assert one.died.empty()
+
+
+HANGS = """
+import sys, threading
+from foveal.daemon.pipe import Beat, ChildPipe
+pipe = ChildPipe(int(sys.argv[1]))
+pipe.listen(lambda envelope: None, beat=lambda: Beat(7, "/stuck"))
+threading.Event().wait()
+"""
+
+BUSY = """
+import sys
+while True: pass
+"""
+
+
+@pytest.mark.parametrize(("program", "reason"), [(HANGS, "worked at /stuck for"), (BUSY, "was silent for")])
+async def test_a_process_that_hangs_is_replaced_only_after_long(
+    program: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linking, "BEAT_S", 0.05)
+    monkeypatch.setattr(linking, "HUNG_BEATS", 10)
+    async with linked(argv=(sys.executable, "-c", program)) as one:
+        assert reason in await one.died.get()
+
+
+async def test_a_daemon_that_was_stopped_itself_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "BEAT_S", 0.5)
+    monkeypatch.setattr(linking, "SILENT_BEATS", 1)
+    async with linked() as one:
+        former = one.process
+        for _ in range(2):
+            former.suspend()
+            time.sleep(1.2)  # noqa: ASYNC251 - the loop is to be late, as after a stop
+            former.resume()
+            await one.link.request(CloseProject("/"))
+        assert one.process.pid == former.pid
+
+
 async def test_stop_does_not_wait_for_the_next_restart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (10 * GENEROUS_S,))
     async with linked(argv=(sys.executable, "-c", "")) as one:
@@ -269,7 +356,7 @@ from foveal.daemon.pipe import LENGTH
 async def main():
     async def started():
         print(link.pid, flush=True)
-    link = ChildProcess("indexer", ARGV, lambda event: None, started, lambda: None)
+    link = ChildProcess("indexer", ARGV, lambda event: None, started, lambda reason: None)
     await link.run()
 
 asyncio.run(main())
@@ -293,7 +380,7 @@ async def test_a_lazy_process_starts_with_the_first_request_and_rests_until_the_
     async def started() -> None:
         starts.append(child.pid)
 
-    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda: None, lazy=True)
+    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda reason: None, lazy=True)
     async with asyncio.timeout(GENEROUS_S):
         task = asyncio.create_task(child.run())
         await asyncio.sleep(0)
@@ -328,7 +415,7 @@ async def test_what_is_said_at_the_start_comes_before_all_that_waited(command: O
         await child.request(CloseProject("/"))
         order.append("asked")
 
-    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda: None, lazy=True)
+    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda reason: None, lazy=True)
     async with asyncio.timeout(GENEROUS_S):
         task = asyncio.create_task(child.run())
         await asyncio.gather(ask(), ask())
@@ -345,7 +432,7 @@ async def test_a_lazy_process_can_be_woken_and_says_when_it_is_asked() -> None:
     async def started() -> None:
         ready.set()
 
-    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda: None, lazy=True)
+    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda reason: None, lazy=True)
     async with asyncio.timeout(GENEROUS_S):
         task = asyncio.create_task(child.run())
         child.wake()
@@ -376,7 +463,7 @@ async def test_a_lazy_process_that_dies_while_it_is_told_is_told_again(
             os.kill(child.pid, signal.SIGKILL)
         await child.request_at_start(CloseProject("/"))
 
-    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda: None, lazy=True)
+    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda reason: None, lazy=True)
     async with asyncio.timeout(GENEROUS_S):
         task = asyncio.create_task(child.run())
         assert await child.request(CloseProject("/")) is None
@@ -395,11 +482,11 @@ async def test_a_message_that_cant_be_read_costs_the_process_and_not_the_daemon(
     )
     unknown = pickle.dumps(CloseProject("/")).replace(b"CloseProject", b"CloseProjekt")
     argv = (sys.executable, "-c", talk.format((LENGTH.pack(len(unknown)) + unknown).hex()))
-    died = asyncio.Queue[None]()
+    died = asyncio.Queue[str]()
 
     async def started() -> None: ...
 
-    child = ChildProcess[Event]("indexer", argv, lambda event: None, started, lambda: died.put_nowait(None))
+    child = ChildProcess[Event]("indexer", argv, lambda event: None, started, died.put_nowait)
     async with asyncio.timeout(GENEROUS_S):
         task = asyncio.create_task(child.run())
         await died.get()

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, link_models, running_daemon, write_files
+from tests.search_cases import until
 
 TIMEOUT_S = 90
 
@@ -112,7 +113,7 @@ def test_up_says_that_it_goes_on_or_waits(daemon: DaemonProcess, project: Path) 
 
 def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -> None:
     assert run(daemon, project, "embed", "--pause") == (
-        0, "embedding is paused; go on with: foveal embed --resume\n", "",
+        0, "embedding is paused in all projects; go on with: foveal embed --resume\n", "",
     )  # fmt: skip
     try:
         code, output, errors = run(daemon, project, "embed", ".")
@@ -130,9 +131,33 @@ def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -
     finally:
         code, output, errors = run(daemon, project, "embed", "--resume", ".")
     assert (code, errors) == (0, "")
-    assert output.startswith("embedding goes on\nready: ")
+    assert output.startswith("embedding goes on in all projects\nready: ")
     assert output.splitlines()[2].startswith(f"embedded: {project} ")
-    assert run(daemon, project, "embed", "--resume") == (0, "embedding goes on\n", "")
+
+
+def test_any_folder_will_do_to_pause_and_go_on(tmp_path: Path, models: Path, project: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link_models(models, tmp_path / "d/state")
+    with running_daemon(tmp_path / "d", embedding=True) as daemon:
+        assert run(daemon, elsewhere, "embed", "--resume") == (
+            0,
+            "embedding was not paused\nno project is open; to open this one and embed it: foveal embed\n",
+            "",
+        )
+        assert run(daemon, elsewhere, "embed", "--pause")[0] == 0
+        assert run(daemon, project, "up", ".")[0] == 0
+        [waiting] = daemon.call("Status")["projects"]
+        assert (waiting["embedding"], waiting["embedded"]) in {("paused", 0), ("waiting", 0)}
+        code, output, errors = run(daemon, elsewhere, "embed", "--resume")
+        assert (code, errors) == (0, "")
+        goes_on, how_far = output.splitlines()
+        assert goes_on == "embedding goes on in all projects"
+        assert re.fullmatch(rf"{re.escape(str(project))}: .* embedded", how_far)
+        until(lambda: daemon.call("Status")["projects"][0]["embedding"] == "done", "nobody had to be there")
+        _, output, _ = run(daemon, elsewhere, "embed", "--resume")
+        assert output == "embedding was not paused\nnothing is left to embed in 1 open project\n"
+        assert [one["root"] for one in daemon.call("Status")["projects"]] == [str(project)], "none was opened"
 
 
 def test_a_terminal_sees_how_far_it_is(daemon: DaemonProcess, project: Path) -> None:

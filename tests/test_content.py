@@ -272,7 +272,7 @@ def test_secrets_are_masked_in_files_and_unsaved_texts_and_the_proof_is_of_the_f
     (tmp_path / "a.py").write_text(text)
     (tmp_path / "b.py").write_text("plain\n")
     reader = ContentReader(str(tmp_path), System(), 1_000, {"u.py": text})
-    masked = 'a = 1\nkey = "[masked]"\nb = 2\n'
+    masked = 'a = 1\nkey = "[masked]32+"\nb = 2\n'
     found = reader.read("a.py")
     assert (found.text, found.masked) == (masked, True)
     assert found.shown is not None
@@ -314,7 +314,7 @@ def test_a_content_that_is_known_as_clean_says_nothing_of_another(tmp_path: Path
         found = ContentReader(str(tmp_path), System(), 1_000, {}).read("a.py")
         assert (found.text, found.masked) == (clean, False)
     unsaved = ContentReader(str(tmp_path), System(), 1_000, {"a.py": clean + secret}).read("a.py")
-    assert (unsaved.text, unsaved.masked) == (clean + 'key = "[masked]"\n', True)
+    assert (unsaved.text, unsaved.masked) == (clean + 'key = "[masked]32+"\n', True)
     write(tmp_path / "a.py", (clean + secret).encode())
     found = ContentReader(str(tmp_path), System(), 1_000, {}).read("a.py")
-    assert (found.text, found.masked) == (clean + 'key = "[masked]"\n', True)
+    assert (found.text, found.masked) == (clean + 'key = "[masked]32+"\n', True)

@@ -239,3 +239,20 @@ def wait_state(events: Iterator[dict[str, Any]], state: str) -> None:
     # The topic also carries the model's progress, which has no state of a project.
     while next(events)["data"].get("state") != state:
         pass
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_project_that_is_reindexed_as_soon_as_it_is_opened_is_known_whole(
+    daemon: DaemonProcess, tmp_path: Path, full: bool
+) -> None:
+    names = [f"{folder}m{n}.py" for folder in ("", "a/", "a/b/", "a/b/c/", "d/e/f/") for n in range(3)]
+    root = write_files(tmp_path / "p", {name: f"def f{n}(): ...\n" for n, name in enumerate(names)})
+    with daemon.client() as client:
+        client.call("OpenProject", {"path": str(root)}, DEADLINE_S)
+        reindexed = client.call("ReindexProject", {"path": str(root), "full": full}, DEADLINE_S)
+        assert reindexed["state"] != "ready"
+    daemon.open_ready(root)
+    [project] = daemon.call("Status", cwd=str(root))["projects"]
+    assert (project["files"], project["symbols"], project["degraded"]) == (len(names), len(names), [])
+    reply = daemon.call("Query", cwd=str(root), query="where is f14 defined", fresh="tree")
+    assert [one["path"] for one in reply["results"]] == ["d/e/f/m2.py"]

@@ -19,7 +19,11 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 KEY_BODY = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj" for _ in range(24))
 HIDDEN = ("quokka", "numbat", "bilby")
 """Words in the names and the contents of hidden files, and nowhere else."""
-SECRETS = ("wombat99", TOKEN, TOKEN[:20], KEY_BODY[:40])
+AWS_SECRET = "q7Zr2kVn8Lx4Tb9Wd3Hs6Jf1Mc5Pg0" + "Ya/E+uRoXiN4"[:10]
+AWS_ID = "AKIA" + "Q3ZK7LXV2TBN5WDH"
+WORDS = ("pangolin7", "axolotl-eight", "okapimeadow", "tapir!garden", "dugong", "kakapo4you", "narwhal=bay")
+"""What people choose, each in another form, and all of letters but for a digit or two."""
+SECRETS = ("wombat99", TOKEN, TOKEN[:20], KEY_BODY[:40], AWS_SECRET, *WORDS)
 """What stands in files of secrets, and values in files that anybody may see."""
 
 FILES: Mapping[str, str | bytes] = {
@@ -59,6 +63,21 @@ def run():
     """Run the ledger."""
     return thing() + helper()
 ''',
+    "src/store.py": '''"""Keep the ledger."""
+
+
+def connect(server, become_pass="okapimeadow"):
+    """Connect to the ledger as root with the password `axolotl-eight`."""
+    return server.open("Server=db;User Id=sa;Password=Pangolin7;Encrypt=True", become_pass)
+
+
+class Store:
+    """The store of the ledger, at postgres://ledger:dugong@db/ledger."""
+
+    LOGIN = "{\\"user\\":\\"a\\",\\"password\\":\\"tapir!garden\\"}"
+''',
+    "docs/store.md": f"# Store of the ledger\n\n## Reads {AWS_ID}\n\nThe secret is {AWS_SECRET} there.\n",
+    "config/store.xml": "<store>\n  <password>kakapo4you</password>\n  <db pwd='narwhal=bay'/>\n</store>\n",
     "src/other.py": "from src.app import helper\n\n\ndef work():\n    return helper()\n",
     "src/keys.py": f'KEY = """-----BEGIN PRIVATE KEY-----\n{KEY_BODY}\n-----END PRIVATE KEY-----"""\n',
     "secret/__init__.py": "from .quokka import Numbat as thing\n",
@@ -131,7 +150,8 @@ class Asked:
                     "agent_id": "a",
                     "session_id": "s",
                     "files_touched": files,
-                    "rationale": f"the token is {TOKEN}",
+                    "rationale": f"the token is {TOKEN}, of {AWS_ID}",
+                    "outcome": {"kind": "failure", "error": f"denied: {AWS_SECRET}, pw is Kakapo4you"},
                 },
             )
         listed = daemon.call("ListExperiences", cwd=self.root)
@@ -190,6 +210,10 @@ QUERIES = (
     "deny_paths of agents",
     "API token",
     "feed the animal before the ledger",
+    "connect to the store of the ledger",
+    "where is become_pass used",
+    "secret of the bucket in docs/store.md",
+    "outline of src/store.py",
 )
 
 
@@ -206,6 +230,8 @@ def calls(asked: Asked) -> dict[str, list[dict[str, Any]]]:
         ["."],
         ["src/app.py", "src/link.py", "src/link.txt", "linked", "SECRET"],
         ["src/app.py#run", "src/app.py#helper", "src/keys.py"],
+        ["src/store.py", "docs/store.md", "config/store.xml"],
+        ["src/store.py#connect", "src/store.py#Store"],
         [".env", "config", "config/.ENV.local", "config/service.pem", ".ENV"],
         ["secret/__init__.py#thing", "secret/AGENTS.md", "secret/notes.md"],
     ]
@@ -236,6 +262,11 @@ def calls(asked: Asked) -> dict[str, list[dict[str, Any]]]:
         "CLAUDE.md",
         "secret/AGENTS.md",
         "src/other.py#work",
+        "src/store.py",
+        "src/store.py#connect",
+        "src/store.py#Store",
+        "docs/store.md",
+        "config/store.xml",
     ]
     each = [{**own, "experience_id": one} for one in asked.experience_ids]
     listed = asked.daemon.call("ListContexts", cwd=cwd, limit=LIST_MAX)["contexts"]
@@ -271,7 +302,8 @@ def calls(asked: Asked) -> dict[str, list[dict[str, Any]]]:
             )
         ],
         "FindSymbols": [
-            {**own, "query": part, "limit": 500} for part in ("t", "thing", "secret.th", "run", "hlp", "key")
+            {**own, "query": part, "limit": 500}
+            for part in ("t", "thing", "secret.th", "run", "hlp", "key", "connect", "LOGIN")
         ],
         "FindFiles": [{**own, "query": part, "limit": 500} for part in ("e", "/", ".py", "secret/q")],
         "GetNode": [{**own, "node_id": node} for node in nodes],

@@ -19,6 +19,7 @@ import pytest
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.vector_file import file_name
+from foveal.daemon.semantics import INCOMPLETE
 from foveal.ipc import errors as codes
 
 from tests.conftest import (
@@ -127,7 +128,7 @@ def query(daemon: DaemonProcess, root: Path | str, text: str, **params: Any) -> 
 def found(daemon: DaemonProcess, root: Path | str, text: str, **params: Any) -> list[str]:
     """Return the paths that are found, where nobody who was asked failed."""
     reply = query(daemon, root, text, **params)
-    assert reply["degraded"] == []
+    assert [reason for reason in reply["degraded"] if not reason.startswith(INCOMPLETE)] == []
     return [result["path"] for result in reply["results"]]
 
 
@@ -684,12 +685,24 @@ def test_when_it_is_switched_off_nothing_is_embedded_and_nothing_is_missing(tmp_
 def test_a_pause_holds_and_questions_are_answered(daemon: DaemonProcess, tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", PROJECT)
     assert daemon.call("SetEmbedding", paused=True) == {"paused": True}
-    assert open_paused(daemon, root)["embedded"] == 0
+    opened = open_paused(daemon, root)
+    assert opened["embedded"] == 0
+    [reason] = opened["degraded"]
+    assert reason == (
+        f"{INCOMPLETE}: 0 of {opened['pending']} chunks are embedded; "
+        "that is paused, go on with: foveal embed --resume"
+    )
+    [listed] = [one for one in daemon.call("ListProjects")["projects"] if one["root"] == opened["root"]]
+    assert listed["degraded"] == [reason]
+    context = daemon.call("GetContext", cwd=str(root), prompt="how is an invoice paid?")
+    for reply in (context, query(daemon, root, "how is it paid by card")):
+        assert any(reason.startswith(INCOMPLETE) for reason in reply["degraded"]), reply["degraded"]
     until(lambda: "vector" in _sources(daemon, root, "invoice total"), "a question embeds what it needs")
     kill_embedder(daemon)
     assert daemon.call("Status")["embedder"]["paused"] is True
     assert daemon.call("SetEmbedding", paused=False) == {"paused": False}
-    embedded(daemon, root)
+    assert embedded(daemon, root)["degraded"] == []
+    assert query(daemon, root, "how is it paid by card")["degraded"] == []
 
 
 def _sources(daemon: DaemonProcess, root: Path, text: str) -> set[str]:

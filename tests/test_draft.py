@@ -149,9 +149,9 @@ def test_secrets_are_masked_before_anything_is_kept() -> None:
     found = checked(draft(f"use {key}", rationale=f"{key}\nand {key}", error=f"401 for {key}"), NOW, "")
     one = found.experience
     assert (one.decision, one.rationale, one.error) == (
-        "use [masked]",
-        "[masked]\nand [masked]",
-        "401 for [masked]",
+        "use [masked]32+",
+        "[masked]32+\nand [masked]32+",
+        "401 for [masked]32+",
     )
     assert found.secrets == 4
     assert checked(draft("use 40 hex digits", commit="0123456789" * 4), NOW, "").secrets == 0

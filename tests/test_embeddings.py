@@ -275,7 +275,8 @@ def test_a_damaged_file_is_set_aside_when_it_is_checked(tmp_path: Path) -> None:
     put_many(store, 2_000)
     store.close()
     data = bytearray(path.read_bytes())
-    data[8_192:] = b"\xff" * (len(data) - 8_192)
+    place = data.rindex(max(digests(*range(2_000)))) // 4_096 * 4_096  # no row that is read when it is opened
+    data[place : place + 4_096] = b"\xff" * 4_096
     path.write_bytes(data)
     store = EmbeddingStore(str(path), System())
     with pytest.raises(DatabaseError):

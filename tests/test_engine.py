@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,17 +15,20 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from foveal.daemon import contexts, open_projects
+from foveal.daemon import child as child_process
+from foveal.daemon import contexts, indexing, open_projects
 from foveal.daemon.child import ChildProcess
 from foveal.daemon.config import EmbeddingConfig, Environment, ScopesConfig, UserConfig
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.engine import Engine
-from foveal.daemon.errors import Busy, NotFound, ProjectUnavailable
-from foveal.daemon.index.messages import SyncTree
-from foveal.daemon.projects import Project, load
+from foveal.daemon.errors import Busy, FovealError, NotFound, ProjectUnavailable
+from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
+from foveal.daemon.project.tree import Tree
+from foveal.daemon.projects import Project, load, read_tree
 from foveal.daemon.scoping import ScopeSelector
+from foveal.daemon.searching import Ask
 from foveal.daemon.system import System
 
 from tests.conftest import write_files
@@ -97,6 +101,206 @@ async def test_a_project_is_not_ready_without_an_indexer(base: Path, root: str) 
         assert project.state == "scanning"
         assert "the indexer process ended" in " ".join(project.degraded)
         await ready(project)
+
+
+async def test_a_project_is_not_ready_before_the_tree_of_its_index_is_read(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An indexer that was killed committed more than it announced; the next one is ready at once."""
+    reads, read_on = threading.Event(), threading.Event()
+
+    def read_later(*args: str) -> object:
+        reads.set()
+        assert read_on.wait(GENEROUS_S)
+        return read_tree(*args)
+
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        known = project.tree
+        project.tree = Tree(root, known.generation - 1)
+        monkeypatch.setattr(indexing, "read_tree", read_later)
+        reopened = asyncio.create_task(engine.indexing.reopen(project))
+        await asyncio.to_thread(reads.wait, GENEROUS_S)
+        try:
+            for _ in range(20):  # it answers, and by the last of these it has long been ready itself
+                assert await engine.indexing.sync(project) is None, "what it took in isn't in the tree yet"
+            assert str(project.state) == "scanning"
+        finally:
+            read_on.set()
+        await reopened
+        await ready(project)
+        assert project.tree.files == known.files
+
+
+async def test_a_comparison_that_fails_in_an_unforeseen_way_holds_up_none_after_it(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(project: Project) -> None:
+        raise RuntimeError("nobody foresaw it")
+
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        ask = Ask("where is f defined", 5)
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.indexing, "sync", fail)
+            reply = await engine.query(project, ask, "tree", None)
+            assert reply["degraded"] == ["the tree was not compared with the disk in time"]
+        assert (await engine.query(project, ask, "tree", None))["degraded"] == []
+
+
+async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        assert project.progress is not None
+        former = project.progress
+        opening = asyncio.create_task(engine.indexing.reopen(project))
+        await asyncio.sleep(0)
+        engine.indexing._on_event(former)  # it was on its way when the project was opened again
+        assert str(project.state) == "scanning"
+        await opening
+        assert project.state != "ready" or project.progress is not former
+        await ready(project)
+
+
+async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        engine.indexing._opened.clear()  # as in a process that has just started
+        await engine.indexing.ask(CloseProject(root))
+        await engine.indexing.reindex(project, full=False)
+        assert str(project.state) == "scanning"
+        await ready(project)
+
+
+async def test_a_project_is_reindexed_while_the_first_indexer_starts(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await engine.indexing.reindex(project, full=True)
+        await ready(project)
+        assert set(project.tree.files) == {"a.py", "b.py"}
+
+
+async def test_a_project_that_was_closed_is_opened_in_the_indexer_no_more(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        assert await engine.close_project(root)
+        await engine.indexing.reopen(project)
+        await engine.indexing.ask(CloseProject(root))  # behind the one that closing has sent
+        with pytest.raises(FovealError, match="is not open in the indexer"):
+            await engine.indexing.ask(SyncTree(root))
+        with pytest.raises(ProjectUnavailable, match="closed meanwhile"):
+            await engine.indexing.reindex(project, full=True)
+
+
+FATAL = """
+import os, signal
+from foveal.daemon.index import bulk_work, worker
+step = bulk_work.BulkWork.step
+def fatal(self):
+    if os.path.exists(self._index.command.root + "/fatal"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    step(self)
+bulk_work.BulkWork.step = fatal
+worker.main()
+"""
+
+
+@pytest.mark.parametrize("asked", ["reindexed", "opened again"])
+async def test_a_project_that_ends_the_indexer_is_left_out_while_others_go_on(
+    base: Path, root: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_process, "BACKOFF_S", (0.001,))
+    monkeypatch.setattr(indexing, "DEATHS_MAX", 3)
+    write_files(base, {"bad/fatal": "", "bad/a.py": "def f(): ...\n"})
+    async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
+        bad = await engine.projects.open_named(str(base / "bad"))
+        while not engine.indexing.is_left_out(bad):
+            await bad.wait_changed()
+        assert bad.state == "degraded"
+        (problem,) = bad.degraded
+        assert "the indexer ended 3 times at work on this project" in problem
+        assert f"foveal reindex {bad.root}" in problem
+        good = await engine.projects.open_root(root)
+        await ready(good)
+        write_files(Path(root), {"new.py": "def new(): ...\n"})
+        tree = await engine.indexing.sync(good)
+        assert tree is not None
+        assert tree.files["new.py"].parsed
+        with pytest.raises(FovealError, match="not open in the indexer"):
+            await engine.indexing.sync(bad)
+        # It is tried again when somebody asks for it.
+        (base / "bad/fatal").unlink()
+        if asked == "reindexed":
+            await engine.indexing.reindex(bad, full=False)
+        else:
+            assert await engine.projects.open_named(bad.root) is bad
+        await ready(bad)
+        assert not bad.degraded
+
+
+async def test_after_the_indexer_ended_others_are_opened_before_the_project_at_work(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_process, "BACKOFF_S", (0.001,))
+    write_files(base, {"bad/fatal": "", "bad/a.py": "def f(): ...\n"})
+    opened: list[tuple[str, int]] = []
+    async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
+        request = engine.indexing.link.request
+
+        async def note(command: object, *rest: Any) -> Any:
+            if isinstance(command, OpenProject):
+                opened.append((os.path.basename(command.root), command.deaths))
+            return await request(command, *rest)
+
+        monkeypatch.setattr(engine.indexing.link, "request", note)
+        bad = await engine.projects.open_named(str(base / "bad"))
+        good = await engine.projects.open_root(root)
+        while not engine.indexing.is_left_out(bad):
+            await bad.wait_changed()
+        await ready(good)
+    again = [index for index, (name, deaths) in enumerate(opened) if name == "bad" and deaths]
+    assert again
+    assert any(opened[index - 1] == ("p", 0) for index in again), "the other comes first"
+
+
+async def test_a_stopped_indexer_is_said_to_be_and_replaced(
+    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        monkeypatch.setattr(child_process, "BEAT_S", 0.1)
+        pid = engine.indexing.link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        while "(it was stopped)" not in " ".join(project.degraded):
+            await project.wait_changed()
+        assert str(project.state) == "scanning", "what changes now is unknown"
+        while "was stopped for" not in " ".join(project.degraded):
+            await project.wait_changed()
+        await ready(project)
+        assert not project.degraded
+        assert engine.indexing.link.pid != pid
+
+
+async def test_a_project_is_closed_at_once_whatever_the_indexer_does(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        pid = engine.indexing.link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        assert await engine.close_project(root)  # nothing could answer
+        again = asyncio.create_task(engine.projects.open_root(root))
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGCONT)
+        await ready(await again)
+        assert engine.indexing.link.pid == pid
 
 
 async def ask(engine: Engine, project: Project, scope: Scope, **options: Any) -> dict[str, Any]:
@@ -292,9 +496,12 @@ async def test_nothing_is_begun_once_it_has_ended(base: Path, root: str) -> None
 
 async def test_who_waits_for_something_hears_of_the_end(base: Path, root: str) -> None:
     async with running(base, argv=HANGS) as engine:
-        opening = await begin_to_open(engine, root)
-    with pytest.raises(asyncio.CancelledError):
-        await opening
+        await (await begin_to_open(engine, root))
+        project = engine.projects.get(root)
+        assert project is not None
+        comparing = asyncio.create_task(engine.indexing.sync(project))
+    with pytest.raises((asyncio.CancelledError, FovealError)):
+        await comparing
 
 
 async def begin_to_open(engine: Engine, root: str) -> asyncio.Task[Project]:

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from foveal.benchmarks.faults import damages
 from foveal.benchmarks.faults.promise import Ground, NotHere, Promise, Test, Trial, attempt, table
 from foveal.benchmarks.faults.promises import damaged
-from foveal.benchmarks.faults.promises.damaged import OPENED, PROMISE, STARTED
+from foveal.benchmarks.faults.promises.damaged import OPENED, PROMISE, STARTED, TABLE
 
 
 def test_a_daemon_starts_on_damaged_files(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -22,6 +23,23 @@ def test_stores_open_on_damaged_files(tmp_path_factory: pytest.TempPathFactory) 
     outcome = attempt(PROMISE, PROMISE.test(OPENED), Ground(tmp_path_factory.mktemp("s"), 26, 2))
     assert outcome.lost == []
     assert outcome.tried == 26
+
+
+def test_every_kind_of_file_is_read_damaged_in_every_way(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Two rounds of the table; `make faults` makes 200."""
+    test = PROMISE.test(TABLE)
+    outcome = attempt(PROMISE, test, Ground(tmp_path_factory.mktemp("w"), 2 * test.quick, 4))
+    assert outcome.lost == []
+    assert outcome.tried == 2 * test.quick
+
+
+def test_the_table_counts_what_was_lost_by_kind_and_way() -> None:
+    row = damages.Row(3)
+    row.lost["unsaid"] += 2
+    assert (
+        damages.table({("index", "1 flip"): row}).splitlines()[-1]
+        == "| index | 1 flip | 3 | 0 | 0 | **2** | 0 |"
+    )
 
 
 def test_an_opener_that_crashes_is_told_and_started_again(tmp_path: Path) -> None:

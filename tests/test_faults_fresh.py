@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from foveal.benchmarks.faults.home import home
 from foveal.benchmarks.faults.promise import Ground, Outcome, attempt
-from foveal.benchmarks.faults.promises.fresh import ASKED, KILLED, OVERFLOW, PROMISE, STORM
+from foveal.benchmarks.faults.promises.fresh import ASKED, KILLED, ORDERS, OVERFLOW, PROMISE, STORM
+from foveal.benchmarks.faults.sequences import IMPATIENT, Sequence
 from foveal.benchmarks.faults.storming import Storm
 
 
@@ -62,3 +64,24 @@ def test_a_daemon_that_was_stopped_while_files_changed_comes_to_know_them(
     outcome = outcome_of(OVERFLOW, tmp_path_factory, 200)
     assert outcome.lost == []
     assert outcome.tried == 200
+
+
+def test_what_is_said_to_be_whole_is_so_in_any_order_of_requests_edits_and_kills(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    outcome = outcome_of(ORDERS, tmp_path_factory, 4)
+    assert outcome.lost == []
+    assert outcome.tried == 4
+
+
+def test_a_sequence_tells_an_answer_that_is_wrong(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with home(tmp_path_factory.mktemp("f"), files={}) as user:
+        user.command = IMPATIENT
+        sequence = Sequence(user, 1)
+        assert sequence.run() == ""
+        sequence = Sequence(user, 2)
+        assert sequence._end() == ""
+        (sequence.root / "a0").mkdir(exist_ok=True)
+        (sequence.root / "a0/late.py").write_text("def wordp(): ...\n")
+        sequence._image = None
+        assert "is missing" in sequence._compare()

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index import indexer as indexing
+from foveal.daemon.index import tree_changes
 from foveal.daemon.index.messages import Refreshed
+from foveal.daemon.project import scan
 from foveal.daemon.project.watcher import Batch, Watcher
 
 from tests.conftest import write_files
@@ -75,7 +77,14 @@ def test_words_are_known_when_all_that_was_read_is_found_by_them(bench: Bench) -
     assert bench.progress.words
 
 
-def test_random_changes_lead_to_the_same_index(bench: Bench) -> None:
+@pytest.mark.parametrize("in_steps", [False, True])
+def test_random_changes_lead_to_the_same_index(
+    bench: Bench, in_steps: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if in_steps:  # as in a large tree
+        monkeypatch.setattr(tree_changes, "SWEPT_NOW", 2)
+        monkeypatch.setattr(scan, "LISTED_NOW", 2)
+        monkeypatch.setattr(scan, "SLICE_ENTRIES", 2)
     chance = random.Random(7)
     names = [
         f"{folder}{name}" for folder in ("", "a/", "a/b/", "c/") for name in ("m.py", "n.py", "o.ts", "p.md")

@@ -25,8 +25,8 @@ RECORD = RequestRecord("req_1", "s", "/p", "2026-01-01T00:00:00.000Z", "hash")
 
 def test_what_is_kept_is_masked_and_counted() -> None:
     record, kept = kept_of(RECORD, Sent("x = 1", "Be kind.", PROMPT, (Said("user", f"I use {GITHUB}"),)))
-    assert kept.user_prompt == "Why is [masked] refused, and is [masked] still good?"
-    assert kept.history == (Said("user", "I use [masked]"),)
+    assert kept.user_prompt == "Why is [masked]16+ refused, and is [masked]32+ still good?"
+    assert kept.history == (Said("user", "I use [masked]32+"),)
     assert (kept.context, kept.system_prompt, record.masked) == ("x = 1", "Be kind.", 3)
 
 

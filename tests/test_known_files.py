@@ -43,7 +43,7 @@ class Opener:
         self.root = write_files(base / "p", FILES)
         folder = str(base / "index")
         command = OpenProject(str(self.root), folder, 1 << 20, (), (), 2_000, 60)
-        indexer = ProjectIndexer(command, System(), lambda event: None, lambda work: None)
+        indexer = ProjectIndexer(command, System(), lambda event: None, lambda: None)
         while not indexer.patience():
             indexer.step()
         indexer.close()

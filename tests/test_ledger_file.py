@@ -37,7 +37,13 @@ def names(file: LedgerFile) -> list[bytes]:
 
 def damage(path: Path) -> None:
     data = bytearray(path.read_bytes())
-    data[8192:] = b"\xa5" * len(data[8192:])
+    place = data.find(b"001999")
+    if place >= 0:  # no row that is read when the file is opened
+        for found in (place, data.rindex(b"001999")):
+            page = found // 4_096 * 4_096
+            data[page : page + 4_096] = b"\xa5" * 4_096
+    else:
+        data[8192:] = b"\xa5" * len(data[8192:])
     path.write_bytes(data)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -62,14 +63,18 @@ def test_a_listing_that_cannot_be_read_is_damage(tmp_path: Path, content: bytes)
         read_listing(str(tmp_path))
 
 
-def test_a_missing_listing_is_damage_and_one_that_may_not_be_read_is_not(tmp_path: Path) -> None:
+def test_a_listing_that_is_missing_or_no_file_is_damage(tmp_path: Path) -> None:
     with pytest.raises(LexicalDamaged):
         read_listing(str(tmp_path / "missing"))
     (tmp_path / "file").write_text("")
     with pytest.raises(LexicalDamaged):
         read_listing(str(tmp_path / "file"))
     (tmp_path / LISTING).mkdir()
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(LexicalDamaged):
+        read_listing(str(tmp_path))
+    (tmp_path / LISTING).rmdir()
+    os.mkfifo(tmp_path / LISTING)
+    with pytest.raises(LexicalDamaged):
         read_listing(str(tmp_path))
 
 
@@ -123,3 +128,24 @@ def test_a_file_that_was_cut_off_is_damage_and_one_that_is_gone_is_not(tmp_path:
     for size in (0, 3, 5):
         with pytest.raises(LexicalDamaged):
             check_sizes(str(tmp_path), {"a": size, "gone": 9})
+
+
+@pytest.mark.parametrize("place", [("segments", 0, "max_doc"), ("opstamp",)])
+def test_numbers_that_are_none_are_damage(tmp_path: Path, place: tuple[str | int, ...]) -> None:
+    write_listing(tmp_path)
+    listing = json.loads((tmp_path / LISTING).read_text())
+    inner = listing
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = float("inf")
+    (tmp_path / LISTING).write_text(json.dumps(listing))
+    with pytest.raises(LexicalDamaged, match="can't be read"):
+        read_listing(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", [f"{NAME}.term", "other", ".managed.json", ".tantivy-writer.lock"])
+def test_a_pipe_among_the_files_is_damage_and_nobody_waits_on_it(tmp_path: Path, name: str) -> None:
+    write_listing(tmp_path)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(LexicalDamaged, match="is no file"):
+        check_files(str(tmp_path), read_listing(str(tmp_path)))

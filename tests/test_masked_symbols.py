@@ -24,7 +24,7 @@ def test_heads_with_secrets_are_those_of_the_masked_text() -> None:
         ],
         mask_secrets(text).text,
     )
-    assert [one.signature for one in found] == ['def f(a="[masked]"):'] * 2 + ["def g()"] * 2
+    assert [one.signature for one in found] == ['def f(a="[masked]32+"):'] * 2 + ["def g()"] * 2
     assert [one.doc for one in found] == ["Use it.", "Use it.", "", ""]
 
 

@@ -33,7 +33,7 @@ class Index:
         self.root = write_files(base / "p", FILES)
         self.folder = str(base / "index")
         command = OpenProject(str(self.root), self.folder, 1 << 20, (), (), 2_000, 60)
-        self.indexer = ProjectIndexer(command, System(), lambda event: None, lambda work: None)
+        self.indexer = ProjectIndexer(command, System(), lambda event: None, lambda: None)
         self.settle()
 
     def settle(self) -> None:
@@ -119,7 +119,7 @@ def test_hidden_files_take_no_places_from_others(tmp_path: Path) -> None:
     files["app.py"] = "# treasure\n" + "\n".join(f"x{n} = {n}" for n in range(40))
     write_files(tmp_path / "p", files)
     command = OpenProject(str(tmp_path / "p"), str(tmp_path / "i"), 1 << 20, (), (), 2_000, 60)
-    indexer = ProjectIndexer(command, System(), lambda event: None, lambda work: None)
+    indexer = ProjectIndexer(command, System(), lambda event: None, lambda: None)
     while not indexer.patience():
         indexer.step()
     handle = LexicalHandle(str(tmp_path / "i"))

@@ -6,9 +6,11 @@ import asyncio
 import json
 import os
 import shutil
+import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -324,13 +326,10 @@ async def test_a_new_indexers_changes_follow_what_it_began_with(
 ) -> None:
     project.apply(delta(5, "a.py", "ghost.py"))
     names = project.tree.names_generation
-    project.hold_changes()
-    project.apply(delta(8, "new.py"))
-    project.apply(delta(9, removed=["b.py"]))
-    assert set(project.tree.files) == {"a.py", "ghost.py"}, "they are kept back"
     begun = Tree(str(root), 8, {path: record(path) for path in ("a.py", "b.py", "new.py")})
     activity = (Activity("a.py", 9, 0, 0),)
-    project.take_changes(begun, activity)
+    project.take_index(begun, activity)
+    project.apply(delta(9, removed=["b.py"]))
     assert set(project.tree.files) == {"a.py", "new.py"}
     assert project.tree.generation == 9
     assert project.tree.names_generation > names
@@ -343,17 +342,15 @@ async def test_an_index_that_was_built_anew_takes_the_place_of_the_former(
     project: Project, root: Path
 ) -> None:
     project.apply(delta(50, "a.py", "ghost.py"))
-    project.hold_changes()
-    project.take_changes(Tree(str(root), 3, {"a.py": record("a.py")}), ())
+    project.take_index(Tree(str(root), 3, {"a.py": record("a.py")}), ())
     project.apply(delta(4, "b.py"))
     assert set(project.tree.files) == {"a.py", "b.py"}
 
 
 async def test_without_an_index_what_is_known_stays(project: Project) -> None:
     project.apply(delta(5, "a.py"))
-    project.hold_changes()
+    project.take_index(None, ())
     project.apply(delta(6, "b.py"))
-    project.take_changes(None, ())
     assert set(project.tree.files) == {"a.py", "b.py"}
 
 
@@ -366,8 +363,7 @@ async def test_readers_read_the_index_that_is_there_now(project: Project, folder
     assert names() == ["old"]
     shutil.move(folder, folder.parent / "aside")
     write_index(folder, content("a.py", "new"))
-    project.hold_changes()
-    project.take_changes(None, ())
+    project.take_index(None, ())
     assert names() == ["new"]
 
 
@@ -537,6 +533,48 @@ def test_a_reader_that_comes_back_late_is_closed(pool: ReaderPool) -> None:
             assert reader.symbols("f1.py"), "whoever has it goes on"
         with pytest.raises(DatabaseError):
             reader.load_files()
+
+
+def test_a_row_that_no_index_holds_is_damage_and_heard_of(folder: Path) -> None:
+    write_index(folder, *(content(f"f{n}.py", f"f{n}") for n in range(20)))
+    heard: list[str] = []
+    pool = ReaderPool(str(folder), on_damage=heard.append)
+
+    def use() -> int:
+        with pool.borrow() as reader:
+            return sum(symbol.start_line for symbol in reader.symbols("f1.py"))
+
+    assert use() == 1
+    with closing(sqlite3.connect(folder / "index.sqlite")) as database:
+        database.execute("UPDATE definitions SET start_line = 'first' WHERE name = 'f1'")
+        database.commit()
+    with pytest.raises(DatabaseError, match="another type"):
+        use()
+    assert len(heard) == 1
+    assert "another type" in heard[0]
+    pool.close()
+
+
+def test_an_error_of_who_reads_a_whole_index_is_no_damage(pool: ReaderPool) -> None:
+    heard: list[str] = []
+    pool._on_damage = heard.append
+    with pytest.raises(TypeError, match="mine"), pool.borrow():
+        raise TypeError("mine")
+    assert (heard, read_symbols(pool)) == ([], ["f1"])
+
+
+def test_a_tree_is_not_read_from_a_damaged_index(folder: Path) -> None:
+    for statement in (
+        "UPDATE files SET path = CAST(x'ff' AS TEXT) WHERE path = 'f1.py'",
+        "UPDATE files SET inode = 'none' WHERE path = 'f2.py'",
+        "UPDATE meta SET value = NULL",
+        "ALTER TABLE files RENAME COLUMN digest TO digested",
+    ):
+        write_index(folder, *(content(f"f{n}.py", f"f{n}") for n in range(3)))
+        with closing(sqlite3.connect(folder / "index.sqlite")) as database:
+            database.execute(statement)
+            database.commit()
+        assert read_tree("/srv/p", str(folder)) == (None, ())
 
 
 def test_there_is_no_reader_without_an_index(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.project import roots
 from foveal.daemon.project.roots import check_named_root, find_root, relative_path
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +82,41 @@ def test_home_and_slash_are_refused_unless_opened(home: Path) -> None:
         assert caught.value.field == "cwd"
     assert find_root(str(home / "notes"), str(home), {str(home)}) == str(home)
     assert find_root("/", str(home), {"/"}) == "/"
+
+
+def test_temporary_folders_and_parents_of_home_are_refused_unless_opened(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path.resolve() / "temporary"
+    make(temporary, "p/", ".git/")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    for cwd in (temporary, temporary / "p", home.parent, Path("/tmp"), Path("/var/tmp")):
+        with pytest.raises(InvalidRequest, match="foveal open") as caught:
+            find_root(str(cwd), str(home))
+        assert caught.value.field == "cwd"
+    assert find_root(str(temporary / "p"), str(home), {str(temporary)}) == str(temporary)
+    (temporary / ".git").rmdir()
+    assert find_root(str(temporary / "p"), str(home)) == str(temporary / "p")
+    assert check_named_root(str(temporary)) == str(temporary)
+    make(home.parent, ".git/")  # a repository with a home for its tests is a project
+    assert find_root(str(home.parent), str(home)) == str(home.parent)
+
+
+def test_a_large_folder_without_a_mark_is_refused_unless_opened(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(roots, "UNMARKED_ENTRIES_MAX", 5)
+    make(home, "p/a/1", "p/a/2", "p/b/1", "p/c/d/")
+    root = str(home / "p")
+    with pytest.raises(InvalidRequest, match=f"more than 5 files .*: foveal open {root}"):
+        find_root(root, str(home))
+    assert find_root(root, str(home), {root}) == root
+    assert check_named_root(root) == root
+    assert find_root(f"{root}/a", str(home)) == f"{root}/a"
+    for mark in (".git", "package.json", ".foveal/"):
+        make(home, f"p/{mark}")
+        assert find_root(root, str(home)) == root
+        (Path(root, mark).rmdir if mark.endswith("/") else Path(root, mark).unlink)()
 
 
 @pytest.mark.parametrize(

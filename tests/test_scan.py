@@ -13,12 +13,13 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from foveal.daemon.project.scan_results import RootGone
+from foveal.daemon.project import lister, rules, scan
+from foveal.daemon.project.scan_results import Changes, ListingNeeded, RootGone
 from foveal.daemon.project.scan_settings import ScanSettings
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.system import System
 
-from tests.scan_cases import applied, full, git, make, scanner_of
+from tests.scan_cases import applied, apply_to, full, git, make, scanner_of
 
 
 @pytest.fixture(autouse=True)
@@ -400,6 +401,42 @@ def test_a_branch_switch(root: Path) -> None:
         assert known == full(scanner_of(root))
 
 
+def test_a_large_tree_is_listed_in_steps_and_examined_after_them(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(root, *(f"d{number}/f{n}.py" for number in range(4) for n in range(5)))
+    scanner = scanner_of(root)
+    known = full(scanner)
+    monkeypatch.setattr(scan, "LISTED_NOW", 10)
+    monkeypatch.setattr(lister, "_FOLDERS_AT_ONCE", 1)
+    monkeypatch.setattr(rules, "RACY_NS", 0)  # rules that were just written would have to be read again
+    (root / ".gitignore").write_text("f0.py\n")
+    with pytest.raises(ListingNeeded):
+        scanner.sweep(known)
+    with pytest.raises(ListingNeeded):
+        scanner.examine([f"{root}/.gitignore"], known)
+    steps = scanner.sweep_in_steps(known)
+    while not scanner.is_listing:
+        apply_to(known, next(steps))
+    with pytest.raises(ListingNeeded):
+        scanner.examine([f"{root}/d1"], known)
+    rest = [apply_to(known, changes) for changes in steps]
+    assert len(rest) > 2
+    assert not scanner.is_listing
+    assert known == full(scanner_of(root))
+    # What comes later is examined as ever, up to where it is too much for one answer.
+    make(root, "d0/new.py")
+    assert [record.path for record in scanner.examine([f"{root}/d0"], known).upserted] == ["d0/new.py"]
+    apply_to(known, Changes(tuple(full(scanner_of(root)).values())))
+    make(root, *(f"large/e{number}/f{n}.py" for number in range(4) for n in range(5)))
+    with pytest.raises(ListingNeeded):
+        scanner.examine([f"{root}/large"], known)
+    assert scanner.is_listing
+    for changes in scanner.sweep_in_steps(known):
+        apply_to(known, changes)
+    assert known == full(scanner_of(root))
+
+
 # -- after any operations a sweep knows what a new scan finds
 
 
@@ -468,10 +505,15 @@ class Chaos:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("in_git", [False, True])
-@pytest.mark.parametrize("mode", ["sweep", "examine"])
-def test_any_operations(root: Path, seed: int, in_git: bool, mode: str) -> None:
+@pytest.mark.parametrize("mode", ["sweep", "examine", "steps"])
+def test_any_operations(
+    root: Path, seed: int, in_git: bool, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if in_git:
         git(root, "init", "-q")
+    if mode == "steps":
+        monkeypatch.setattr(scan, "SLICE_ENTRIES", 3)
+        monkeypatch.setattr(scan, "LISTED_NOW", 5)
     chaos = Chaos(root, seed)
     settings = ScanSettings(max_file_bytes=150)
     scanner = scanner_of(root, settings, Later() if seed % 2 else System())
@@ -482,8 +524,12 @@ def test_any_operations(root: Path, seed: int, in_git: bool, mode: str) -> None:
             tick(root.parent / "probe")
         for _ in range(chaos.random.randrange(1, 8)):
             chaos.step()
-        changes = scanner.sweep(known) if mode == "sweep" else scanner.examine(chaos.touched, known)
-        known = applied(known, changes)
+        if mode == "steps":
+            for changes in scanner.sweep_in_steps(known):
+                known = apply_to(known, changes)
+        else:
+            changes = scanner.sweep(known) if mode == "sweep" else scanner.examine(chaos.touched, known)
+            known = applied(known, changes)
         fresh = scanner_of(root, settings)
         assert known == full(fresh)
         assert set(scanner.folders) == set(fresh.folders)

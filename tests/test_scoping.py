@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
 from foveal.daemon import scoping
 from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context.focus import GLOBS_MAX
-from foveal.daemon.context.scopes import ScopeTable
+from foveal.daemon.context.scopes import Scope, ScopeStore, ScopeTable
 from foveal.daemon.events import EventHub
 from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.indexing import Indexing
@@ -119,3 +121,41 @@ async def test_a_full_disk_keeps_nobody_from_a_scope_and_is_told_until_it_was_wr
     async with desk(base) as second:
         assert [scope.id for scope in second.scopes.of_project(None)] == ids[::-1]
         assert second.scopes.get(ids[0]).expanded == ("a.py",)
+
+
+async def test_scopes_whose_file_is_damaged_while_it_is_used_are_written_into_another(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scoping, "RETRY_S", 0.0)
+    async with desk(base) as first:
+        ids = await make(first, base, "a")
+        with closing(sqlite3.connect(base / "state/scopes.sqlite")) as database:
+            database.execute("ALTER TABLE scopes RENAME TO others")
+            database.commit()
+        ids += await make(first, base, "b")
+        assert "no such table" in first.scoping.problem
+        async with asyncio.timeout(20):
+            while first.scoping.problem:  # noqa: ASYNC110 - it is written by itself, which is no event
+                await asyncio.sleep(0)
+    kept = [name for name in os.listdir(base / "state") if name.startswith("scopes.sqlite.damaged-")]
+    assert kept
+    async with desk(base) as second:
+        assert {scope.id for scope in second.scopes.of_project(None)} == set(ids)
+
+
+def test_scopes_that_can_not_be_read_are_kept_elsewhere_and_the_others_are_used(tmp_path: Path) -> None:
+    path = str(tmp_path / "scopes.sqlite")
+    store = ScopeStore(path, System())
+    store.write({name: Scope(name, "/srv", name) for name in ("s_1", "s_2", "s_3")})
+    store._db.execute("UPDATE scopes SET record = '{}' WHERE id = 's_2'")
+    store.close()
+    store = ScopeStore(path, System())
+    assert {scope.id for scope in store.load()} == {"s_1", "s_3"}
+    assert store.unreadable == 1
+    store.close()
+    store = ScopeStore(path, System())
+    assert (len(store.load()), store.unreadable, store.replaced) == (2, 0, "")
+    store.close()
+    (kept,) = tmp_path.glob("scopes.sqlite.damaged-*[0-9]")
+    with closing(sqlite3.connect(kept)) as database:
+        assert database.execute("SELECT COUNT(*) FROM scopes").fetchone() == (3,)

@@ -212,7 +212,7 @@ async def test_an_answer_is_not_given_again_when_a_file_changed(
         (base / "p/shop/other.py").write_text("def login(): ...\n")
         reply = await engine.query(project, ask, "tree", None)
         assert len(reply["results"]) == 2, "a file that wasn't known"
-        project.take_changes(None, ())
+        project.take_index(None, ())
         turns.clear()
         await engine.query(project, ask, "no", None)
         assert turns, "another index may have taken its place"

@@ -332,7 +332,7 @@ async def test_a_question_does_not_wait_for_a_process_that_is_started_again(
         one.put("/p", "a.py", "alpha")
         one.keep("/p")
         await one.until(lambda: "being started again" in one.semantics.problem("/p"))
-        with pytest.raises(ChildDied, match="ended and is being started again"):
+        with pytest.raises(ChildDied, match="ended by itself and is being started again"):
             await one.search("/p")
         assert (one.semantics.child.pid, one.semantics.loading) == (None, None)
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.benchmarks.faults.filled import fill, project_files
+from foveal.benchmarks.faults.home import PROJECT, home
 from foveal.benchmarks.faults.opening import MAKERS
+from foveal.daemon.index.store import Store
 from foveal.daemon.state_check import Finding, check_state_files, repair
 from foveal.daemon.system import System
 
@@ -108,3 +113,41 @@ def test_a_newer_session_is_no_damage(state: Path) -> None:
     path = state / "sessions/one/meta.json"
     path.write_text(path.read_text().replace('"version": 1', '"version": 99'))
     assert found(state)["sessions/one/meta.json"].condition == "unreadable"
+
+
+def test_an_index_with_a_bad_row_or_key_is_found_and_mended(tmp_path: Path) -> None:
+    for statement in (
+        "INSERT INTO files VALUES (1, CAST(x'ff' AS TEXT), 1, 1, 1, 1, x'', '', '', 0, 0, 0, x'')",
+        "UPDATE meta SET value = 'many' WHERE key = 'generation'",
+        "ALTER TABLE links RENAME COLUMN kind TO kinds",
+    ):
+        folder = tmp_path / "projects/p"
+        Store(str(folder), System()).close()
+        with closing(sqlite3.connect(folder / "index.sqlite")) as database:
+            database.execute(statement)
+            database.commit()
+        (damaged,) = [one for one in check_state_files(str(tmp_path), System()) if one.condition == "damaged"]
+        assert (damaged.path, damaged.derived) == ("projects/p/index.sqlite", True)
+        repair(str(tmp_path), damaged, System())
+        store = Store(str(folder), System())
+        assert (store.replaced, store.load_files()) == ("", {})
+        store.close()
+        assert "damaged" not in {one.condition for one in check_state_files(str(tmp_path), System())}
+
+
+def test_what_lies_in_the_place_of_a_log_or_a_folder_is_found(state: Path) -> None:
+    os.mkfifo(state / "scopes.sqlite-journal")
+    (state / "tools").write_text("no folder")
+    damaged = {one.path for one in check_state_files(str(state), System()) if one.condition == "damaged"}
+    assert damaged == {"scopes.sqlite", "scopes.sqlite-journal", "tools"}
+
+
+def test_every_file_that_a_daemon_leaves_is_known(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with home(tmp_path_factory.mktemp("h"), files={**PROJECT, **project_files()}) as user:
+        fill(user, embedded=False)
+        for end in (user.kill_all, user.end):
+            end()
+            findings = list(check_state_files(str(user.state), System()))
+            assert {one.path for one in findings if one.condition != "whole"} == set()
+            assert len(findings) > 10
+            user.open_ready()

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from foveal.daemon.storage import (
+    BROKEN_SEAL,
+    SEAL,
     Database,
     DatabaseError,
     OperationalError,
+    check_database,
+    close_database,
     database_bytes,
+    may_pass,
     open_database,
     open_reader,
     transaction,
@@ -128,6 +135,161 @@ def test_a_reader_does_not_wait_on_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "db")
     with pytest.raises(DatabaseError, match="db is not a regular file"):
         open_reader(str(tmp_path / "db"), 1)
+
+
+# Any damage is damage
+
+ROWS = "CREATE TABLE rows (id INTEGER PRIMARY KEY, name TEXT NOT NULL, size INTEGER NOT NULL, data BLOB);"
+
+
+def fill(path: Path) -> None:
+    database = open_database(str(path), ROWS, 1, System()).database
+    database.executemany(
+        "INSERT INTO rows VALUES (?, ?, ?, ?)", [(n, f"name {n}", n, b"x" * 50) for n in range(1_000)]
+    )
+    database.close()
+
+
+def edit(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute(statement)
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE sqlite_master SET name = CAST(x'ff' AS TEXT)",
+        "UPDATE sqlite_master SET sql = CAST(x'ff' AS TEXT)",
+        "UPDATE sqlite_master SET sql = replace(sql, 'size', 'sizf')",
+        "UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL, data', 'NULL, data')",
+        "UPDATE sqlite_master SET rootpage = 99",
+        "CREATE TABLE more (a)",
+        "UPDATE rows SET name = CAST(x'ff61' AS TEXT) WHERE id = 900",
+        "UPDATE rows SET size = 'none' WHERE id = 900",
+        "UPDATE rows SET name = x'00' WHERE id = 900",
+    ],
+)
+def test_damage_of_any_kind_is_quarantined_and_an_empty_database_begun(
+    tmp_path: Path, statement: str
+) -> None:
+    fill(tmp_path / "db")
+    edit(tmp_path / "db", statement)
+    opened = open_database(str(tmp_path / "db"), ROWS, 1, System())
+    assert opened.anew
+    assert "kept as db.damaged-" in opened.replaced
+    assert opened.database.execute("SELECT COUNT(*) FROM rows").fetchone() == (0,)
+    opened.database.close()
+
+
+def test_a_file_format_that_sqlite_does_not_know_is_damage(tmp_path: Path) -> None:
+    fill(tmp_path / "db")
+    data = bytearray((tmp_path / "db").read_bytes())
+    data[44:48] = b"\x00\x00\x00\x09"  # the number of the schema's format
+    (tmp_path / "db").write_bytes(data)
+    opened = open_database(str(tmp_path / "db"), ROWS, 1, System())
+    assert "unsupported file format" in opened.replaced
+    opened.database.close()
+
+
+def test_what_the_first_read_raises_is_damage(tmp_path: Path) -> None:
+    fill(tmp_path / "db")
+
+    def probe(database: Database) -> None:
+        if database.execute("SELECT 1 FROM rows").fetchone():
+            raise RecursionError("nested too deeply")
+
+    opened = open_database(str(tmp_path / "db"), ROWS, 1, System(), probe=probe)
+    assert "RecursionError: nested too deeply" in opened.replaced
+    opened.database.close()
+
+
+def test_a_locked_database_is_not_damaged(tmp_path: Path) -> None:
+    fill(tmp_path / "db")
+    with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(OperationalError, match="locked"):
+            open_database(str(tmp_path / "db"), ROWS, 1, System())
+    assert not list(tmp_path.glob("*.damaged-*"))
+
+
+def test_a_bit_that_turned_while_a_database_was_closed_breaks_its_seal(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    fill(path)
+    close_database(open_database(str(path), ROWS, 1, System()).database, str(path))
+    before = path.stat()
+    data = bytearray(path.read_bytes())
+    data[data.index(b"name 500") + 5] ^= 1  # a text as sound as the one before
+    path.write_bytes(data)
+    opened = open_database(str(path), ROWS, 1, System())
+    assert not opened.anew, "it was written since, as an earlier version does, and nothing is wrong with it"
+    opened.database.close()
+    fill_again = tmp_path / "again"
+    fill_again.mkdir()
+    path = fill_again / "db"
+    fill(path)
+    close_database(open_database(str(path), ROWS, 1, System()).database, str(path))
+    before = path.stat()
+    path.write_bytes(data[: before.st_size])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(DatabaseError, match="when it was closed"):
+        check_database(str(path), ROWS, 1)
+    opened = open_database(str(path), ROWS, 1, System())
+    assert BROKEN_SEAL in opened.replaced
+    opened.database.close()
+
+
+def test_what_is_derived_is_made_anew_where_it_was_written_behind_its_seal(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    fill(path)
+    close_database(open_database(str(path), ROWS, 1, System()).database, str(path))
+    edit(path, "DELETE FROM rows WHERE id = 1")
+    with pytest.raises(DatabaseError, match="when it was closed"):
+        open_reader(str(path), 1, sealed=True)
+    opened = open_database(str(path), ROWS, 1, System(), derived=True)
+    assert BROKEN_SEAL in opened.replaced
+    opened.database.close()
+
+
+def test_a_seal_holds_for_one_life_and_a_damaged_one_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    fill(path)
+    for text in (None, b"", b"1 2 3 4\n", b"\xff" * 300):
+        close_database(open_database(str(path), ROWS, 1, System()).database, str(path))
+        seal = tmp_path / f"db{SEAL}"
+        if text is not None:
+            seal.write_bytes(text)
+        opened = open_database(str(path), ROWS, 1, System(), derived=True)
+        assert (opened.replaced, seal.exists()) == ("", False)
+        opened.database.close()
+
+
+def test_a_check_does_not_wait_on_a_pipe_in_the_place_of_a_log(tmp_path: Path) -> None:
+    fill(tmp_path / "db")
+    os.mkfifo(tmp_path / "db-wal")
+    with pytest.raises(DatabaseError, match="db-wal is not a regular file"):
+        check_database(str(tmp_path / "db"))
+
+
+def test_errors_that_pass_are_told_from_damage() -> None:
+    passing = OperationalError("database is locked")
+    passing.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    assert may_pass(passing)
+    assert may_pass(OSError())
+    assert may_pass(MemoryError())
+    assert may_pass(sqlite3.ProgrammingError("Cannot operate on a closed database."))
+    missing = OperationalError("no such column: x")
+    missing.sqlite_errorcode = sqlite3.SQLITE_ERROR
+    for error in (
+        missing,
+        OperationalError("Could not decode to UTF-8 column"),
+        AssertionError(),
+        TypeError(),
+    ):
+        assert not may_pass(error)
 
 
 # Transactions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.store import Store
-from foveal.daemon.index.suspects import DEATHS_MAX, HANG_S, META_KEY, Suspects
+from foveal.daemon.index.suspects import DEATHS_MAX, HANG_S, META_KEY, NOTE_NAME, Suspects
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.system import Stamp, System
 
@@ -221,3 +222,28 @@ def test_the_alarm_is_set_for_each_file_and_taken_back(tmp_path: Path) -> None:
     assert alarms == [HANG_S, HANG_S, 0.0]
     made.close()
     store.close()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link", "loop", "deep", "numbers", "no length"])
+def test_whatever_lies_in_the_place_of_the_note_the_project_opens(bench: Bench, kind: str) -> None:
+    put(bench.root, {"a.py": "def a(): ...\n"})
+    assert start(bench)
+    bench.close()
+    note = bench.folder / NOTE_NAME
+    note.unlink()
+    deep = b"[" * 30_000
+    make: dict[str, Callable[[], object]] = {
+        "pipe": lambda: os.mkfifo(note),
+        "folder": note.mkdir,
+        "link": lambda: note.symlink_to("/dev/null"),
+        "loop": lambda: note.symlink_to(note.name),
+        "deep": lambda: note.write_bytes(len(deep).to_bytes(4, "little") + deep),
+        "numbers": lambda: note.write_bytes(b"\x20\0\0\0" + b'["a.py", Infinity, 1, 1, 1]     '),
+        "no length": lambda: note.write_bytes(b"\xff\xff\xff\xff["),
+    }
+    make[kind]()
+    assert start(bench)
+    assert indexed(bench) == {"a.py"}
+    assert bool(list(bench.folder.glob(f"{NOTE_NAME}.damaged-*"))) == (
+        kind in {"pipe", "folder", "link", "loop"}
+    )

@@ -79,7 +79,7 @@ def test_a_line_is_shown_as_it_is_and_its_secrets_are_not(shared_daemon: DaemonP
         "text": "    def size(self):",
     }
     (password,) = shared_daemon.call("FindSymbols", cwd=root, query="loader_password")["symbols"]
-    assert password["text"] == "loader_password = '[masked]'"
+    assert password["text"] == "loader_password = '[masked]16+'"
 
 
 def test_a_file_that_changed_is_read_again_first(shared_daemon: DaemonProcess, tmp_path: Path) -> None:

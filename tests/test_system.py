@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
-from foveal.daemon.system import RACY_NS, Stamp, System, is_racy, stamp_of
+from foveal.daemon.session.sessions import timestamp_of
+from foveal.daemon.system import LATEST_NS, RACY_NS, Stamp, System, is_racy, is_stamp_of, stamp_of
 
 
 class Recording(System):
@@ -263,3 +266,27 @@ def test_the_clocks_agree_in_their_units() -> None:
 def test_a_stamp_is_in_doubt_by_either_time(mtime_age: int, ctime_age: int, racy: bool) -> None:
     now = 2 * 10**18
     assert is_racy(Stamp(1, now - mtime_age, now - ctime_age, 1), now) is racy
+
+
+@pytest.mark.parametrize("years", [-3_000, -60, 0, 240, 8_000, 10**6])
+def test_a_clock_that_is_wrong_shows_a_time_that_fits_everywhere(years: int) -> None:
+    class Wrong(System):
+        def clock_ns(self) -> int:
+            return super().clock_ns() + years * 365 * 86_400 * 10**9
+
+    system = Wrong()
+    assert 0 <= system.time_ns() <= LATEST_NS
+    assert 1970 <= system.now().year <= 2262
+    assert timestamp_of(system.now() - timedelta(days=400)) < timestamp_of(system.now() + timedelta(days=400))
+
+
+@pytest.mark.parametrize("ns", [-(2**70), 2**70])
+def test_the_stamp_of_a_file_of_another_age_fits_a_database(tmp_path: Path, ns: int) -> None:
+    (tmp_path / "f").write_text("x")
+    status = os.stat(tmp_path / "f")
+    fields = {name: getattr(status, name) for name in ("st_size", "st_ctime_ns", "st_ino")}
+    far = cast("os.stat_result", SimpleNamespace(**fields, st_mtime_ns=ns))
+    stamp = stamp_of(far)
+    assert abs(stamp.mtime_ns) == LATEST_NS
+    assert is_stamp_of(stamp, far)
+    assert not is_stamp_of(stamp_of(status), far)

@@ -11,6 +11,7 @@ import pytest
 from foveal.daemon.index import tree_changes
 from foveal.daemon.index.messages import EDITS_MAX
 from foveal.daemon.index.store import Activity
+from foveal.daemon.project import scan
 from foveal.daemon.project.watcher import Batch
 
 from tests.conftest import git, write_files
@@ -170,3 +171,57 @@ def test_a_batch_of_many_paths_is_a_resync(bench: Bench, monkeypatch: pytest.Mon
     bench.settle()
     assert bench.deltas[0].resync
     assert len(bench.tree.files) == 8
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have trees of a few files taken for large ones."""
+    monkeypatch.setattr(tree_changes, "SWEPT_NOW", 5)
+    monkeypatch.setattr(scan, "LISTED_NOW", 5)
+    monkeypatch.setattr(scan, "SLICE_ENTRIES", 3)
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_tree_is_true_after_all_its_steps(bench: Bench) -> None:
+    git(bench.root, "init", "-q")
+    put(bench.root, {f"d{n % 7}/f{n}.py": f"def f{n}(): ...\n" for n in range(40)})
+    bench.open()
+    bench.settle()
+    assert len(bench.tree.files) == 40
+    shutil.rmtree(bench.root / "d1")
+    (bench.root / "d2/f2.py").rename(bench.root / "d3/moved.py")
+    write_files(bench.root, {f"new/e{n % 3}/g{n}.py": "def g(): ...\n" for n in range(20)})
+    bench.until(lambda: "new/e2/g2.py" in bench.tree.files and "d1/f1.py" not in bench.tree.files)
+    bench.settle()
+    assert bench.sync().complete
+    check_true(bench)
+    # Rules that change have all of it listed anew, in steps, and what comes meanwhile isn't lost.
+    write_files(bench.root, {".gitignore": "new/e1/\n"})
+    while not bench.indexer._changes.is_listing:
+        if not bench.work():
+            bench.tell(Batch(frozenset({f"{bench.root}/.gitignore"})))
+    write_files(bench.root, {"d3/meanwhile.py": "def late(): ...\n"})
+    bench.indexer.refresh(["d3/f3.py"])
+    assert not bench.sync().complete, "nothing is proven while it is listed"
+    bench.until(lambda: "d3/meanwhile.py" in bench.tree.files and "new/e1/g1.py" not in bench.tree.files)
+    bench.settle()
+    assert bench.sync().complete
+    check_true(bench)
+
+
+@pytest.mark.usefixtures("large")
+def test_an_overflow_of_a_large_tree_is_swept_in_steps(bench: Bench) -> None:
+    put(bench.root, {f"d{n % 7}/f{n}.py": "" for n in range(40)})
+    bench.deaf = True
+    bench.open()
+    bench.settle()
+    shutil.rmtree(bench.root / "d1")
+    (bench.root / "d2/f2.py").write_text("def changed(): ...\n")
+    bench.tell(Batch(frozenset(), overflow=True))
+    bench.work()
+    assert bench.state != "ready", "it isn't while a sweep is due"
+    assert "d1/f1.py" in bench.tree.files
+    bench.settle()
+    assert bench.state == "ready"
+    assert symbols(bench, "d2/f2.py") == ["changed"]
+    check_true(bench)

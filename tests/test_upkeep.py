@@ -261,7 +261,9 @@ def test_a_deleted_folder_is_made_again(bench: Bench) -> None:
 
 
 def _full(*_: object) -> None:
-    raise OperationalError("database or disk is full")
+    error = OperationalError("database or disk is full")
+    error.sqlite_errorcode = 13  # as SQLite itself raises it
+    raise error
 
 
 def _no_space(*_: object) -> None:

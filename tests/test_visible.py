@@ -32,7 +32,7 @@ def test_experiences_about_hidden_files_are_left_out() -> None:
     ]
     left = visible_experiences(POLICY, given, "/p")
     assert [(one.decision, one.files_touched) for one in left] == [("about both", ("b.py",)), ("fine", ())]
-    assert left[1].rationale == "the token [masked]"
+    assert left[1].rationale == "the token [masked]32+"
     assert visible_experience(NO_POLICY, given[0], "/p") == given[0]
 
 
@@ -49,7 +49,7 @@ def test_items_of_hidden_files_and_with_parts_of_them_are_left_out() -> None:
         [item("query", "{}", kind="tool", server="db"), item("send", "{}", kind="tool", server="mail")],
     )
     left = visible_items(POLICY, items, "/p")
-    assert [(one.name, one.text) for one in left.items] == [("AGENTS.md", "key [masked]"), ("send", "{}")]
+    assert [(one.name, one.text) for one in left.items] == [("AGENTS.md", "key [masked]32+"), ("send", "{}")]
     assert set(left.by_key) == {ItemKey("rule", "AGENTS.md"), ItemKey("tool", "send", "mail")}
     assert "CLAUDE.md" in [one.name for one in visible_items(NO_POLICY, items, "/p").items]
 
@@ -67,7 +67,7 @@ def test_a_session_has_no_entry_that_names_what_is_hidden() -> None:
         removed=(key,),
     )
     left = visible_session(POLICY, session, frozenset({key}))
-    assert (left.current_intent, left.env_hint) == ("", "with [masked]")
+    assert (left.current_intent, left.env_hint) == ("", "with [masked]32+")
     assert left.context == {"files": ("/p/b.py",), "notes": ("read",)}
     assert [one.key for one in left.items] == [other]
     assert left.removed == ()

@@ -58,7 +58,10 @@ def test_fields_keep_their_types() -> None:
 
 def test_secrets_are_masked_unless_it_comes_back_as_it_was_sent() -> None:
     reply = {"text": f"use {TOKEN}", "list": [TOKEN]}
-    assert visible_reply(Sight(NO_POLICY, "/p"), reply) == {"text": "use [masked]", "list": ["[masked]"]}
+    assert visible_reply(Sight(NO_POLICY, "/p"), reply) == {
+        "text": "use [masked]32+",
+        "list": ["[masked]32+"],
+    }
     assert visible_reply(Sight(NO_POLICY, "/p", masks=False), reply) == reply
 
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index.watching import ProjectWatch
+from foveal.daemon.index.watching import PENDING_PATHS, ProjectWatch
 from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
 
 from tests.indexer_cases import GENEROUS_S
@@ -35,6 +35,16 @@ class Watched:
                 return
 
 
+def caught_up(watch: ProjectWatch) -> bool:
+    """Take all steps of the wait for what happened before now."""
+    steps = watch.catch_up()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return bool(end.value)
+
+
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
     one = Watched(tmp_path)
@@ -47,14 +57,14 @@ def test_before_it_begins_there_is_no_watch(watched: Watched) -> None:
     watch.add([str(watched.root)])
     watch.replace([str(watched.root)])
     assert (watch.active, watch.mode, watch.native, watch.problem) == (False, "off", False, "")
-    assert (watch.caught_up(), watch.next_batch()) == (False, None)
+    assert (caught_up(watch), watch.next_batch()) == (False, None)
 
 
 def test_what_changed_before_the_cookie_can_be_taken_after_it(watched: Watched) -> None:
     watched.watch.begin([str(watched.root)])
     assert (watched.watch.mode, watched.watch.native, watched.watch.problem) == ("native", True, "")
     (watched.root / "a.py").write_text("x = 1\n")
-    assert watched.watch.caught_up()
+    assert caught_up(watched.watch)
     names: set[str] = set()
     while (batch := watched.watch.next_batch()) is not None:
         names.update(Path(path).name for path in batch.paths)
@@ -75,7 +85,7 @@ def test_without_its_folder_no_cookie_is_waited_for(
 ) -> None:
     watched.watch.begin([str(watched.root)])
     shutil.rmtree(watched.folder)
-    assert not watched.watch.caught_up()
+    assert not caught_up(watched.watch)
     assert "the tree is swept instead" in caplog.text
 
 
@@ -92,11 +102,30 @@ def test_why_the_system_tells_of_nothing_is_said(tmp_path: Path) -> None:
 
 def test_what_was_heard_before_the_watch_ended_is_taken_until_it_is_closed(watched: Watched) -> None:
     watched.watch.begin([str(watched.root)])
-    batches = [Batch(frozenset({f"/p/{n}"})) for n in range(3)]
-    for batch in batches:
-        watched.watch._hear(batch)
+    first = Batch(frozenset({"/p/1"}), lost_folders=frozenset({"/p/lost"}))
+    watched.watch._hear(first)
     watched.watch.end()
     assert (watched.watch.active, watched.watch.mode) == (False, "off")
-    assert [watched.watch.next_batch() for _ in range(2)] == batches[:2]
+    assert watched.watch.next_batch() == first
+    watched.watch._hear(first)
     watched.watch.close()
+    assert watched.watch.next_batch() is None
+
+
+def test_batches_that_wait_become_one(watched: Watched) -> None:
+    for number in (1, 2, 1):
+        watched.watch._hear(Batch(frozenset({f"/p/{number}"}), lost_folders=frozenset({f"/l/{number}"})))
+    paths, lost = frozenset({"/p/1", "/p/2"}), frozenset({"/l/1", "/l/2"})
+    assert watched.watch.next_batch() == Batch(paths, lost_folders=lost)
+    assert watched.watch.next_batch() is None
+    watched.watch._hear(Batch(frozenset({"/p/1"})))
+    watched.watch._hear(Batch(frozenset(), overflow=True))
+    assert watched.watch.next_batch() == Batch(frozenset(), overflow=True)
+
+
+def test_changes_without_end_take_no_memory_without_end(watched: Watched) -> None:
+    for number in range(3 * PENDING_PATHS):
+        watched.watch._hear(Batch(frozenset({f"/p/{number}"})))
+    assert len(watched.watch._paths) <= PENDING_PATHS
+    assert watched.watch.next_batch() == Batch(frozenset(), overflow=True)
     assert watched.watch.next_batch() is None

@@ -1,4 +1,4 @@
-"""The indexer process serves requests before events and both before bulk work, and ends with its daemon."""
+"""The indexer process serves requests first, then projects in fair turns, and ends with its daemon."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import pickle
 import queue
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 from foveal.daemon.index import reading_queue
+from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.messages import (
     CloseProject,
     Command,
@@ -29,8 +33,11 @@ from foveal.daemon.index.messages import (
     SyncTree,
     TreeDelta,
 )
-from foveal.daemon.index.worker import Worker, WorkQueue
+from foveal.daemon.index.store import FILE_NAME, Reader, check_index
+from foveal.daemon.index.worker import Turns, Worker, WorkQueue
 from foveal.daemon.pipe import LENGTH, Envelope, Reply, Stop
+from foveal.daemon.project.watcher import Batch
+from foveal.daemon.storage import DatabaseError
 from foveal.daemon.system import System
 
 from tests.conftest import write_files
@@ -102,27 +109,58 @@ def is_state(message: Message, root: str, state: str) -> bool:
     return isinstance(message, ProjectProgress) and (message.root, message.state) == (root, state)
 
 
-def test_the_lanes_are_served_in_order() -> None:
+def test_requests_are_taken_in_order() -> None:
     work = WorkQueue()
     done: list[str] = []
-    for lane, name in ((1, "event"), (0, "request"), (1, "event 2"), (0, "request 2")):
-        work.put(lane, lambda name=name: done.append(name))  # type: ignore[misc]  # a default binds it
+    for name in ("request", "request 2"):
+        work.put(lambda name=name: done.append(name))  # type: ignore[misc]  # a default binds it
+        work.wake()
     while (thunk := work.take(0)) is not None:
         thunk()
-    assert done == ["request", "request 2", "event", "event 2"]
-    assert work.take(0) is None
+    assert done == ["request", "request 2"]
 
 
-def test_work_from_another_thread_ends_the_wait() -> None:
+@pytest.mark.parametrize("asked", [True, False])
+def test_another_thread_ends_the_wait(asked: bool) -> None:
     work = WorkQueue()
-    done: list[str] = []
-    thread = threading.Thread(target=work.put, args=(1, lambda: done.append("event")))
+    thread = threading.Thread(target=partial(work.put, lambda: None) if asked else work.wake)
     thread.start()
-    thunk = work.take(None)
+    assert (work.take(None) is not None) == asked
     thread.join()
-    assert thunk is not None
-    thunk()
-    assert done == ["event"]
+
+
+def test_turns_are_fair_by_time() -> None:
+    turns = Turns()
+    took = {"busy": 0.4, "bulk": 0.04}
+    used = dict.fromkeys(took, 0.0)
+    for _ in range(1_000):
+        root = turns.next_of(list(took))
+        turns.count(root, took[root])
+        used[root] += took[root]
+    assert abs(used["busy"] - used["bulk"]) <= 0.4
+    # One that had nothing to do comes next, and has little more than others from then on.
+    order = []
+    for _ in range(100):
+        order.append(turns.next_of([*took, "edited"]))
+        turns.count(order[-1], 0.04)
+    assert order[:5] == ["edited"] * 5
+    assert min(map(order.count, took)) >= 20
+
+
+def test_a_project_that_ended_the_process_waits_for_others() -> None:
+    turns = Turns()
+    turns.put_behind("bad", 1.0)
+    turns.put_behind("good", 0.0)
+    order = []
+    for _ in range(30):
+        order.append(turns.next_of(["bad", "good"]))
+        turns.count(order[-1], 0.1)
+    assert "bad" not in order[:10]
+    assert order[12:].count("bad") in range(8, 11), "and has its turns then"
+    assert turns.next_of(["bad"]) == "bad", "it works while the others rest"
+    turns.drop("bad")
+    turns.count("bad", 1.0)  # it was closed in its turn
+    assert turns.next_of(["bad"]) == "bad"
 
 
 def test_a_request_is_answered_before_the_bulk_work_ends(
@@ -156,7 +194,7 @@ def test_a_large_project_does_not_hold_up_a_small_one(
     running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading_queue, "STEP_FILES", 1)
-    large, small = open_command(tmp_path, "large", 60), open_command(tmp_path, "small", 1)
+    large, small = open_command(tmp_path, "large", 300), open_command(tmp_path, "small", 1)
     running.ask(large)
     running.ask(small)
     running.wait(lambda message: is_state(message, large.root, "ready"))
@@ -198,6 +236,63 @@ def test_opening_twice_and_closing(running: Running, tmp_path: Path) -> None:
     write_files(Path(command.root), {"new.py": ""})
     assert running.answer(SyncTree(command.root)).error
     assert len(running.messages) == said + 1
+
+
+def test_a_project_that_changes_without_end_holds_up_nobody(running: Running, tmp_path: Path) -> None:
+    busy, other = open_command(tmp_path, "busy", 200), open_command(tmp_path, "other", 5)
+    running.answer(busy)
+    running.wait(lambda message: is_state(message, busy.root, "ready"))
+    indexer = running.worker.projects[busy.root]
+    hear = indexer._index.watch._hear
+    paths = [f"{busy.root}/f{number}.py" for number in range(200)]
+
+    def say_again(message: Message) -> None:
+        # Whatever was done, the next news of this project are there already.
+        if busy.root in running.worker.projects:
+            hear(Batch(frozenset(paths)))
+
+    running.on_message = say_again
+    say_again(Reply(0, None))
+    assert not running.answer(other).error
+    running.wait(lambda message: is_state(message, other.root, "ready"))
+    write_files(Path(other.root), {"new.py": "def new(): ...\n"})
+    reply = running.answer(SyncTree(other.root))
+    assert reply.value == Refreshed(reply.value.generation, complete=True)  # type: ignore[attr-defined]  # it is one
+    assert not running.answer(CloseProject(busy.root)).error
+    assert list(running.worker.projects) == [other.root]
+
+
+def test_what_was_asked_of_a_project_that_is_closed_is_answered(running: Running, tmp_path: Path) -> None:
+    command = open_command(tmp_path, "p", 3)
+    running.answer(command)
+    running.wait(lambda message: is_state(message, command.root, "ready"))
+    asked: list[int] = []
+
+    def ask_all(message: Message) -> None:
+        if not asked:  # on the working thread: all of these wait when it goes on
+            asked.extend(running.ask(each) for each in (SyncTree(command.root), CloseProject(command.root)))
+
+    running.on_message = ask_all
+    running.answer(RefreshFiles(command.root, ("f0.py",)))
+    reply = running.wait(lambda message: isinstance(message, Reply) and message.number == asked[0])
+    assert isinstance(reply, Reply)
+    assert "was closed" in reply.error
+
+
+def test_who_is_worked_at_is_said_before_the_work(tmp_path: Path) -> None:
+    at: list[str] = []
+    queue_ = WorkQueue()
+    worker = Worker(System(), queue_, lambda message: None, at_work=at.append)
+    command = open_command(tmp_path, "p", 3)
+    worker.submit(Envelope(1, command))
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    while at[-1:] != [""]:  # the project, then nothing
+        queue_.wake()
+    worker.submit(Envelope(2, Stop()))
+    thread.join(GENEROUS_S)
+    assert at[0] == command.root
+    assert worker.beat().turns > 0
 
 
 # The process
@@ -272,3 +367,95 @@ def read_reply(read: Callable[[int], bytes]) -> Reply:
         message = pickle.loads(read(*LENGTH.unpack(read(LENGTH.size))))
         if isinstance(message, Reply):
             return message
+
+
+# Damage
+
+
+def edit_index(command: OpenProject, statement: str) -> None:
+    with closing(sqlite3.connect(Path(command.folder) / FILE_NAME, timeout=GENEROUS_S)) as database:
+        database.execute(statement)
+        database.commit()
+
+
+def wait_ready(running: Running, command: OpenProject) -> None:
+    running.wait(lambda message: is_state(message, command.root, "ready"))
+
+
+def test_damage_met_at_work_rebuilds_one_index_and_leaves_the_others_alone(
+    running: Running, tmp_path: Path
+) -> None:
+    hurt, other = open_command(tmp_path, "hurt", 5), open_command(tmp_path, "other", 5)
+    for command in (hurt, other):
+        running.answer(command)
+        wait_ready(running, command)
+    edit_index(hurt, "DELETE FROM meta")
+    (Path(hurt.root) / "f0.py").write_text("def changed(): ...\n")
+    assert running.answer(RefreshFiles(hurt.root, ("f0.py",))).error
+    wait_ready(running, hurt)
+    progress = [one for one in running.messages if isinstance(one, ProjectProgress) and one.root == hurt.root]
+    assert any("index.sqlite could not be used" in reason for reason in progress[-1].degraded)
+    reader = Reader(hurt.folder)
+    assert [symbol.name for symbol in reader.symbols("f0.py")] == ["changed"]
+    assert len(reader.load_files()) == 5
+    reader.close()
+    assert running.answer(SyncTree(other.root)).error == ""
+    assert list(Path(hurt.folder).glob("index.sqlite.damaged-*"))
+    assert not list(Path(other.folder).glob("*.damaged-*"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE files SET path = CAST(x'ff' AS TEXT) WHERE id = 2",
+        "UPDATE files SET path = x'00' WHERE id = 2",
+        "UPDATE files SET size = 'large' WHERE id = 2",
+        "UPDATE meta SET value = 'many' WHERE key = 'generation'",
+        "DELETE FROM meta",
+        "ALTER TABLE files RENAME COLUMN hashed TO hushed",
+    ],
+)
+def test_an_index_with_a_damaged_row_is_built_anew_when_it_is_opened(
+    running: Running, tmp_path: Path, statement: str
+) -> None:
+    command = open_command(tmp_path, "p", 5)
+    running.answer(command)
+    wait_ready(running, command)
+    running.answer(CloseProject(command.root))
+    edit_index(command, statement)
+    with pytest.raises(DatabaseError):
+        check_index(command.folder)
+    assert running.answer(command).error == ""
+    wait_ready(running, command)
+    check_index(command.folder)
+
+
+def test_an_index_that_a_reader_found_damaged_is_built_anew(running: Running, tmp_path: Path) -> None:
+    command = open_command(tmp_path, "p", 3)
+    running.answer(command)
+    wait_ready(running, command)
+    assert running.answer(replace(command, distrusted="a row can't be read")).error == ""
+    wait_ready(running, command)
+    (kept,) = Path(command.folder).glob(f"{FILE_NAME}.damaged-*[0-9]")
+    assert kept.name in str(running.messages)
+
+
+def test_a_project_whose_work_fails_again_and_again_is_closed_and_says_so(
+    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = open_command(tmp_path, "bad", 3), open_command(tmp_path, "good", 3)
+    step = ProjectIndexer.step
+
+    def fail(self: ProjectIndexer) -> None:
+        if self._root == bad.root:
+            raise AssertionError("nobody expected that")
+        step(self)
+
+    monkeypatch.setattr(ProjectIndexer, "step", fail)
+    running.answer(bad)
+    last = running.wait(lambda message: is_state(message, bad.root, "degraded"))
+    assert isinstance(last, ProjectProgress)
+    assert "nobody expected that" in last.degraded[0]
+    running.answer(good)
+    wait_ready(running, good)
+    assert "is not open" in str(running.answer(SyncTree(bad.root)).error)

@@ -33,7 +33,7 @@ class Bench:
         name = model or DEFAULT_MODEL
         self.model = LazyModel(name, str(models), self.clock, lambda event: None, lambda: None)
         command = Configure(str(base / "embeddings"), model, 2, max_bytes)
-        self.upkeep = Upkeep(command, self.model, self.clock, self._hear, self._count, lambda: None)
+        self.upkeep = Upkeep(command, self.model, self.clock, self._hear, self._count, lambda nice: None)
 
     def index(self, root: str) -> Store:
         if root not in self.stores:

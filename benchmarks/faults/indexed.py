@@ -4,7 +4,6 @@ equal: so that what came of many changes can be held against a first indexing.""
 from __future__ import annotations
 
 import os
-import queue
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -70,15 +69,21 @@ class IndexedProject:
     While `deaf` is set what the watcher tells is lost.
     """
 
-    def __init__(self, root: Path, folder: Path, system: TickingSystem | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        folder: Path,
+        system: TickingSystem | None = None,
+        exclude: tuple[str, ...] = (),
+    ) -> None:
         self.root = root
         self.folder = folder
+        self._exclude = exclude
         self.system = system or TickingSystem()
         self.deaf = False
         self.native = True
         self.tree = Tree(str(root))
         self.progress: ProjectProgress | None = None
-        self._inbox: queue.Queue[Callable[[], None]] = queue.Queue()
         self._indexer: ProjectIndexer | None = None
 
     @property
@@ -94,13 +99,13 @@ class IndexedProject:
             root=str(self.root),
             folder=str(self.folder),
             max_file_bytes=10_000,
-            exclude=(),
+            exclude=self._exclude,
             skip_folders_extra=(),
             poll_interval_ms=2_000,
             sweep_interval_s=60,
         )
         self._indexer = ProjectIndexer(
-            command, self.system, self._take, self._inbox.put, make_watcher=self._watch
+            command, self.system, self._take, lambda: None, make_watcher=self._watch
         )
         with closing(Reader(str(self.folder))) as reader:
             self.tree = Tree(str(self.root), self._indexer.generation, reader.load_files())
@@ -110,17 +115,12 @@ class IndexedProject:
         if self._indexer is not None:
             self._indexer.close()
             self._indexer = None
-        while not self._inbox.empty():
-            self._inbox.get()
 
     def work(self) -> bool:
         """Do one thing as the worker does; False if there is nothing to do now."""
-        try:
-            self._inbox.get_nowait()()
-        except queue.Empty:
-            if self.indexer.patience():
-                return False
-            self.indexer.step()
+        if self.indexer.patience() != 0.0:
+            return False
+        self.indexer.step()
         return True
 
     def settle(self) -> None:
@@ -152,10 +152,10 @@ class IndexedProject:
         return Watcher(folders, hear, cookie_folder=cookie_folder, settings=WatchSettings(native=self.native))
 
 
-def first_indexing(root: Path, folder: Path, words: Iterable[str]) -> Image:
-    """Return what an index says that is made of the files as they are now. Raises `FovealError` where that
-    doesn't come to an end."""
-    fresh = IndexedProject(root, folder)
+def first_indexing(root: Path, folder: Path, words: Iterable[str], exclude: tuple[str, ...] = ()) -> Image:
+    """Return what an index says that is made of the files as they are now, without those that patterns
+    exclude. Raises `FovealError` where that doesn't come to an end."""
+    fresh = IndexedProject(root, folder, exclude=exclude)
     fresh.native = False
     fresh.open()
     try:
@@ -168,21 +168,26 @@ def first_indexing(root: Path, folder: Path, words: Iterable[str]) -> Image:
 
 
 def image_of(folder: Path, words: Iterable[str]) -> Image:
-    """Return what an index says of each file: its record without the stamp, its definitions and imports,
-    which of some words lead to it, and what its references of these names mean."""
+    """Return what an index says of each file: its record without the stamp, its definitions and imports, what
+    its references of some names mean, its chunks, and which of these words lead to it."""
     words = tuple(words)
     with closing(Reader(str(folder))) as reader:
         links = _links(reader, words)
         found = _found(reader, folder, words)
+        records = reader.load_files()
+        chunks: dict[str, list[tuple[bytes, str, str]]] = {}
+        for chunk in reader.chunks.of_paths(records):
+            chunks.setdefault(chunk.path, []).append((chunk.digest, chunk.kind, chunk.symbol))
         return {
             path: (
                 (record.digest, record.language, record.skipped, record.lines, record.symbols),
                 reader.symbols(path),
                 sorted((one.imported.line, one.target, one.missing) for one in reader.imports(path)),
                 links.get(path, []),
+                chunks.get(path, []),
                 found.get(path, []),
             )
-            for path, record in reader.load_files().items()
+            for path, record in records.items()
         }
 
 
@@ -190,7 +195,7 @@ def differences(image: Image, truth: Image) -> list[str]:
     """Return in words where an index isn't what it should be."""
     wrong = [f"{path} is missing" for path in sorted(truth.keys() - image.keys())]
     wrong += [f"{path} doesn't exist" for path in sorted(image.keys() - truth.keys())]
-    parts = ("record", "definitions", "imports", "links", "words")
+    parts = ("record", "definitions", "imports", "links", "chunks", "words")
     for path in sorted(truth.keys() & image.keys()):
         for part, is_now, should in zip(parts, image[path], truth[path], strict=True):
             if is_now != should:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from foveal.__main__ import main
@@ -30,16 +29,11 @@ def _ahead() -> float:
     return float(Path(os.environ[VARIABLE]).read_text())
 
 
-def _now(_: System) -> datetime:
-    return datetime.now(UTC) + timedelta(seconds=_ahead())
-
-
-def _time_ns(_: System) -> int:
+def _clock_ns(_: System) -> int:
     return time.time_ns() + int(_ahead() * 1e9)
 
 
 if __name__ == "__main__":
-    System.now = _now  # type: ignore[assignment, method-assign] # the daemon makes its own
-    System.time_ns = _time_ns  # type: ignore[assignment, method-assign] # the same
+    System.clock_ns = _clock_ns  # type: ignore[assignment, method-assign] # the daemon makes its own
     sys.argv = ["foveal", "up", "--foreground"]
     main()

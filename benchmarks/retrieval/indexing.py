@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import queue
 import shutil
 import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -57,7 +55,6 @@ def ensure_index(root: Path, folder: Path, *, fresh: bool = False) -> IndexFigur
 def index(root: str, folder: str) -> IndexFigures:
     """Run the indexer until it has nothing left to do."""
     scan = ScanConfig()
-    work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
     command = OpenProject(
         root=root,
         folder=folder,
@@ -68,13 +65,10 @@ def index(root: str, folder: str) -> IndexFigures:
         sweep_interval_s=scan.sweep_interval_s,
     )
     started = time.perf_counter()
-    indexer = ProjectIndexer(command, System(), lambda event: None, work.put)
+    indexer = ProjectIndexer(command, System(), lambda event: None, lambda: None)
     try:
-        while not work.empty() or not indexer.patience():
-            if work.empty():
-                indexer.step()
-            else:
-                work.get()()
+        while indexer.patience() == 0.0:
+            indexer.step()
     finally:
         indexer.close()
     seconds = time.perf_counter() - started

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from ..storage import database_bytes, open_database, transaction
+from ..storage import close_database, damage_raised, database_bytes, open_database, transaction
 from ..system import System
 
 SCHEMA_VERSION = 1
@@ -20,7 +20,7 @@ KEPT_SHARE = 0.9
 USE_NS = 24 * 3_600_000_000_000
 """The time of the last use is written when it is a day old, so that reading hardly ever writes."""
 
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE answers (
     key BLOB PRIMARY KEY,
     answer TEXT NOT NULL,
@@ -40,18 +40,18 @@ class ModelCache:
 
     def __init__(self, path: str, system: System, most: int = ANSWERS_BYTES) -> None:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        self._path = path
+        self.path = path
         self._system = system
         self._most = most
         self._lock = threading.Lock()
-        opened = open_database(path, _SCHEMA, SCHEMA_VERSION, system)
+        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system)
         self._database = opened.database
         self.replaced = opened.replaced
         self._size = self._database.execute("SELECT COALESCE(SUM(size), 0) FROM answers").fetchone()[0]
 
     def get(self, key: bytes) -> str | None:
         """Return the answer that was kept under a key."""
-        with self._lock:
+        with self._lock, damage_raised():
             row = self._database.execute(
                 "SELECT answer, used_ns FROM answers WHERE key = ?", (key,)
             ).fetchone()
@@ -64,7 +64,7 @@ class ModelCache:
 
     def put(self, key: bytes, answer: str) -> None:
         """Keep an answer, and forget others if there is no more room."""
-        with self._lock, transaction(self._database):
+        with self._lock, damage_raised(), transaction(self._database):
             before = self._database.execute("SELECT size FROM answers WHERE key = ?", (key,)).fetchone()
             self._database.execute(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
@@ -77,12 +77,12 @@ class ModelCache:
 
     def bytes(self) -> int:
         """Return the size of the file in bytes."""
-        return database_bytes(self._path)
+        return database_bytes(self.path)
 
     def close(self) -> None:
         """Close the file; nothing may be asked after that."""
         with self._lock:
-            self._database.close()
+            close_database(self._database, self.path)
 
     def _forget(self, size: int) -> int:
         """Forget the answers unused for longest; return how large the rest is."""

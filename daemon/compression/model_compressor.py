@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..lazy_dataclass import dataclass
-from ..privacy.secret_values import mask_secrets
+from ..privacy.secret_values import mask_piece
 from ..project.tree import Symbol
-from ..storage import DatabaseError
+from ..storage import DatabaseError, may_pass
 from ..system import System
 from .compress import Compressed, compress
 from .cutting import cut
@@ -152,7 +152,7 @@ class ModelCompressor:
         room = _rounded(characters)
         sent_room = min(SENT_CHARACTERS_MAX, room * SENT_RATIO)
         extracted = self._extracted(text, path, words, sent_room, symbols, wanted)
-        masked = mask_secrets(extracted.text)
+        masked = mask_piece(extracted.text)
         names = _names(words)
         key = self._key(masked.text, path, names, room)
         answer = self._remembered(key)
@@ -234,7 +234,7 @@ class ModelCompressor:
         try:
             answer = self._cache.get(key)
         except DatabaseError as error:
-            self._remark(f"an answer could not be read: {error}")
+            self._distrust("an answer could not be read", error)
             return None
         if answer is not None:
             self._count(cached=1)
@@ -246,7 +246,16 @@ class ModelCompressor:
         try:
             self._cache.put(key, answer)
         except DatabaseError as error:
-            self._remark(f"an answer could not be kept: {error}")
+            self._distrust("an answer could not be kept", error)
+
+    def _distrust(self, what: str, error: DatabaseError) -> None:
+        """Say that the cache failed; one that is damaged is opened anew, which quarantines it."""
+        self._remark(f"{what}: {error}")
+        cache = self._cache
+        if cache is not None and not may_pass(error):
+            self._cache = None
+            cache.close()
+            self._open_cache(cache.path)
 
     # The counts
 

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..privacy.secret_values import MASK, mask_secrets, may_hold_secrets
+from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
 from ..project.tree import Symbol
 
 SIGNATURE_MAX = 400
@@ -35,7 +35,7 @@ def _masked(symbol: Symbol, lines: list[str], masked: list[int], *, clean: bool)
     head = first + symbol.signature.count("\n") + 1
     signature, doc = symbol.signature, symbol.doc
     if not clean:
-        signature, doc = mask_secrets(signature).text, mask_secrets(doc).text
+        signature, doc = mask_piece(signature).text, mask_piece(doc).text
     if _any_between(masked, first, head):
         signature = lines[first].strip()[:SIGNATURE_MAX]
     if doc and _any_between(masked, first - 1, symbol.end_line):

@@ -9,9 +9,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
+from ..aside import MARK
 from ..errors import NotFound
 from ..lazy_dataclass import dataclass
-from ..storage import Database, open_database, transaction
+from ..storage import Database, close_database, open_database, transaction
 from ..system import System
 
 SCHEMA_VERSION = 1
@@ -233,28 +234,26 @@ class ScopeStore:
     A write has returned when it survives the process being killed (SQLite's log, synchronous = NORMAL).
     """
 
-    def __init__(self, path: str, system: System) -> None:
-        opened = open_database(path, _SCHEMA, SCHEMA_VERSION, system)
+    def __init__(self, path: str, system: System, distrusted: str = "") -> None:
+        """Open the file; `distrusted` says why the one that is there can't be used."""
+        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, distrusted=distrusted, probe=_rows)
+        self._path = path
+        self._system = system
+        self.kept = ""
         self._db: Database = opened.database
         self.replaced = opened.replaced
         self.unreadable = 0
 
     def load(self) -> list[Scope]:
-        """Return all scopes, the least recently written first; those that can't be read stay where they are,
-        and are counted in `unreadable`."""
-        # As bytes: SQLite checks no text, and one that isn't UTF-8 would raise for all of them.
-        rows = self._db.execute(
-            "SELECT CAST(id AS BLOB), CAST(record AS BLOB) FROM scopes ORDER BY written"
-        ).fetchall()
-        scopes = []
-        for scope_id, record in rows:
-            try:
-                scope = _scope_of(json.loads(record))
-                if scope.id.encode() != scope_id:
-                    raise ValueError("it names another scope")
-                scopes.append(scope)
-            except (ValueError, TypeError, AttributeError, RecursionError):
-                self.unreadable += 1
+        """Return all scopes, the least recently written first. Those that can't be read are counted in
+        `unreadable` and removed, after the file was copied to `kept`."""
+        scopes, unreadable = scopes_in(self._db)
+        if unreadable:
+            self.kept = f"{self._path}{MARK}{self._system.time_ns()}"
+            self._db.execute("VACUUM INTO ?", (self.kept,))
+            with transaction(self._db):
+                self._db.executemany("DELETE FROM scopes WHERE rowid = ?", unreadable)
+        self.unreadable = len(unreadable)
         return scopes
 
     def write(self, changes: dict[str, Scope | None]) -> None:
@@ -272,13 +271,34 @@ class ScopeStore:
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        close_database(self._db, self._path)
 
 
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE scopes (id TEXT PRIMARY KEY, written INTEGER NOT NULL, record TEXT NOT NULL);
 CREATE INDEX scopes_by_written ON scopes (written);
 """
+
+
+def scopes_in(database: Database) -> tuple[list[Scope], list[tuple[int]]]:
+    """Return the scopes of a file, the least recently written first, and which rows can't be read."""
+    scopes, unreadable = [], []
+    for scope_id, record, row in _rows(database):
+        try:
+            scope = _scope_of(json.loads(record))
+            if scope.id.encode() != scope_id:
+                raise ValueError("it names another scope")
+            scopes.append(scope)
+        except Exception:  # noqa: BLE001 - whatever it raises, it is no scope
+            unreadable.append((row,))
+    return scopes, unreadable
+
+
+def _rows(database: Database) -> list[tuple[bytes, bytes, int]]:
+    # As bytes: SQLite checks no text, and one that isn't UTF-8 would raise for all of them.
+    return database.execute(
+        "SELECT CAST(id AS BLOB), CAST(record AS BLOB), rowid FROM scopes ORDER BY written"
+    ).fetchall()
 
 
 def _scope_of(record: dict[str, object]) -> Scope:

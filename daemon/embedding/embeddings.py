@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..lazy_dataclass import dataclass
-from ..storage import DatabaseError, database_bytes, open_database, transaction
+from ..storage import DatabaseError, close_database, database_bytes, open_database, transaction
 from ..system import System
 from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
 
@@ -61,7 +61,7 @@ class EmbeddingStore:
         self.path = path
         self._system = system
         self._lock = threading.Lock()
-        opened = open_database(path, _SCHEMA, SCHEMA_VERSION, system, check=check)
+        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, check=check)
         self._db = opened.database
         self.replaced = opened.replaced
         _remove_all_but_last_damaged(path)
@@ -71,7 +71,7 @@ class EmbeddingStore:
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
         with self._lock:
-            self._db.close()
+            close_database(self._db, self.path)
 
     def dim(self, model: str) -> int | None:
         """Return the size of a model's vectors, None while there are none."""
@@ -294,7 +294,7 @@ _BATCH = 5_000
 
 # Vectors and digests lie in tables of their own: to look digests up, or to note a day, reads and writes 50
 # bytes a row, not 800. Five rows with 384 dimensions fill a page of 4 KiB.
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO meta VALUES ('next_id', (random() & 0x3fffffffffffffff) | 1);
 CREATE TABLE models (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, dim INTEGER NOT NULL);

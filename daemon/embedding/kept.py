@@ -14,7 +14,7 @@ class Kept:
     Without `vectors` they aren't loaded yet. `former` is what answers as long as it covers more;
     `former_sought` says that it was looked for. `stale` says that the project's chunks are to be looked at.
     `is_alone` says that no file is left of vectors that other models made. Until `again_at` nothing is done,
-    because of `problem`.
+    because of `problem`. `index_damage` says why the project's index can't be read, until it is told.
     """
 
     root: str
@@ -25,6 +25,7 @@ class Kept:
     stale: bool = True
     is_alone: bool = False
     problem: str = ""
+    index_damage: str = ""
     again_at: float = 0.0
 
     def all_vectors(self) -> list[ProjectVectors]:

@@ -118,7 +118,8 @@ class VectorProgress:
     """How far the embedding of a project is.
 
     `chunks` counts contents worth embedding, `pending` those without a vector. `per_second` is the rate of
-    the last batches, 0 while nothing is embedded. `problem` says why nothing is, or is empty.
+    the last batches, 0 while nothing is embedded. `problem` says why nothing is, or is empty, `index_damage`
+    why the project's index can't be read.
     """
 
     root: str
@@ -127,6 +128,7 @@ class VectorProgress:
     per_second: float
     problem: str = ""
     former: str = ""
+    index_damage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

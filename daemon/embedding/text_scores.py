@@ -12,10 +12,11 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 
-from ..storage import DatabaseError, may_pass
+from ..storage import DatabaseError, damage_raised, may_pass
 from ..system import System
 from .embeddings import EmbeddingStore
 from .exact import Floats, Halves, scores, stored_halves, unit
@@ -128,9 +129,10 @@ class TextScorer:
 
     def _read(self, model: EmbeddingModel, digests: Sequence[bytes]) -> None:
         try:
-            store = self._opened()
-            ids = store.ids(model.key, digests)
-            stored = store.vectors(model.key, ids.values())
+            with damage_raised():
+                store = self._opened()
+                ids = store.ids(model.key, digests)
+                stored = store.vectors(model.key, ids.values())
         except (DatabaseError, OSError) as error:
             self._set_aside(error)
             return
@@ -139,9 +141,10 @@ class TextScorer:
 
     def _keep(self, model: EmbeddingModel, digests: Sequence[bytes], matrix: Halves) -> None:
         try:
-            store = self._opened()
-            store.put(model.key, digests, matrix.astype(np.float32))
-            store.prune(MAX_BYTES)
+            with damage_raised():
+                store = self._opened()
+                store.put(model.key, digests, matrix.astype(np.float32))
+                store.prune(MAX_BYTES)
         except (DatabaseError, OSError) as error:
             self._set_aside(error)
 
@@ -159,7 +162,8 @@ class TextScorer:
         if isinstance(error, DatabaseError) and not may_pass(error):
             self._distrusted = True
             if self._store is not None:
-                self._store.close()
+                with suppress(DatabaseError):
+                    self._store.close()
                 self._store = None
 
     def _forget(self) -> None:

@@ -6,15 +6,18 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
 from ..errors import FovealError
 from ..index.chunk_table import ChunkText
 from ..index.embedded_text import embedded_text
-from ..storage import DatabaseError, may_pass
+from ..index.store import check_index
+from ..storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..system import System
+from .background_threads import BackgroundThreads
 from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .embeddings import EmbeddingStore
 from .exact import Floats, as_ids
@@ -50,7 +53,7 @@ class Upkeep:
 
     Nothing is raised for what may pass, such as a full disk: it is put off, and `report` hears the reason
     with the progress. `stand_back` is called before each text is embedded, and may wait; `give_way` once on
-    each thread that works in the background.
+    each thread that works in the background, with how nice it is to be.
     """
 
     def __init__(
@@ -60,7 +63,7 @@ class Upkeep:
         system: System,
         report: Callable[[VectorProgress], None],
         stand_back: Callable[[], None],
-        give_way: Callable[[], None],
+        give_way: Callable[[int], None],
     ) -> None:
         self._path = os.path.join(command.folder, STORE_FILE)
         self._key = model_key(command.model or DEFAULT_MODEL)
@@ -79,9 +82,8 @@ class Upkeep:
         self._store: EmbeddingStore | None = None
         self._distrusted = False
         """The embeddings turned out to be damaged, so that they are checked when they are opened next."""
-        self._threads = ThreadPoolExecutor(command.threads, "embed", give_way)
-        # Vectors are loaded and graphs built at low priority too, and questions are not.
-        self._thread = ThreadPoolExecutor(1, "vectors", give_way)
+        # Vectors are loaded and graphs built at low priority too, and questions are not answered here.
+        self._threads = BackgroundThreads(command.threads, system, give_way)
 
     def get(self, root: str) -> Kept | None:
         """Return a project that is kept. From any thread."""
@@ -126,8 +128,7 @@ class Upkeep:
 
     def close(self) -> None:
         """Let go of everything; what was embedded is on the disk."""
-        self._threads.shutdown()
-        self._thread.shutdown()
+        self._threads.close()
         for root in list(self._kept):
             self.drop(root)
         if self._store is not None:
@@ -166,12 +167,13 @@ class Upkeep:
         """Take the next step for a project: load its vectors and look for new chunks, or embed some."""
         try:
             kept.problem, kept.again_at = "", 0.0
-            if kept.stale or kept.vectors is None:
-                self._look(kept)
-            elif not self._paused and (model := self.model.get_nowait()) is not None:
-                self._embed_batch(kept.vectors, model)
-            self._conclude(kept)
-            self._forget_surplus()
+            with damage_raised():
+                if kept.stale or kept.vectors is None:
+                    self._look(kept)
+                elif not self._paused and (model := self.model.get_nowait()) is not None:
+                    self._embed_batch(kept.vectors, model)
+                self._conclude(kept)
+                self._forget_surplus()
         except (FovealError, DatabaseError, OSError) as error:
             self._put_off(kept, error)
         self._tell(kept)
@@ -182,8 +184,9 @@ class Upkeep:
         """Keep what was embedded for a question, unless its project was dropped meanwhile."""
         if self._kept.get(kept.root) is kept and kept.vectors is vectors:
             try:
-                vectors.keep(chunks, matrix)
-                self._conclude(kept)
+                with damage_raised():
+                    vectors.keep(chunks, matrix)
+                    self._conclude(kept)
             except (DatabaseError, OSError) as error:
                 self._put_off(kept, error)
             self._tell(kept)
@@ -204,13 +207,13 @@ class Upkeep:
         store = self._store = self._store or self._open_store()
         vectors = kept.vectors = kept.vectors or self._load(kept, store)
         if vectors is not None:
-            self._thread.submit(vectors.refresh).result()
+            self._threads.run(vectors.refresh)
         if not kept.former_sought and (vectors is None or vectors.pending):
             embedded = 0 if vectors is None else vectors.embedded
             kept.former = self._formers.find(kept.root, kept.folder, store, embedded)
             kept.former_sought = True
         if kept.former is not None:
-            self._thread.submit(kept.former.vectors.refresh).result()
+            self._threads.run(kept.former.vectors.refresh)
         kept.stale = False
 
     def _load(self, kept: Kept, store: EmbeddingStore) -> ProjectVectors | None:
@@ -230,16 +233,15 @@ class Upkeep:
         started = self._system.monotonic()
         if chunks := vectors.next_batch(BATCH):
             matrix = self._embed(chunks, model)
-            self._thread.submit(vectors.keep, chunks, matrix).result()
+            self._threads.run(partial(vectors.keep, chunks, matrix))
             self._rates.append((len(chunks), self._system.monotonic() - started))
 
     def _embed(self, chunks: list[ChunkText], model: EmbeddingModel) -> Floats:
-        def one(chunk: ChunkText) -> Floats:
-            self._stand_back()
+        def embed(chunk: ChunkText) -> Floats:
             vector: Floats = model.embed([embedded_text(chunk.path, chunk)])[0]
             return vector
 
-        return np.stack(list(self._threads.map(one, chunks)))
+        return np.stack(self._threads.map(embed, chunks, self._stand_back))
 
     def _conclude(self, kept: Kept) -> None:
         """Where all chunks of a project have their vectors, let go of the ones that other models made."""
@@ -265,7 +267,7 @@ class Upkeep:
             return  # what that one uses isn't known yet
         used = [vectors.ids() for kept in self._kept.values() for vectors in kept.all_vectors()]
         ids = np.concatenate(used) if used else as_ids([])
-        self._thread.submit(store.prune, self._max_bytes, ids).result()
+        self._threads.run(partial(store.prune, self._max_bytes, ids))
         self._pruned_to = store.used_bytes()
 
     def _put_off(self, kept: Kept, error: Exception) -> None:
@@ -280,8 +282,10 @@ class Upkeep:
                 one.let_go()
             self._distrusted = True
             if self._store is not None:
-                self._store.close()
+                with suppress(DatabaseError):
+                    self._store.close()
                 self._store = None
+            kept.index_damage = _index_damage(kept)
 
     def _open_store(self) -> EmbeddingStore:
         store = EmbeddingStore(self._path, self._system, check=self._distrusted)
@@ -307,4 +311,14 @@ class Upkeep:
             rate = sum(count for count, _ in self._rates) / seconds
         answers = former is not None and not former.model.problem and former.covers_more_than(vectors)
         name = former.model.name if former is not None and answers else ""
-        self._report(VectorProgress(kept.root, contents, pending, round(rate, 1), problem, name))
+        damage, kept.index_damage = kept.index_damage, ""
+        self._report(VectorProgress(kept.root, contents, pending, round(rate, 1), problem, name, damage))
+
+
+def _index_damage(kept: Kept) -> str:
+    """Return why a project's index can't be read, "" where it is whole or there is none."""
+    try:
+        check_index(kept.folder)
+    except DatabaseError as error:
+        return "" if may_pass(error) or isinstance(error, OtherVersion) else str(error)
+    return ""

@@ -32,6 +32,10 @@ class UnusableVectors(FovealError):
     """The file is damaged, or holds another model's vectors; it can be built anew from the embeddings."""
 
 
+class OtherVectors(UnusableVectors):
+    """The file is whole and holds another model's vectors."""
+
+
 @dataclass(frozen=True, slots=True)
 class VectorFile:
     """A verified file, mapped into memory: the graph's bytes, and its matrix with the id of each row.
@@ -85,7 +89,7 @@ def read_vector_file(path: str, dim: int, model_key: str) -> VectorFile:
     if hashlib.blake2b(mapped[: -len(checksum)], digest_size=len(checksum)).digest() != checksum:
         raise UnusableVectors(f"{path} is damaged")
     if (stored_dim, key) != (dim, _digest(model_key)):
-        raise UnusableVectors(f"{path} holds vectors of another model")
+        raise OtherVectors(f"{path} holds vectors of another model")
     ids = np.frombuffer(mapped, "<u8", count, offset=graph_bytes).astype(np.uint64)
     graph = mapped[:graph_bytes]
     return VectorFile(graph, ids, _matrix(graph, dim))
@@ -93,7 +97,7 @@ def read_vector_file(path: str, dim: int, model_key: str) -> VectorFile:
 
 def check_vector_file(path: str) -> None:
     """Verify a file of any model. Raises `UnusableVectors`, or `OSError`."""
-    with open(path, "rb") as file:
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         size = os.fstat(file.fileno()).st_size - _TRAILER.size
         if size < 0:
             raise UnusableVectors(f"{path} is cut short")

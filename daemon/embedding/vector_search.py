@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import FovealError
 from ..index.embedded_text import embedded_text
-from ..storage import DatabaseError
+from ..storage import DatabaseError, damage_raised
 from ..system import System
 from .exact import Floats, scores, stored_halves, unit
 from .former import Former
@@ -87,7 +87,8 @@ class VectorSearch:
         self, kept: Kept, vectors: ProjectVectors, queries: Floats, command: SearchVectors
     ) -> VectorHits:
         try:
-            hits = vectors.search(queries, command.limit, command.files, command.kinds, command.min_score)
+            with damage_raised():
+                hits = vectors.search(queries, command.limit, command.files, command.kinds, command.min_score)
         except DatabaseError as error:
             raise self._failed(kept, vectors, error) from error
         if not hits.hits and not vectors.is_loaded:
@@ -100,7 +101,8 @@ class VectorSearch:
         """Embed what a question needs and has no vector yet, as far as its time allows."""
         deadline = self._system.monotonic() + command.first_s
         try:
-            chunks = vectors.lacking(command.first) if command.first_s > 0 else []
+            with damage_raised():
+                chunks = vectors.lacking(command.first) if command.first_s > 0 else []
         except DatabaseError as error:
             raise self._failed(kept, vectors, error) from error
         embedded: dict[bytes, Floats] = {}

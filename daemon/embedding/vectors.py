@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..aside import clear_file, quarantine_last
 from ..lazy_dataclass import dataclass
 from ..system import System
 from .embeddings import StoredVectors
@@ -19,7 +20,7 @@ from .exact import Ids, Matrix, as_ids, ordered_ids, stored_halves, unit
 from .graph import Graph, GraphBuilder
 from .tail import empty_tail
 from .vector_file import (
-    UnusableVectors,
+    OtherVectors,
     file_name,
     read_vector_file,
     remove,
@@ -80,6 +81,7 @@ class VectorIndex:
         self._changing = threading.Lock()
         self._building = threading.Lock()
         self._closed = threading.Event()
+        clear_file(self.path, system)  # else opening it waits on a pipe, or a folder is never replaced
         remove(temporary_path(self.path))
         self._state = VectorState(self._open(), no_ids(), empty_tail(dim))
 
@@ -186,9 +188,14 @@ class VectorIndex:
             return Graph(read_vector_file(self.path, self.dim, self._model_key))
         except FileNotFoundError:
             return None
-        except UnusableVectors as error:
+        except OtherVectors as error:
             self.problem = str(error)
-            return None
+        except Exception as error:
+            if isinstance(error, OSError | MemoryError):
+                raise
+            kept = quarantine_last(self.path, self._system)
+            self.problem = f"{error}; kept as {kept}"
+        return None
 
     def _build(self, wanted: Ids, load: LoadVectors | None) -> bool:
         """Build the next graph from the present one, the tail, and what is wanted and in neither.

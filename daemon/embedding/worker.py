@@ -36,9 +36,6 @@ from .text_scores import TextScorer
 from .upkeep import MODELS_FOLDER, Upkeep
 from .vector_search import VectorSearch
 
-NICE = 10
-"""Of the threads that embed in the background; questions are answered at the daemon's own priority."""
-
 
 class Embedder:
     """The state of the process. `send` takes replies and events to the daemon, from any thread.
@@ -218,12 +215,18 @@ def _raise(error: BaseException) -> None:
     raise error
 
 
-def _give_way() -> None:
-    """Lower the priority of this thread; on systems where it would be that of the process, it stays."""
+def _give_way(nice: int) -> None:
+    """Make this thread so much nicer; on systems where it would be the whole process, it stays as it is.
+
+    As a batch job it never takes the processor from one that wakes up, such as an editor, however nice it is.
+    Questions are answered at the daemon's own priority.
+    """
     if sys.platform == "linux":
+        thread = threading.get_native_id()
         with contextlib.suppress(OSError):
-            thread = threading.get_native_id()
-            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + NICE)
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + nice)
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
 
 
 if __name__ == "__main__":

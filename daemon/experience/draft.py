@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..errors import InvalidRequest
 from ..lazy_dataclass import dataclass
 from ..privacy.low_trust import LINK, suspicions
-from ..privacy.secret_values import mask_secrets
+from ..privacy.secret_values import mask_piece
 from .experience import FROM_CLIENT, Experience, Provenance, Trust
 from .fields import (
     BadField,
@@ -86,7 +86,7 @@ def checked(draft: Draft, now: str, root: str) -> Checked:
         clean_text("rationale", draft.rationale),
         clean_text("outcome.error", draft.error),
     )
-    masked = [mask_secrets(text) for text in texts]
+    masked = [mask_piece(text) for text in texts]
     provenance = draft.provenance
     found = {one for text in texts for one in suspicions(text)}
     # A client is an agent as often as a person. A person gives a link to where a decision was discussed.

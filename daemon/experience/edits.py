@@ -14,7 +14,7 @@ from typing import Literal, cast, get_args
 
 from ..errors import InvalidRequest
 from ..lazy_dataclass import dataclass
-from ..privacy.secret_values import mask_secrets
+from ..privacy.secret_values import mask_piece
 from .experience import Experience, Mark, OutcomeKind, Trust, timestamp_of
 from .fields import (
     BadField,
@@ -93,7 +93,7 @@ def changes_of(fields: Mapping[str, object], root: str) -> Changes:
         changes,
         decision=_masked(changes.decision),
         rationale=_masked(changes.rationale),
-        error=mask_secrets(changes.error).text,
+        error=mask_piece(changes.error).text,
     )
 
 
@@ -205,7 +205,7 @@ def _optional(fields: Mapping[str, object], name: str) -> str | None:
 
 
 def _masked(text: str | None) -> str | None:
-    return None if text is None else mask_secrets(text).text
+    return None if text is None else mask_piece(text).text
 
 
 def _changed(experience: Experience, changes: Changes) -> Experience:

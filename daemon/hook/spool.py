@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 
+from ..aside import MARK, clear_file, set_aside
 from ..lazy_dataclass import dataclass
 from ..system import System
 
@@ -39,7 +41,7 @@ class Spool:
     def put(self, words: Sequence[str], payload: str) -> str:
         """Keep an event; durable when this returns. Returns its file, "" where the spool is full."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        if len(os.listdir(self._folder)) >= MAX_FILES:
+        if sum(MARK not in name for name in os.listdir(self._folder)) >= MAX_FILES:
             return ""
         path = os.path.join(self._folder, f"{self._system.time_ns():020d}-{os.getpid()}")
         head = b"".join(os.fsencode(word.replace("\0", "")) + b"\0" for word in words)
@@ -52,7 +54,11 @@ class Spool:
             names = sorted(os.listdir(self._folder))
         except FileNotFoundError:
             return ()
-        found = (self._read(os.path.join(self._folder, name)) for name in names if not name.endswith(".tmp"))
+        found = (
+            self._read(os.path.join(self._folder, name))
+            for name in names
+            if not name.endswith(".tmp") and MARK not in name
+        )
         return tuple(one for one in found if one is not None)
 
     def remove(self, path: str) -> None:
@@ -64,11 +70,14 @@ class Spool:
 
     def _read(self, path: str) -> Spooled | None:
         try:
+            clear_file(path, self._system)
             data, _ = self._system.read(path, MAX_BYTES)
         except OSError:
             return None  # a hook removed it, as one of too many
         parts = data.split(b"\0", 3)
         if len(parts) < 4:
+            with suppress(OSError):
+                set_aside(path, self._system)  # where it is, it would take the room of another
             return None
         host, event, cwd = (os.fsdecode(part) for part in parts[:3])
         return Spooled(path, host, event, cwd, parts[3].decode("utf-8", "replace"))

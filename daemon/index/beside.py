@@ -19,6 +19,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from ..pipe import LENGTH, encode
+from ..process_memory import process_state
 from .suspects import HANG_S
 
 __all__ = ["Beside", "Empty", "MakeBeside", "available_cores"]
@@ -26,6 +27,9 @@ __all__ = ["Beside", "Empty", "MakeBeside", "available_cores"]
 
 SILENT_MAX_S = 2 * HANG_S
 """An answer takes milliseconds; a file that hangs such a process ends it after `HANG_S`."""
+
+STOPPED_MAX_S = 6.0
+"""The same for a process that was stopped, which no alarm of its own ends."""
 
 
 def available_cores() -> int:
@@ -39,7 +43,7 @@ class Beside:
     """A process that runs a module of ours. Raises `OSError` where it can't be started.
 
     The first message to it is `opening`. One that says nothing for `SILENT_MAX_S` while it is waited for is
-    killed. For one thread.
+    killed, one that was stopped after `STOPPED_MAX_S`. For one thread.
     """
 
     def __init__(self, module: str, opening: object) -> None:
@@ -85,7 +89,8 @@ class Beside:
         try:
             data = self._arrived.get(timeout=seconds) if seconds > 0 else self._arrived.get_nowait()
         except Empty:
-            if time.monotonic() - self._heard > SILENT_MAX_S:
+            silent = time.monotonic() - self._heard
+            if silent > SILENT_MAX_S or (silent > STOPPED_MAX_S and self._is_stopped()):
                 self._process.kill()  # it was stopped, or waits for a disk: its own alarm doesn't reach it
             raise
         self._heard = time.monotonic()
@@ -97,6 +102,10 @@ class Beside:
         self._process.wait()
         self._thread.join()  # its stream ends with the process
         self._socket.close()
+
+    def _is_stopped(self) -> bool:
+        state = process_state(self.pid)
+        return state is not None and state.stopped
 
     def _receive(self) -> None:
         with suppress(OSError), self._socket.makefile("rb") as stream:

@@ -31,6 +31,8 @@ kept by linking.py, since links are made anew without reading."""
 VERSION_KEY = "parser"
 """The setting in the store that says how its contents were read."""
 
+READING_AGAIN = "reading again"
+"""That setting while all contents are read again: a process that ends meanwhile leaves that to the next."""
 
 SWEEP_REST = 1_000
 """After a sweep there is none for so many times as long as it took: 0.1 % of a core, of 0.5 % that an idle
@@ -82,10 +84,15 @@ class BulkWork:
         self._steps = self._open()
         self._progress.become("scanning")
 
+    def read_again(self) -> None:
+        """Have `begin_again` read all contents again, also those of files that ended a process."""
+        self._index.suspects.forget()
+        self._index.store.set_meta(VERSION_KEY, READING_AGAIN)
+
     def begin(self) -> None:
         """Have read and linked what waits for it, if nothing else is under way."""
         waits = self._progress.state == "indexing" or self._files.unread or self._index.linking.waiting()
-        if self._steps is None and waits:
+        if self._rests and (waits or self._changes.sweep_due):
             self._progress.state = "indexing"
             self._steps = self._read()
 
@@ -95,7 +102,7 @@ class BulkWork:
         self.link(STEP_S)
         self.begin()
         with self._index.suspects.work():
-            lexing = self._steps is None and self._index.lexing.saved(STEP_S)
+            lexing = self._rests and self._index.lexing.saved(STEP_S)
         if lexing:
             self._progress.state = "indexing"
             self._steps = self._read()
@@ -126,6 +133,11 @@ class BulkWork:
         self._progress.become("degraded")
         self._schedule_sweep()
 
+    @property
+    def _rests(self) -> bool:
+        """Whether nothing is under way. Without its root a project waits for that alone."""
+        return self._steps is None and self._progress.state != "degraded"
+
     # What can be under way: generators that yield between steps.
 
     def _open(self) -> Iterator[None]:
@@ -135,18 +147,20 @@ class BulkWork:
         store = self._index.store
         if not self._files.known:
             store.set_meta(VERSION_KEY, version)
-        elif store.get_meta(VERSION_KEY) != version:
-            self._index.suspects.forget()
+        elif (before := store.get_meta(VERSION_KEY)) != version:
+            if before != READING_AGAIN:
+                self.read_again()
             self._files.queue_all()
         if self._files.known:
-            self._changes.sweep()
+            yield from self._changes.sweep_in_steps()
         else:
             yield from self._changes.list_all()
+        self._progress.reasons.pop("root", None)
         self._files.queue_unread()
         yield
         self._changes.begin_watch()
         # What changed between the listing of a folder and the start of its watch.
-        self._changes.sweep()
+        yield from self._changes.sweep_in_steps()
         self._progress.become("indexing")
         yield from self._index.reading.look(STEP_S)
         yield from self._read()
@@ -161,7 +175,9 @@ class BulkWork:
         index = self._index
         lexing = linking = True
         much = index.reading.is_long
-        while self._files.unread or lexing or linking:
+        while self._files.unread or lexing or linking or self._changes.sweep_due:
+            if self._changes.sweep_due:
+                yield from self._changes.sweep_in_steps()
             if self._files.unread:
                 index.reading.step(STEP_S)
             else:
@@ -184,12 +200,10 @@ class BulkWork:
         if self._progress.state == "degraded":
             if not os.path.isdir(self._index.command.root):
                 return
-            self._progress.reasons.pop("root", None)
             yield from self._open()
             return
-        started = self._system.monotonic()
-        self._changes.sweep()
-        self._schedule_sweep(self._system.monotonic() - started)
+        yield from self._changes.sweep_in_steps()
+        self._schedule_sweep(self._changes.sweep_s)
         if self._files.unread:
             self._progress.become("indexing")
         self._index.lexing.tidy()

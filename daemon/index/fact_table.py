@@ -170,7 +170,7 @@ def _references(packed: bytes) -> References:
             bindings=tuple(starmap(Binding, bindings)),
             types=tuple(starmap(TypeFact, types)),
         )
-    except (zlib.error, ValueError, TypeError) as error:
+    except Exception as error:
         raise FactsDamaged(f"a file's references in the index are damaged ({error})") from error
 
 
@@ -178,5 +178,5 @@ def _interface(packed: bytes) -> tuple[FileInterface, int]:
     try:
         encoded = zlib.decompress(packed)
         return FileInterface.decode(encoded), len(encoded)
-    except (zlib.error, ValueError, TypeError, AttributeError) as error:
+    except Exception as error:
         raise FactsDamaged(f"a file's interface in the index is damaged ({error})") from error

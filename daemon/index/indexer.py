@@ -6,13 +6,16 @@ Runs in the indexer process, on its one working thread. What a commit changed is
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from typing import TypeVar
 
+from ..errors import FovealError
 from ..project.scan_results import RootGone
-from ..project.watcher import Batch, Watcher
+from ..project.watcher import Watcher
 from ..system import System
 from .beside import MakeBeside
-from .bulk_work import BulkWork
+from .bulk_work import STEP_S, BulkWork
 from .messages import Event, OpenProject, Refreshed
 from .project_index import ProjectIndex
 from .suspects import Alarm
@@ -22,6 +25,13 @@ READ_NOW = 64
 
 SYNC_FILES = 512
 """The same for `sync`, whose caller waits for the contents."""
+
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+"""Work in steps, between which other projects have their turns, and what comes of it."""
+
+Answer = Callable[[Refreshed | None, str], None]
+"""Takes what came of a request, or why nothing did."""
 
 SYNC_LEXING_S = 1.0
 """How long `sync` may write what changed into the lexical index: some thousands of chunks."""
@@ -35,16 +45,17 @@ COOKIE_FILES = 10_000
 
 
 class ProjectIndexer:
-    """One project in the indexer process. `announce` sends an event, `enqueue` adds work from any thread,
-    `alarm` ends the process if a file takes too long, `make_watcher` is called as `Watcher` is, `make_beside`
-    as `Beside` is; without it no other process reads or links."""
+    """One project in the indexer process. `announce` sends an event, `wake` says from any thread that there
+    is something to do, which `step` does: what was asked, what the watcher saw, bulk work. `alarm` ends the
+    process if a file takes too long, `make_watcher` is called as `Watcher` is, `make_beside` as `Beside` is;
+    without it no other process reads or links."""
 
     def __init__(
         self,
         command: OpenProject,
         system: System,
         announce: Callable[[Event], None],
-        enqueue: Callable[[Callable[[], None]], None],
+        wake: Callable[[], None],
         *,
         alarm: Alarm | None = None,
         make_watcher: Callable[..., Watcher] = Watcher,
@@ -55,7 +66,7 @@ class ProjectIndexer:
             command,
             system,
             announce,
-            lambda: enqueue(self._take_batches),
+            wake,
             alarm,
             make_watcher,
             make_beside,
@@ -63,6 +74,10 @@ class ProjectIndexer:
         self._files = self._index.files
         self._changes = self._index.changes
         self._bulk = BulkWork(self._index)
+        self._asked: deque[tuple[Steps[Refreshed], Answer]] = deque()
+        self._heard_last = False
+        """The last step took what the watcher saw: bulk work has its turn, or it would never under events
+        without end."""
 
     @property
     def generation(self) -> int:
@@ -70,7 +85,11 @@ class ProjectIndexer:
         return self._index.store.generation
 
     def close(self) -> None:
-        """Stop watching and close the index."""
+        """Stop watching and close the index; what was asked is answered with an error."""
+        while self._asked:
+            steps, answer = self._asked.popleft()
+            steps.close()
+            answer(None, f"{self._root} was closed")
         self._index.close()
 
     def abandon(self) -> None:
@@ -78,37 +97,62 @@ class ProjectIndexer:
         self._index.suspects.abandon()
 
     def patience(self) -> float | None:
-        """Return in how many seconds `step` has something to do; 0 while there is bulk work."""
-        return self._bulk.patience()
+        """Return in how many seconds `step` has something to do; 0 while there is something."""
+        return 0.0 if self._asked or self._hears() else self._bulk.patience()
 
     def step(self) -> None:
-        """Do one step of bulk work, or the periodic sweep when its time has come."""
-        self._bulk.step()
+        """Do one step of what was asked; else take what the watcher saw and do bulk work by turns."""
+        if self._asked:
+            self._step_asked()
+        elif self._hears() and not (self._heard_last and self._bulk.patience() == 0.0):
+            self._heard_last = True
+            self._take_batch()
+        else:
+            self._heard_last = False
+            self._bulk.step()
+
+    def ask(self, steps: Steps[Refreshed], answer: Answer) -> None:
+        """Have a request done in steps, after those before, and answered."""
+        self._asked.append((steps, answer))
 
     def refresh(self, paths: Sequence[str], *, words: bool = False) -> Refreshed:
+        """Do all steps of a refresh."""
+        return _all_of(self.refresh_in_steps(paths, words=words))
+
+    def sync(self) -> Refreshed:
+        """Do all steps of a sync."""
+        return _all_of(self.sync_in_steps())
+
+    def refresh_in_steps(self, paths: Sequence[str], *, words: bool = False) -> Steps[Refreshed]:
         """Examine a few files on the disk and read them now, ahead of everything else; with their `words`
         where they must be found by them at once."""
         self._changes.examine([os.path.join(self._root, path) for path in paths])
-        self._index.reading.read([path for path in dict.fromkeys(paths) if path in self._files.unread])
+        wanted = dict.fromkeys(paths)
+        while waiting := [path for path in wanted if path in self._files.unread]:
+            self._index.reading.read(waiting, STEP_S)
+            yield
         if words:
             with self._index.suspects.work():
                 self._index.lexing.write_now(paths)  # words of what was read before may have been put off
         self._bulk.begin()  # who refers to them is linked behind this
         return Refreshed(self.generation, complete=True)
 
-    def sync(self) -> Refreshed:
+    def sync_in_steps(self) -> Steps[Refreshed]:
         """Bring in every change that is on the disk now."""
-        if self._index.progress.state in {"scanning", "degraded"}:
+        if self._index.progress.state in {"scanning", "degraded"} or self._changes.is_listing:
             return Refreshed(self.generation, complete=False)
-        changed, settled = self._notice()
+        changed, settled = yield from self._notice()
         unread = self._files.unread
         if len(unread) <= SYNC_FILES:
             changed = list(unread)  # with what the watcher saw before
-        self._index.reading.read([path for path in changed if path in unread][:SYNC_FILES])
-        with self._index.suspects.work():
-            lexing = self._index.lexing.step(SYNC_LEXING_S)
-        linking = self._bulk.link(SYNC_LINKING_S)
+        wanted = [path for path in changed if path in unread][:SYNC_FILES]
+        while waiting := [path for path in wanted if path in unread]:
+            self._index.reading.read(waiting, STEP_S)
+            yield
+        lexing = yield from self._repeat(self._write_words, SYNC_LEXING_S)
+        linking = yield from self._repeat(self._bulk.link, SYNC_LINKING_S)
         self._bulk.read_later()
+        settled = settled and not self._changes.sweep_due
         return Refreshed(self.generation, complete=settled and not unread and not lexing and not linking)
 
     def rebuild_lexical(self) -> None:
@@ -120,29 +164,64 @@ class ProjectIndexer:
     def reindex(self, *, full: bool) -> None:
         """Scan all names again; with `full` read all contents again too."""
         if full:
-            self._index.suspects.forget()
-            self._files.queue_all()
+            self._bulk.read_again()
             self._index.lexing.rebuild()
         self._bulk.begin_again()
 
-    def _notice(self) -> tuple[list[str], bool]:
+    def _step_asked(self) -> None:
+        steps, answer = self._asked[0]
+        try:
+            next(steps)
+        except StopIteration as end:
+            self._asked.popleft()
+            answer(end.value, "")
+        except (FovealError, OSError) as error:
+            self._asked.popleft()
+            answer(None, str(error))
+
+    def _write_words(self, seconds: float) -> bool:
+        with self._index.suspects.work():
+            return self._index.lexing.step(seconds)
+
+    def _repeat(self, work: Callable[[float], bool], seconds: float) -> Steps[bool]:
+        """Do something that takes so long at most in steps, until it returns that there is no more of it."""
+        deadline = self._index.system.monotonic() + seconds
+        while more := work(min(STEP_S, seconds)):
+            if self._index.system.monotonic() > deadline:
+                break
+            yield
+        return more
+
+    def _notice(self) -> Steps[tuple[list[str], bool]]:
         """Take in what changed on the disk up to now; returns which files, and whether that is all."""
         watch = self._index.watch
-        if len(self._files.known) > COOKIE_FILES and watch.native and watch.caught_up():
-            self._take_batches()  # the cookie came after them
-            # The root may have been lost with them.
+        if len(self._files.known) > COOKIE_FILES and watch.native and (yield from watch.catch_up()):
+            self._take_batch()  # the cookie came after it
+            # The root may have been lost with it.
             return list(self._files.unread), self._index.progress.state != "degraded"
-        return self._changes.sweep_until_quiet()
+        return (yield from self._changes.sweep_until_quiet())
 
-    def _take_batches(self) -> None:
-        while (batch := self._index.watch.next_batch()) is not None:
-            try:
-                self._take_batch(batch)
-            except RootGone as error:
-                self._bulk.lose_root(error)
+    def _hears(self) -> bool:
+        return self._index.watch.has_batch and not self._changes.is_listing
 
-    def _take_batch(self, batch: Batch) -> None:
-        self._changes.take(batch)
-        if len(self._files.unread) <= READ_NOW:
-            self._index.reading.read(list(self._files.unread))
-        self._bulk.read_later()
+    def _take_batch(self) -> None:
+        """Take in what the watcher saw, and read it now if that is little."""
+        batch = self._index.watch.next_batch()
+        if batch is None:
+            return
+        try:
+            self._changes.take(batch)
+            if len(self._files.unread) <= READ_NOW:
+                self._index.reading.read(list(self._files.unread), STEP_S)
+            self._bulk.read_later()
+        except RootGone as error:
+            self._bulk.lose_root(error)
+
+
+def _all_of(steps: Steps[T]) -> T:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: T = end.value
+            return value

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import FovealError
 from ..lazy_dataclass import dataclass
@@ -21,6 +22,10 @@ FOLDER = "lexical"
 
 class LexicalDamaged(FovealError):
     """The index is missing, of another version, or its files are not what was written: build it anew."""
+
+
+class LexicalAbsent(LexicalDamaged):
+    """There is no index, or a whole one that is of another version or of another store: nothing is lost."""
 
 
 class LexicalUnwritable(FovealError):
@@ -43,6 +48,8 @@ class Listing:
 
     raw: bytes
     format: str
+    opstamp: int
+    """Grows with each commit."""
     segments: tuple[Segment, ...]
 
 
@@ -63,15 +70,17 @@ class LexicalStatistics:
 def read_listing(folder: str) -> Listing:
     """Read which segments an index has. Raises `LexicalDamaged`, or `OSError` if the file can't be read."""
     try:
-        with open(os.path.join(folder, LISTING), "rb") as file:
+        with _opened(os.path.join(folder, LISTING)) as file:
             raw = file.read()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise LexicalDamaged("there is no lexical index") from error
+        raise LexicalAbsent("there is no lexical index") from error
     try:
         listing = json.loads(raw)
-        return Listing(raw, _format(listing), tuple(map(_segment, listing["segments"])))
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise LexicalDamaged(f"the lexical index's {LISTING} can't be read") from error
+        return Listing(
+            raw, _format(listing), int(listing["opstamp"]), tuple(map(_segment, listing["segments"]))
+        )
+    except Exception as error:
+        raise LexicalDamaged(f"the lexical index's {LISTING} can't be read ({error!r:.200})") from error
 
 
 NOTHING_CHECKED: Mapping[str, int] = {}
@@ -87,6 +96,7 @@ def check_files(
     second. Raises `LexicalDamaged`, or `OSError` if a file can't be read.
     """
     live = {segment.name for segment in listing.segments}
+    check_kinds(folder)
     names = {name for name in os.listdir(folder) if name.partition(".")[0] in live}
     sizes = {name: size for name, size in checked.items() if name in names}
     check_sizes(folder, sizes)
@@ -102,6 +112,15 @@ def check_files(
             raise LexicalDamaged(f"a file of the lexical index is damaged: {name}")
         sizes[name] = size
     return sizes
+
+
+def check_kinds(folder: str) -> None:
+    """Raise `LexicalDamaged` where something in the folder is no regular file: the engine opens what it finds
+    there, and on a pipe it would wait for ever."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_file(follow_symlinks=False):
+                raise LexicalDamaged(f"in the lexical index lies something that is no file: {entry.name}")
 
 
 def check_sizes(folder: str, sizes: Mapping[str, int]) -> None:
@@ -139,6 +158,16 @@ _FOOTER_MAGIC = 1337
 _READ_BYTES = 1 << 20
 
 
+def _opened(path: str) -> BinaryIO:
+    """Open a regular file to read. Raises `LexicalDamaged` for anything else, on which opening may wait, and
+    `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise LexicalDamaged(f"{os.path.basename(path)} of the lexical index is no file")
+    return open(descriptor, "rb")
+
+
 def _format(listing: dict[str, Any]) -> str:
     """Return the name of the body's tokenizer, under which the writer records the version of the format."""
     fields = {field["name"]: field["options"] for field in listing["schema"]}
@@ -153,7 +182,7 @@ def _segment(entry: dict[str, Any]) -> Segment:
 
 def _is_whole(path: str) -> bool:
     """Whether a file's CRC-32 is that of its footer: JSON, then its length and a magic number."""
-    with open(path, "rb") as file:
+    with _opened(path) as file:
         end = file.seek(0, os.SEEK_END) - _FOOTER.size
         if end < 0:
             return False
@@ -165,7 +194,7 @@ def _is_whole(path: str) -> bool:
         file.seek(end)
         try:
             wanted = json.loads(file.read(length))["crc"]
-        except (ValueError, LookupError, TypeError, RecursionError):
+        except Exception:  # noqa: BLE001 - whatever it raises, it is no footer
             return False
         file.seek(0)
         found = 0

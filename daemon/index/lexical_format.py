@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import tantivy
 
 from . import terms
-from .lexical_files import LexicalDamaged, LexicalUnwritable
+from .lexical_files import LexicalAbsent, LexicalDamaged, LexicalUnwritable
 
 TEXT_FIELDS = ("body", "path", "symbols")
 """The fields that are searched: a chunk's text, its file's path, and the names of its definitions."""
@@ -40,7 +40,7 @@ def register_terms(index: tantivy.Index) -> None:
 def check_format(found: str) -> None:
     """Raise `LexicalDamaged` for an index of another format."""
     if found != FORMAT:
-        raise LexicalDamaged(f"the lexical index has the format {found}, this program's is {FORMAT}")
+        raise LexicalAbsent(f"the lexical index has the format {found}, this program's is {FORMAT}")
 
 
 @contextmanager

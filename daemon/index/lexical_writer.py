@@ -60,6 +60,8 @@ class LexicalWriter:
         Readers keep what they have read, and raise `LexicalDamaged` on refresh until they are opened anew.
         Raises `LexicalUnwritable` or `OSError`.
         """
+        if os.path.islink(folder):
+            os.unlink(folder)  # what it leads to is somebody else's
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with raising(LexicalUnwritable):

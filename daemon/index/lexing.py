@@ -8,9 +8,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from ..aside import quarantine_last
 from ..system import System
 from .chunk_table import ChunkText, TextsDamaged
-from .lexical_files import FOLDER, LexicalDamaged, LexicalUnwritable, check_files, read_listing
+from .lexical_files import (
+    FOLDER,
+    LexicalAbsent,
+    LexicalDamaged,
+    LexicalUnwritable,
+    Listing,
+    check_files,
+    read_listing,
+)
 from .lexical_format import check_format
 from .lexical_writer import LexicalDocument, LexicalWriter
 from .reading import Terms
@@ -50,8 +59,9 @@ CREATED_LATELY_S = 60.0
 """So long after it was made, an index that is whole isn't made again for a reader that met the old one."""
 
 FILLED_FROM = "lexical"
-"""The setting in the store that says that the lexical index was filled from this very store. Without it what
-lies there belongs to a store that is gone, whose numbers meant other files."""
+"""The setting in the store that says that the lexical index was filled from this very store, and by which of
+its commits: the number that the engine gave it. Without it what lies there belongs to a store that is gone,
+whose numbers meant other files; one of an earlier commit is a copy that somebody put back."""
 
 
 class Lexing:
@@ -107,7 +117,11 @@ class Lexing:
         """Fill the index anew, since somebody could not read it; not if that was just done."""
         self._verified = False
         if self._system.monotonic() - self._created_at > CREATED_LATELY_S or not self._is_whole():
-            self.rebuild()
+            self.close()
+            with self._attempt():
+                if os.path.lexists(self._folder):
+                    self._quarantine(LexicalDamaged("it could not be searched"))
+                self._create("it could not be searched")
 
     def step(self, seconds: float, *, more: bool = False) -> bool:
         """Write what changed for so long; False when the index holds it all, committed, or can't be written.
@@ -228,6 +242,7 @@ class Lexing:
         writer.commit()
         with self._store.side_notes():
             self._store.chunks.set_lexed(self._written)
+            self._store.set_meta(FILLED_FROM, str(read_listing(self._folder).opstamp))
         self._pause_s = min(2 * self._pause_s, COMMIT_S)
         self._committed_at = self._system.monotonic()
         self._commit_at = self._committed_at + self._pause_s
@@ -272,11 +287,19 @@ class Lexing:
             if self._store.get_meta(FILLED_FROM) is None:
                 return self._create("there is none of this store")
             try:
+                self._check_age(read_listing(self._folder))
                 self._writer = LexicalWriter(self._folder)
             except LexicalDamaged as error:
+                if not isinstance(error, LexicalAbsent):
+                    self._quarantine(error)
                 return self._create(str(error))
             self._begin()
         return self._writer
+
+    def _quarantine(self, error: LexicalDamaged) -> None:
+        """Keep the last damaged index, for who wants to know what happened to it."""
+        kept = quarantine_last(self._folder, self._system)
+        log.warning("the lexical index in %s is damaged (%s) and kept as %s", self._folder, error, kept)
 
     def _create(self, reason: str) -> LexicalWriter:
         log.info("the lexical index in %s is built anew: %s", self._folder, reason)
@@ -287,7 +310,7 @@ class Lexing:
             self._store.delete_meta(FILLED_FROM)
             self._store.chunks.unlex_all()
         self._writer = LexicalWriter.create(self._folder)
-        self._store.set_meta(FILLED_FROM, "1")
+        self._store.set_meta(FILLED_FROM, "0")
         self._created_at = self._system.monotonic()
         self._committed_at = -APART_S  # what was found before is to be found again soon
         self._pause_s = COMMIT_FIRST_S
@@ -307,10 +330,17 @@ class Lexing:
                 listing = read_listing(self._folder)
                 check_format(listing.format)
                 check_files(self._folder, listing)
+                self._check_age(listing)
             except (LexicalDamaged, OSError):
                 return False  # whoever opens it next hears why
             self._verified = True
         return self._verified
+
+    def _check_age(self, listing: Listing) -> None:
+        """Raise `LexicalDamaged` where the store has noted a later commit than there is."""
+        noted = self._store.get_meta(FILLED_FROM) or ""
+        if noted.isdigit() and listing.opstamp < int(noted):
+            raise LexicalDamaged("the lexical index is older than what it was filled from")
 
 
 def _size(terms: Iterable[Terms]) -> int:

@@ -13,8 +13,10 @@ EDITS_MAX = 50
 @dataclass(frozen=True, slots=True)
 class OpenProject:
     """Begin to index and watch a project. `folder` is its own one in the state folder; replied at once.
+    `deaths` is how often the indexer ended lately at work on it: others have their turns first.
 
-    `exclude`, `skip_folders_extra` and `show_files` are as in the configuration.
+    `exclude`, `skip_folders_extra` and `show_files` are as in the configuration. `distrusted` says why the
+    index that is there can't be used, where somebody who read it found that out, or is empty.
     """
 
     root: str
@@ -25,6 +27,8 @@ class OpenProject:
     poll_interval_ms: int
     sweep_interval_s: int
     show_files: tuple[str, ...] = ()
+    deaths: int = 0
+    distrusted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,8 @@ class TreeDelta:
     `touched` are the paths that the watcher named, ignored ones included, relative to the root; `resync`
     says that events were lost and that everything may have changed. `links_changed` says that imports of
     files other than the upserted ones lead elsewhere now. One that says no more than its generation tells
-    that references mean something else now.
+    that references mean something else now. `replaced` says that the index was opened anew after an
+    error: it may be another one, in another file.
     """
 
     root: str
@@ -96,6 +101,7 @@ class TreeDelta:
     touched: tuple[str, ...] = ()
     links_changed: bool = False
     resync: bool = False
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,4 +128,11 @@ class ActivityTaken:
     root: str
 
 
-Event = TreeDelta | ProjectProgress | ActivityTaken
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """Work on a project begins, so that it is known whose work ended the process; on none with ""."""
+
+    root: str
+
+
+Event = TreeDelta | ProjectProgress | ActivityTaken | AtWork

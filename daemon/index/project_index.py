@@ -48,8 +48,8 @@ class ProjectIndex:
         self.command = command
         self.system = system
         self.announce = announce
-        self.store = Store(folder, system)
-        known = self.store.load_files()
+        self.store = Store(folder, system, command.distrusted)
+        known = self.store.take_files()
         unread: dict[str, FileRecord | None] = {}
         self.suspects = Suspects(folder, self.store, known, alarm)
         self.lexing = Lexing(folder, self.store, system, self.suspects.begin)

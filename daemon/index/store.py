@@ -10,7 +10,16 @@ from ..lazy_dataclass import dataclass
 from ..project.qualified_names import base_name
 from ..project.references import References
 from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
-from ..storage import Database, open_database, open_reader, transaction
+from ..storage import (
+    Database,
+    DatabaseError,
+    check_database,
+    close_database,
+    damage_raised,
+    open_database,
+    open_reader,
+    transaction,
+)
 from ..structure.interface import FileInterface, InterfaceChange, change_between, interface_of
 from ..system import Stamp, System
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
@@ -95,15 +104,19 @@ class Store:
     `replaced` says why an earlier file had to be set aside, or is empty.
     """
 
-    def __init__(self, folder: str, system: System) -> None:
+    def __init__(self, folder: str, system: System, distrusted: str = "") -> None:
+        """Open an index, or make it; `distrusted` says why the one that is there can't be used."""
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, FILE_NAME)
+        self._probed: dict[str, FileRecord] = {}
         opened = open_database(
             self.path,
-            _SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA,
+            SCHEMA,
             SCHEMA_VERSION,
             system,
             derived=True,
+            distrusted=distrusted,
+            probe=self._probe,
         )
         self._db = opened.database
         self._db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -123,7 +136,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
-        self._db.close()
+        close_database(self._db, self.path)
 
     @contextmanager
     def transaction(self) -> Iterator[int]:
@@ -150,7 +163,7 @@ class Store:
     @property
     def generation(self) -> int:
         """How many changes of the tree this index has seen."""
-        return int(self._db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+        return _generation_in(self._db)
 
     def get_meta(self, key: str) -> str | None:
         """Return a stored setting."""
@@ -168,6 +181,16 @@ class Store:
     def load_files(self) -> dict[str, FileRecord]:
         """Return all records by path."""
         return _load_files(self._db)
+
+    def take_files(self) -> dict[str, FileRecord]:
+        """Return all records as they were read when the file was opened, once."""
+        files, self._probed = self._probed, {}
+        return files
+
+    def _probe(self, database: Database) -> None:
+        """Read what each start reads, so that damage in it is met while the file is opened."""
+        self._probed = _load_files(database)
+        _generation_in(database)
 
     def put_records(self, records: Iterable[FileRecord]) -> None:
         """Write records; their definitions and imports stay as they are, those of a skipped file go."""
@@ -314,9 +337,10 @@ class Store:
 class Reader:
     """The reading side: a connection of its own for one thread, which sees whole transactions only."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *, sealed: bool = False) -> None:
+        """Open an index; with `sealed` it is compared with its seal. Raises `DatabaseError`."""
         self.path = os.path.join(folder, FILE_NAME)
-        self._db = open_reader(self.path, SCHEMA_VERSION)
+        self._db = open_reader(self.path, SCHEMA_VERSION, sealed=sealed)
         self.chunks = ChunkQueries(self._db)
         self.links = LinkQueries(self._db)
         self.graph = GraphQueries(self._db)
@@ -325,12 +349,16 @@ class Reader:
         """Close the connection."""
         self._db.close()
 
+    def check(self) -> None:
+        """Read all of the file. Raises `DatabaseError` where it is damaged; seconds for a large one."""
+        check_index(os.path.dirname(self.path))
+
     @contextmanager
     def snapshot(self) -> Iterator[int]:
         """Make all reads inside see one state; yields its generation."""
         self._db.execute("BEGIN")
         try:
-            yield int(self._db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+            yield _generation_in(self._db)
         finally:
             if self._db.in_transaction:  # a failed read may have ended it
                 self._db.execute("COMMIT")
@@ -430,6 +458,18 @@ class Reader:
         return tuple(found[path] for path in sorted(found))
 
 
+def check_index(folder: str) -> None:
+    """Read all of an index. Raises `DatabaseError` where it is damaged; seconds for a large one."""
+    path = os.path.join(folder, FILE_NAME)
+    check_database(path, SCHEMA, SCHEMA_VERSION)
+    database = open_reader(path, SCHEMA_VERSION)
+    try:
+        _load_files(database)
+        _generation_in(database)
+    finally:
+        database.close()
+
+
 def open_tables(folder: str) -> tuple[Database, Callable[[], dict[str, FileRecord]]]:
     """Open an index to be read beside the indexer: its database, and what returns all records by path."""
     database = open_reader(os.path.join(folder, FILE_NAME), SCHEMA_VERSION)
@@ -467,6 +507,9 @@ CREATE TABLE activity (
 ) WITHOUT ROWID;
 """
 
+SCHEMA = _SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA
+"""All tables of an index."""
+
 _PUT_FILE = """
 INSERT INTO files (path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy,
 hashed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET size = excluded.size,
@@ -500,7 +543,15 @@ def _file_row(record: FileRecord) -> tuple[object, ...]:
 
 
 def _load_files(database: Database) -> dict[str, FileRecord]:
-    return {record.path: record for record in _records(database.execute(f"{_FILES} ORDER BY path"))}
+    with damage_raised():
+        return {record.path: record for record in _records(database.execute(f"{_FILES} ORDER BY path"))}
+
+
+def _generation_in(database: Database) -> int:
+    row = database.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
+    if row is None or type(row[0]) is not int:
+        raise DatabaseError("it doesn't say of which generation it is")
+    return row[0]
 
 
 def _records(

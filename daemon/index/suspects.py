@@ -16,9 +16,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from ..aside import clear_own_file
 from ..project.tree import FileRecord
 from ..storage import DatabaseError
-from ..system import Stamp
+from ..system import Stamp, System
 from .store import Store
 
 log = logging.getLogger(__name__)
@@ -58,8 +59,10 @@ class Suspects:
         """Guards the note, which another thread clears when the daemon is gone."""
         self._noted = False
         self._closed = False
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._note = os.open(os.path.join(folder, NOTE_NAME), flags, 0o600)
+        path = os.path.join(folder, NOTE_NAME)
+        clear_own_file(path, System())  # else nothing in its place could be opened, or it waits on a pipe
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        self._note = os.open(path, flags, 0o600)
         self._deaths = _deaths_in(store.get_meta(META_KEY))
         self._take_note()
 
@@ -209,7 +212,7 @@ def _noted_in(data: bytes) -> tuple[str, Stamp] | None:
     try:
         path, *stamp = json.loads(data[_LENGTH.size : _LENGTH.size + length])
         return str(path), Stamp(*map(int, stamp))
-    except (ValueError, TypeError):
+    except Exception:  # noqa: BLE001 - whatever it raises, it names no file
         return None
 
 
@@ -218,6 +221,6 @@ def _deaths_in(text: str | None) -> dict[str, tuple[int, Stamp]]:
     try:
         rows = json.loads(text or "{}")
         return {str(path): (int(row[0]), Stamp(*map(int, row[1:]))) for path, row in rows.items()}
-    except (ValueError, TypeError, AttributeError, IndexError):
+    except Exception:  # noqa: BLE001 - whatever it raises, it names none
         log.warning("which files ended the indexer can't be read: each is tried again")
         return {}

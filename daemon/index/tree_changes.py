@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from ..project.scan import Scanner
-from ..project.scan_results import Changes
+from ..project.scan_results import Changes, ListingNeeded
 from ..project.watcher import Batch
 from ..system import RACY_NS, System
 from .indexed_files import IndexedFiles
@@ -19,6 +19,10 @@ TOUCHED_MAX = 1_000
 
 SYNC_SWEEPS = 4
 """A tree that still changed in the last of so many sweeps in a row is said to keep changing."""
+
+SWEPT_NOW = 10_000
+"""Trees of up to so many files are swept in one step of some 50 ms, so that what was moved goes and comes in
+one commit; larger ones in many steps."""
 
 
 class TreeChanges:
@@ -43,6 +47,15 @@ class TreeChanges:
         self._watch = watch
         self._files = files
         self._progress = progress
+        self.sweep_due = False
+        """The tree is to be compared with the disk, by `sweep_in_steps`."""
+        self.sweep_s = 0.0
+        """How long the last sweep in steps took of this process."""
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether the tree is being listed anew: what the watcher saw meanwhile waits for the end of it."""
+        return self._scanner.is_listing
 
     def list_all(self) -> Iterator[None]:
         """Take in the names of all files, in steps."""
@@ -56,32 +69,56 @@ class TreeChanges:
         self._watch.begin(self._scanner.watch_folders)
 
     def sweep(self) -> Changes:
-        """Compare all of the tree with what is known."""
-        changes = self._scanner.sweep(self._files.known)
-        self._apply(changes)
-        return changes
+        """Compare all of the tree with what is known; `sweep_due` says where that could not be done now."""
+        return self._compare(lambda: self._scanner.sweep(self._files.known))
 
-    def sweep_until_quiet(self) -> tuple[list[str], bool]:
-        """Sweep until nothing changed meanwhile; returns the changed files, and whether it came to that.
+    def sweep_in_steps(self) -> Generator[None, None, bool]:
+        """Compare all of the tree with what is known, a large tree in several steps; whether that found
+        anything."""
+        self.sweep_due, self.sweep_s = False, 0.0
+        started = self._system.monotonic()
+        if len(self._files.known) <= SWEPT_NOW and not self.is_listing:
+            changes = self.sweep()
+            self.sweep_s = self._system.monotonic() - started
+            if not self.sweep_due:
+                return bool(changes)
+            self.sweep_due = False
+            yield
+            started = self._system.monotonic()
+        found = False
+        for changes in self._scanner.sweep_in_steps(self._files.known):
+            found |= bool(changes)
+            self._apply(changes)
+            self.sweep_s += self._system.monotonic() - started
+            yield
+            started = self._system.monotonic()
+        return found
+
+    def sweep_until_quiet(self) -> Generator[None, None, tuple[list[str], bool]]:
+        """Sweep, once in a step, until nothing changed meanwhile; returns the changed files, and whether it
+        came to that.
 
         A sweep that finds nothing, and whose folders rested, proves that the tree is what is known.
         """
         changed: dict[str, None] = {}
         for _ in range(SYNC_SWEEPS):
-            changes = self.sweep()
-            changed.update((record.path, None) for record in changes.upserted)
+            if len(self._files.known) <= SWEPT_NOW and not self.sweep_due:
+                changes = self.sweep()
+                changed.update((record.path, None) for record in changes.upserted)
+                found = bool(changes)
+            else:
+                found = yield from self.sweep_in_steps()
             restless = self._scanner.restless
-            if not changes and not restless:
+            if not found and not restless and not self.sweep_due:
                 return list(changed), True
             if restless:
                 self._system.sleep(RACY_NS / 1e9)  # until the folders' stamps prove something
+            yield
         return list(changed), False
 
     def examine(self, paths: Sequence[str]) -> Changes:
         """Compare absolute paths, and what lies below them, with what is known."""
-        changes = self._scanner.examine(paths, self._files.known)
-        self._apply(changes)
-        return changes
+        return self._compare(lambda: self._scanner.examine(paths, self._files.known))
 
     def take(self, batch: Batch) -> None:
         """Take in what the watcher saw, and announce which paths it named."""
@@ -94,7 +131,7 @@ class TreeChanges:
             if batch.overflow and self._watch.active:
                 # A folder may have been replaced, and nobody heard that its watch is lost.
                 self._watch.replace(self._scanner.watch_folders)
-            self.sweep()
+            self._sweep_soon()
             return
         changes = self.examine([*(prefix + path for path in touched), *batch.lost_folders])
         if touched:
@@ -102,6 +139,24 @@ class TreeChanges:
         edited = [record.path for record in changes.upserted]
         if 0 < len(edited) <= EDITS_MAX and self._progress.state == "ready":
             self._files.note_edits(edited, self._system.time_ns())
+
+    def _sweep_soon(self) -> None:
+        """Compare all of the tree with what is known: now where that is quick, else in the steps to come."""
+        if len(self._files.known) <= SWEPT_NOW:
+            self.sweep()
+        else:
+            self.sweep_due = True
+
+    def _compare(self, compare: Callable[[], Changes]) -> Changes:
+        """Apply what a comparison with the disk finds, and return it; nothing where all has to be listed."""
+        try:
+            changes = compare()
+        except ListingNeeded:
+            self._progress.count_again()
+            self.sweep_due = True
+            return Changes()
+        self._apply(changes)
+        return changes
 
     def _apply(self, changes: Changes) -> None:
         self._progress.count_again()
@@ -113,7 +168,7 @@ class TreeChanges:
     def _watch_more(self, changes: Changes) -> None:
         if changes.ignored_changed:
             self._watch.replace(self._scanner.watch_folders)
-            self.sweep()
+            self._sweep_soon()
             return
         folders = [os.path.join(self._root, folder) for folder in changes.folders_added]
         self._watch.add(folders)

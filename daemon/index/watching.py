@@ -1,11 +1,12 @@
-"""Owns the watch of one project: its watcher, and the batches that cross from that's thread to ours."""
+"""Owns the watch of one project: its watcher, and what crosses from that's thread to ours."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections import deque
-from collections.abc import Callable, Iterable
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
 
 from ..project.tree import WatchMode
 from ..project.watcher import Batch, Watcher
@@ -15,11 +16,19 @@ log = logging.getLogger(__name__)
 COOKIE_S = 2.0
 """How long a cookie is waited for."""
 
+COOKIE_STEP_S = 0.02
+"""How long of that in one step: other projects have their turns in between."""
+
+PENDING_PATHS = 4_000
+"""Maximum number of changed paths that wait to be taken; of more it is only known that there were: a sweep
+finds them, and takes less time than to look at each."""
+
 
 class ProjectWatch:
     """The watch of one project's folders, on the indexer's working thread; there is none before `begin`.
 
-    `on_batch` is called from the watcher's thread when there is a batch to be taken. Cookies are written into
+    `on_batch` is called from the watcher's thread when there is something to be taken: what came since the
+    last time, as one batch, however often the same file changed. Cookies are written into
     `folder`, which is the project's own in the state folder. `make_watcher` is called as `Watcher` is.
     """
 
@@ -29,7 +38,11 @@ class ProjectWatch:
         self._on_batch = on_batch
         self._make_watcher = make_watcher
         self._watcher: Watcher | None = None
-        self._batches: deque[Batch] = deque()
+        self._hearing = threading.Lock()
+        """Guards what waits to be taken."""
+        self._paths: set[str] = set()
+        self._lost: set[str] = set()
+        self._overflow = False
         self._closed = False
         self._cookie_folder = os.path.join(folder, "cookies")
         os.makedirs(self._cookie_folder, mode=0o700, exist_ok=True)
@@ -69,19 +82,39 @@ class ProjectWatch:
         if self._watcher is not None:
             self._watcher.replace(folders)
 
-    def caught_up(self) -> bool:
-        """Whether every event from before now is in a batch that can be taken."""
-        if self._watcher is None:
+    def catch_up(self) -> Generator[None, None, bool]:
+        """Wait in steps until every event from before now can be taken; returns whether that is so."""
+        watcher = self._watcher
+        if watcher is None:
             return False
         try:
-            return self._watcher.wait_cookie(self._watcher.write_cookie(), COOKIE_S)
+            cookie = watcher.write_cookie()
         except OSError as error:
             log.warning("the cookie folder can't be written to, the tree is swept instead: %s", error)
             return False
+        deadline = time.monotonic() + COOKIE_S
+        try:
+            while not (came := watcher.wait_cookie(cookie, COOKIE_STEP_S)) and not cookie.failed:
+                if time.monotonic() > deadline:
+                    break
+                yield
+        finally:
+            watcher.forget_cookie(cookie)
+        return came
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether there is something to be taken."""
+        return not self._closed and bool(self._paths or self._lost or self._overflow)
 
     def next_batch(self) -> Batch | None:
-        """Return the next batch in order, None where all were taken."""
-        return self._batches.popleft() if self._batches and not self._closed else None
+        """Return what was heard since the last time; None for nothing."""
+        if not self.has_batch:
+            return None
+        with self._hearing:
+            batch = Batch(frozenset(self._paths), self._overflow, frozenset(self._lost))
+            self._paths, self._lost, self._overflow = set(), set(), False
+        return batch
 
     def end(self) -> None:
         """Stop watching; what was heard before can still be taken."""
@@ -96,5 +129,14 @@ class ProjectWatch:
 
     def _hear(self, batch: Batch) -> None:
         """Take a batch from the watcher's thread to ours."""
-        self._batches.append(batch)
+        with self._hearing:
+            self._overflow |= batch.overflow
+            self._paths |= batch.paths
+            self._lost |= batch.lost_folders
+            if len(self._paths) > PENDING_PATHS or len(self._lost) > PENDING_PATHS:
+                self._overflow = True
+            if self._overflow:
+                # All is compared and watched anew, so that no name of it is needed.
+                self._paths.clear()
+                self._lost.clear()
         self._on_batch()

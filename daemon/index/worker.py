@@ -1,4 +1,4 @@
-"""Owns the indexer process: its queue with a lane for edits ahead of bulk work, and the pipe to the daemon.
+"""Owns the indexer process: requests first, then turns that are fair between projects, and the pipe.
 
 One process for all projects of a daemon. It ends when the pipe ends, so it never outlives its daemon.
 """
@@ -7,59 +7,127 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
 import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..errors import FovealError
-from ..pipe import ChildPipe, Envelope, Reply, Stop
-from ..storage import DatabaseError
+from ..pipe import Beat, ChildPipe, Envelope, Reply, Stop
+from ..storage import DatabaseError, may_pass, named
 from ..system import System
 from .beside import Beside, MakeBeside, available_cores
 from .indexer import ProjectIndexer
 from .messages import (
+    AtWork,
     CloseProject,
     Event,
     OpenProject,
+    ProjectProgress,
     RebuildLexical,
     Refreshed,
     RefreshFiles,
     Reindex,
     SyncTree,
+    TreeDelta,
 )
+from .store import check_index
 from .suspects import Alarm, set_alarm
 from .world import YOUNG_OBJECTS
+
+log = logging.getLogger(__name__)
+
+FAILURES_MAX = 3
+FAILURES_S = 900.0
+"""Maximum number of unexpected errors of one project in so many seconds: after the last of them its index is
+built anew, and after one more it is closed. A file to blame is left alone after two, see suspects.py."""
 
 NICE = 5
 """Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
 
 
+CREDIT_S = 0.25
+"""Seconds of work that a project which had nothing to do has ahead of the others: an edit is read, linked and
+found by its words within, and a small project opened."""
+
+HANDICAP_S = 30.0
+"""Seconds of work that others may have before a project has its first turn, for each time that the indexer
+ended lately at work on that project."""
+
+
 class WorkQueue:
-    """Thunks in lanes: requests first, then what the watcher saw, and bulk work when both are empty."""
+    """Requests in their order, and the word that a project has something to do."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
-        self._lanes: tuple[deque[Callable[[], None]], ...] = (deque(), deque())
+        self._requests: deque[Callable[[], None]] = deque()
+        self._woken = False
 
-    def put(self, lane: int, work: Callable[[], None]) -> None:
-        """Add work: lane 0 for requests, 1 for events. From any thread."""
+    def put(self, work: Callable[[], None]) -> None:
+        """Add a request. From any thread."""
         with self._condition:
-            self._lanes[lane].append(work)
+            self._requests.append(work)
+            self._condition.notify()
+
+    def wake(self) -> None:
+        """Say that a project has something to do. From any thread."""
+        with self._condition:
+            self._woken = True
             self._condition.notify()
 
     def take(self, timeout: float | None) -> Callable[[], None] | None:
-        """Return the next thunk, or None after `timeout` seconds (0: at once, None: wait for good)."""
+        """Return the next request; None after `timeout` seconds (0: at once, None: wait for good), and when a
+        project has something to do."""
         with self._condition:
-            self._condition.wait_for(lambda: any(self._lanes), timeout)
-            return next((lane.popleft() for lane in self._lanes if lane), None)
+            self._condition.wait_for(lambda: self._requests or self._woken, timeout)
+            self._woken = False
+            return self._requests.popleft() if self._requests else None
+
+
+class Turns:
+    """Which project has the next turn: the one that was worked at for the least time.
+
+    A project that had nothing to do for a while begins `CREDIT_S` ahead of the others, however long it was.
+    """
+
+    def __init__(self) -> None:
+        self._used: dict[str, float] = {}
+        self._due: frozenset[str] = frozenset()
+        self._level = 0.0
+
+    def put_behind(self, root: str, seconds: float) -> None:
+        """Let others have so many seconds before this project, which begins."""
+        self._used[root] = self._level - CREDIT_S + seconds
+
+    def drop(self, root: str) -> None:
+        """Forget a project."""
+        self._used.pop(root, None)
+        self._due -= {root}
+
+    def next_of(self, due: Sequence[str]) -> str:
+        """Return which of these projects has a turn; of several that used as little the first."""
+        for root in due:
+            if root not in self._due:
+                self._used[root] = max(self._used.get(root, -CREDIT_S), self._level - CREDIT_S)
+        self._due = frozenset(due)
+        root = min(due, key=self._used.__getitem__)
+        self._level = self._used[root]
+        return root
+
+    def count(self, root: str, seconds: float) -> None:
+        """Count what a turn took; not that of a project which was dropped in it."""
+        if root in self._used:
+            self._used[root] += seconds
 
 
 class Worker:
     """The loop of the indexer process. `send` takes a reply or an event to the daemon, `alarm` ends the
-    process if a file takes too long, `make_beside` starts others that read and link beside it."""
+    process if a file takes too long, `make_beside` starts others that read and link beside it, `at_work`
+    hears which project is worked at before that begins, "" for none."""
 
     def __init__(
         self,
@@ -68,6 +136,7 @@ class Worker:
         send: Callable[[Reply | Event], None],
         alarm: Alarm | None = None,
         make_beside: MakeBeside | None = None,
+        at_work: Callable[[str], None] = lambda _root: None,
     ) -> None:
         self.projects: dict[str, ProjectIndexer] = {}
         self._system = system
@@ -75,24 +144,40 @@ class Worker:
         self._send = send
         self._alarm = alarm
         self._make_beside = make_beside
+        self._tell_at_work = at_work
+        self._at_work = ""
+        self._begun = 0
+        self._turns = Turns()
         self._stopping = False
+        self._commands: dict[str, OpenProject] = {}
+        """How each project was opened last."""
+        self._failures: dict[str, list[float]] = {}
+        """When errors came lately that nobody expected, by project, on the clock that never jumps."""
 
     def run(self) -> None:
         """Serve until a `Stop` command; then every index is closed."""
         try:
             while not self._stopping:
-                work = self._queue.take(self._patience())
+                patience = self._patience()
+                if patience != 0.0:
+                    self._begin("")
+                work = self._queue.take(patience)
                 if work is not None:
                     work()
                 else:
-                    self._bulk_step()
+                    self._turn()
         finally:
             for project in self.projects.values():
-                project.close()
+                with contextlib.suppress(Exception):  # the others are to be closed too
+                    project.close()
 
     def submit(self, envelope: Envelope) -> None:
         """Queue a command. From any thread."""
-        self._queue.put(0, lambda: self._answer(envelope))
+        self._queue.put(lambda: self._answer(envelope))
+
+    def beat(self) -> Beat:
+        """Say what the process is at. From any thread."""
+        return Beat(self._begun, self._at_work)
 
     def abandon(self) -> None:
         """Take note that this process is about to end for no fault of any file. From any thread."""
@@ -104,32 +189,101 @@ class Worker:
         waits = [project.patience() for project in self.projects.values()]
         return min((wait for wait in waits if wait is not None), default=None)
 
-    def _bulk_step(self) -> None:
-        for project in tuple(self.projects.values()):
-            project.step()
-            # Fair among projects: each gets one step, then the lanes are looked at again.
+    def _turn(self) -> None:
+        """Let one project do one step; requests are looked at after each."""
+        due = [root for root, project in self.projects.items() if project.patience() == 0.0]
+        if not due:
+            return
+        root = self._turns.next_of(due)
+        self._begin(root)
+        started = self._system.monotonic()
+        self._run_for(root, self.projects[root].step)
+        self._turns.count(root, self._system.monotonic() - started)
+
+    def _begin(self, root: str) -> None:
+        """Note that work on a project begins, before it may end this process."""
+        if root:
+            self._begun += 1
+        if root != self._at_work:
+            self._at_work = root
+            self._tell_at_work(root)
+
+    def _run_for(self, root: str, work: Callable[[], None]) -> None:
+        """Do work for one project, whose unexpected errors are its own: others are in this process too."""
+        try:
+            work()
+        except Exception as error:
+            if may_pass(error):
+                raise  # the disk is full or fails, for all of them
+            self._recover(root, error)
+
+    def _recover(self, root: str, error: Exception) -> None:
+        """Open a project anew after an error that nobody expected: with another index where this one is
+        damaged, or where that error comes again and again; not any more if it comes then, too."""
+        log.error("the work on %s failed", root, exc_info=error)
+        failed, command = self.projects.pop(root, None), self._commands.get(root)
+        if failed is None or command is None:
+            return
+        with contextlib.suppress(Exception):  # what it holds in memory may not fit what is on the disk
+            failed.close()
+        now = self._system.monotonic()
+        recent = [moment for moment in self._failures.get(root, ()) if now - moment < FAILURES_S]
+        self._failures[root] = [*recent, now]
+        try:
+            if len(recent) >= FAILURES_MAX:
+                raise FovealError(f"the index of {root} can't be kept ({named(error)}); see: foveal logs")
+            self._make(replace(command, distrusted=self._damage(command, error)))
+        except (FovealError, OSError) as problem:
+            text = f"it isn't indexed: {problem}"
+            self._send(ProjectProgress(root, "degraded", "off", (text,), 0, 0, ()))
+        else:
+            self._send(TreeDelta(root, self.projects[root].generation, resync=True, replaced=True))
+
+    def _damage(self, command: OpenProject, error: Exception) -> str:
+        """Return why an index can't be used, "" if it is whole as far as anybody can see."""
+        if isinstance(error, DatabaseError) or len(self._failures[command.root]) == FAILURES_MAX:
+            return named(error)
+        try:
+            check_index(command.folder)
+        except DatabaseError as damage:
+            return str(damage)
+        return ""
 
     def _answer(self, envelope: Envelope) -> None:
+        def answer(value: Refreshed | None, error: str = "") -> None:
+            self._send(Reply(envelope.number, value, error))
+
+        command = envelope.command
         try:
-            value = self._execute(envelope.command)
+            match command:
+                case RefreshFiles(root, paths, words):
+                    project = self._project(root)
+                    project.ask(project.refresh_in_steps(paths, words=words), answer)
+                case SyncTree(root):
+                    project = self._project(root)
+                    project.ask(project.sync_in_steps(), answer)
+                case _:
+                    answer(self._execute(command))
         except (FovealError, OSError) as error:
-            self._send(Reply(envelope.number, None, str(error)))
-        else:
-            self._send(Reply(envelope.number, value))
+            answer(None, str(error))
+        except Exception as error:
+            root = getattr(command, "root", "")
+            if may_pass(error) or not root:
+                raise
+            self._recover(root, error)
+            answer(None, f"the work on {root} failed: {named(error)}")
 
     def _execute(self, command: object) -> Refreshed | None:
+        if isinstance(command, OpenProject | Reindex | RebuildLexical):
+            self._begin(command.root)
         match command:
             case OpenProject():
                 return self._open(command)
             case CloseProject(root):
-                project = self.projects.pop(root, None)
-                if project is not None:
-                    project.close()
-            case RefreshFiles(root, paths, words):
-                return self._project(root).refresh(paths, words=words)
-            case SyncTree(root):
-                return self._project(root).sync()
+                self._commands.pop(root, None)
+                self._close(root)
             case Reindex(root, full):
+                self._failures.pop(root, None)
                 self._project(root).reindex(full=full)
             case RebuildLexical(root):
                 self._project(root).rebuild_lexical()
@@ -138,23 +292,40 @@ class Worker:
         return None
 
     def _open(self, command: OpenProject) -> Refreshed:
-        old = self.projects.pop(command.root, None)
-        if old is not None:
-            old.close()
-        try:
-            project = ProjectIndexer(
-                command,
-                self._system,
-                self._send,
-                lambda work: self._queue.put(1, work),
-                alarm=self._alarm,
-                make_beside=self._make_beside,
-            )
-        except (DatabaseError, OSError) as error:
-            # Of one project only; a process that died of it would take the others along, again and again.
-            raise FovealError(f"the index in {command.folder} can't be opened: {error}") from error
-        self.projects[command.root] = project
+        self._close(command.root)
+        project = self._make(command)
+        self._turns.put_behind(command.root, HANDICAP_S * command.deaths)
         return Refreshed(project.generation, complete=False)
+
+    def _make(self, command: OpenProject) -> ProjectIndexer:
+        """Open a project's index, or another in its place if whatever is read of it first raises."""
+        self._commands[command.root] = replace(command, distrusted="")
+        try:
+            return self._try_to_make(command)
+        except Exception as error:
+            if may_pass(error) or command.distrusted:
+                # Of one project only; a process that died of it would take the others along, again and again.
+                problem = f"the index in {command.folder} can't be opened: {named(error)}"
+                raise FovealError(problem) from error
+            return self._make(replace(command, distrusted=named(error)))
+
+    def _try_to_make(self, command: OpenProject) -> ProjectIndexer:
+        root = command.root
+        self.projects[root] = ProjectIndexer(
+            command,
+            self._system,
+            self._send,
+            self._queue.wake,
+            alarm=self._alarm,
+            make_beside=self._make_beside,
+        )
+        return self.projects[root]
+
+    def _close(self, root: str) -> None:
+        project = self.projects.pop(root, None)
+        self._turns.drop(root)
+        if project is not None:
+            project.close()
 
     def _project(self, root: str) -> ProjectIndexer:
         project = self.projects.get(root)
@@ -172,8 +343,10 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     pipe = ChildPipe(int(sys.argv[1]))
     # With one processor another process would only take turns with this one.
     make_beside = Beside if available_cores() > 1 else None
-    worker = Worker(system or System(), WorkQueue(), pipe.send, alarm, make_beside)
-    pipe.listen(worker.submit, worker.abandon)
+    worker = Worker(
+        system or System(), WorkQueue(), pipe.send, alarm, make_beside, lambda root: pipe.send(AtWork(root))
+    )
+    pipe.listen(worker.submit, worker.abandon, worker.beat)
     gc.set_threshold(YOUNG_OBJECTS)
     gc.freeze()  # modules and tables are never garbage: collections of parse results stay short
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):

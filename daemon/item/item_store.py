@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Any, cast, get_args
 
 from ..context.items import IncludeMode
-from ..errors import FovealError, InvalidRequest, StateError, TooLarge
+from ..errors import InvalidRequest, StateError, TooLarge
 from ..lazy_dataclass import dataclass
 from ..system import Stamp, System, is_racy, stamp_of
 from .item_draft import ItemDraft, draft_of, fields_of, key_in
@@ -157,7 +157,7 @@ class ItemStore:
             if (version := content.get("version", VERSION)) != VERSION:
                 raise InvalidRequest(f"it is of version {version!r}, this foveal knows {VERSION}")
             self._known = _stored(content)
-        except (ValueError, RecursionError, FovealError) as error:
+        except Exception as error:  # whatever it raises, it is damaged
             raise self._unusable(f"can't be used ({error})") from error
         stamp = stamp_of(status)
         self._stamp = None if is_racy(stamp, now) else stamp

@@ -12,7 +12,15 @@ import threading
 from collections.abc import Iterator
 
 from ..errors import StateError
-from ..storage import Database, DatabaseError, may_pass, open_database, transaction
+from ..storage import (
+    Database,
+    DatabaseError,
+    close_database,
+    damage_raised,
+    may_pass,
+    open_database,
+    transaction,
+)
 from ..system import System
 from . import body_table, item_counts, piece_table, query_table, request_table
 
@@ -45,7 +53,8 @@ class LedgerFile:
         with self._lock:
             database = self._opened()
             try:
-                yield database
+                with damage_raised():
+                    yield database
             except DatabaseError as error:
                 raise self._failure(error) from error
 
@@ -59,7 +68,7 @@ class LedgerFile:
         """Close the file; the write-ahead log is folded in. Nothing can be asked after that."""
         with self._lock:
             if self._database is not None:
-                self._database.close()
+                close_database(self._database, self.path)
             self._database = None
             self._closed = True
 

@@ -83,7 +83,7 @@ def manifest_in(data: bytes) -> Manifest:
         manifest = Manifest(*(plain[name] for name in _FIELDS))
         if len(manifest.texts) != len(_text_names(manifest)):
             raise DamagedManifest("has more or fewer texts than parts")
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+    except Exception as error:
         raise DamagedManifest(f"can't be read ({error})") from error
     return manifest
 

@@ -190,8 +190,16 @@ def _row(row: Sequence[object]) -> RequestRow:
     assert isinstance(sketch, bytes)
     if row[12] is None:
         return RequestRow(number, project, summary, None, sketch_in(sketch))
-    referred = tuple(json.loads(str(row[12])))
+    referred = _positions(row[12])
     return RequestRow(number, project, replace(summary, referred=len(referred)), referred, sketch_in(sketch))
+
+
+def _positions(text: object) -> tuple[int, ...]:
+    """Return the positions that were noted; none of a note that makes no sense, which costs a count."""
+    try:
+        return tuple(map(int, json.loads(str(text))))
+    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
+        return ()
 
 
 def _number(database: Database, table: str, column: str, text: str) -> int:
@@ -210,4 +218,7 @@ def _data(text: str) -> bytes:
 
 def _text(data: object) -> str:
     assert isinstance(data, bytes)
-    return data.decode("utf-8", "surrogatepass")
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "backslashreplace")  # of a name that is damaged the rest can be read

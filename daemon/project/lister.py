@@ -47,6 +47,8 @@ class Lister:
             self._root, self._system, settings.exclude, settings.skip_untracked_folders | OUTPUT_FOLDERS
         )
         """Which rules hold where, of the folders that were listed."""
+        self.whole = False
+        """Whether all of the tree was listed since: until then a folder that isn't known may be there."""
         self.lost: list[str] = []
         """Folders of this pass that can't be listed any more, so that nothing below is in the tree."""
         self.begin_pass()

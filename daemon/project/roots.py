@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from collections.abc import Collection, Iterator
 
 from ..errors import InvalidRequest
@@ -54,6 +55,14 @@ MAX_PATH_BYTES = 4096
 MAX_MANIFEST_ENTRIES = 10_000
 """Entries looked at in one folder for a `MANIFEST_ENDINGS` name; a project's root has a few dozen."""
 
+UNMARKED_ENTRIES_MAX = 5_000
+"""Maximum number of files and folders below a folder that becomes a project without being asked for although
+neither a repository nor a manifest marks it. Folders of notes and scripts stay below; one in which caches,
+downloads or temporary files gather doesn't, and indexing it would take the machine from real projects."""
+
+TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - recognized, never written to
+"""Folders for everybody's temporary files, beside that of this process's environment."""
+
 
 def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
     """Return the root of the project that the folder or file `cwd` belongs to, absolute, symlinks resolved.
@@ -61,20 +70,26 @@ def find_root(cwd: str, home: str, known: Collection[str] = ()) -> str:
     It is the nearest folder upwards with a `.foveal` folder, else the nearest with a `.git` file or folder
     (whatever git thinks of it), else the topmost one strictly below `home` with a build manifest, else the
     nearest of the `known` roots, else the folder itself. `known` are the roots that were opened before.
-    Raises `InvalidRequest` for a `cwd` that can't be used, and for a root at `/` or at `home` that is not
-    among the `known` ones.
+    Raises `InvalidRequest` for a `cwd` that can't be used, and for a root that is not among the `known` ones
+    and must not become a project unless it is asked for: `/`, `home`, a temporary folder, and where nothing
+    marks it as a project what holds one of these, and a large folder.
     """
     folder = _existing_folder(cwd, "cwd")
     home = os.path.realpath(home) if home else ""
     root = _choose_root(folder, home, known)
-    if root in (os.path.sep, home) and root not in known:
-        what = "the whole file system" if root == os.path.sep else "your whole home folder"
+    what = "" if root in known else _why_not_unasked(root, home)
+    if what:
         raise InvalidRequest(
             f"{cwd} would make {what} ({root}) one project. Run from inside a project, make a .foveal folder "
             f"in the one you mean, or open this one by name: foveal open {root}",
             "cwd",
         )
     return root
+
+
+def is_temporary(root: str) -> bool:
+    """Say whether a resolved folder is one for temporary files."""
+    return root in _temporary_folders()
 
 
 def check_named_root(path: str) -> str:
@@ -120,6 +135,45 @@ def _choose_root(folder: str, home: str, known: Collection[str]) -> str:
         if built:
             return built[-1]
     return next((ancestor for ancestor in ancestors if ancestor in known), folder)
+
+
+def _why_not_unasked(root: str, home: str) -> str:
+    """Return what is at a root that must not become a project unless it is asked for, in words; "" for one
+    that may."""
+    if root == os.path.sep:
+        return "the whole file system"
+    if root == home:
+        return "your whole home folder"
+    if is_temporary(root):
+        return "the folder for temporary files"
+    if _has_foveal(root) or _has_git(root) or _has_manifest(root):
+        return ""  # also one that holds such a folder, as where tests have a home of their own
+    if any(root in _upwards(folder) for folder in (home, *_temporary_folders()) if folder):
+        return "a folder of home folders or temporary files"
+    if _is_large(root):
+        return f"more than {UNMARKED_ENTRIES_MAX:,} files without a repository or a build manifest"
+    return ""
+
+
+def _temporary_folders() -> set[str]:
+    return {os.path.realpath(folder) for folder in (tempfile.gettempdir(), *TEMPORARY_FOLDERS)}
+
+
+def _is_large(folder: str) -> bool:
+    """Say whether more than `UNMARKED_ENTRIES_MAX` entries lie below a folder; no more are looked at."""
+    count, pending = 0, [folder]
+    while pending and count <= UNMARKED_ENTRIES_MAX:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    count += 1
+                    if count > UNMARKED_ENTRIES_MAX:
+                        break
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+        except OSError:
+            continue  # what can't be listed won't be indexed either
+    return count > UNMARKED_ENTRIES_MAX
 
 
 def _upwards(folder: str) -> Iterator[str]:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ..system import System
 from .lister import UNKNOWN_STAMP, Lister, RulesChanged
 from .listing import printable
 from .relative_paths import within
-from .scan_results import Changes, RootGone, ScanStatistics
+from .scan_results import Changes, ListingNeeded, RootGone, ScanStatistics
 from .scan_settings import ScanSettings
 from .tree import FileRecord
+
+LISTED_NOW = 5_000
+"""Maximum number of files that are listed anew in one answer, some 20 microseconds each: 0.1 s."""
+
+SLICE_ENTRIES = 2_000
+"""Files or folders that one step of a sweep compares: 5 microseconds each, 10 ms."""
 
 
 class Scanner:
@@ -31,6 +39,12 @@ class Scanner:
         self._base = root if root.endswith("/") else root + "/"
         self._system = system
         self._lister = Lister(root, system, settings or ScanSettings())
+        self._torn = False
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether a tree that was being listed anew isn't known whole yet: it can't be examined before."""
+        return self._torn
 
     @property
     def folders(self) -> list[str]:
@@ -81,34 +95,58 @@ class Scanner:
     def full(self) -> Iterator[list[FileRecord]]:
         """List everything anew, in batches of records without digests. Raises `RootGone`.
 
-        Nothing is held back: 100,000 files come in hundreds of batches. The scanner is ready for `sweep`
-        and `examine` when the last batch was taken.
+        Nothing is held back: 100,000 files come in hundreds of batches. The scanner is ready for `examine`
+        when the last batch was taken; before that `sweep` lists everything too, since whoever takes the
+        batches may never come to the last one.
         """
+        self._torn = False
         self._lister.reset()
         self._check_root()
-        yield from self._lister.walk([""], {}, set())
+        try:
+            yield from self._lister.walk([""], {}, set())
+        except RulesChanged:  # `examine` was asked meanwhile, and came upon them first
+            yield from self.full()
         self._check_root()
+        self._lister.whole = True
 
     def sweep(self, known: Mapping[str, FileRecord]) -> Changes:
-        """Compare everything known with the disk: a stat for each file and folder. Raises `RootGone`.
+        """Compare everything known with the disk: a stat for each file and folder. Raises as `examine` does.
 
-        Every change that was on the disk before the call is found. A first sweep lists everything.
+        Every change that was on the disk before the call is found. A first sweep lists everything, and so
+        does one after a listing that was cut short.
         """
         self._check_root()
         self._lister.begin_pass()
-        if not self._lister.folders or self._lister.rules.changed():
+        if self._is_doubtful() or not self._lister.whole:
             return self._relist(known)
         return self._compare(known, known, list(self._lister.folders))
 
+    def sweep_in_steps(self, known: Mapping[str, FileRecord]) -> Iterator[Changes]:
+        """Do as `sweep` does, in many answers: each is to be applied to `known` before the next is asked for.
+
+        In between files and folders may be examined. What was moved goes in one answer and comes in another.
+        """
+        self._check_root()
+        self._lister.begin_pass()
+        if self._lister.whole and not self._is_doubtful():
+            try:
+                yield from self._compare_in_steps(known)
+            except ListingNeeded:
+                pass
+            else:
+                return
+        yield from self._relist_in_steps(known)
+
     def examine(self, paths: Iterable[str], known: Mapping[str, FileRecord]) -> Changes:
-        """Compare only these absolute paths, files or folders, with the disk. Raises `RootGone`.
+        """Compare only these absolute paths, files or folders, with the disk. Raises `RootGone`, and
+        `ListingNeeded` where a large tree has to be listed anew, for which `sweep_in_steps` is.
 
         A folder that is new is listed with all below, for one that vanished or was replaced all below is
         compared, for any other the files directly in it. A path outside of the root, or an ignored one,
         changes nothing.
         """
         self._check_root()
-        if not self._lister.folders or self._lister.rules.changed():
+        if self._is_doubtful():
             return self._relist(known)
         files: set[str] = set()
         folders: set[str] = set()
@@ -130,7 +168,29 @@ class Scanner:
         self._suspect_below(self._replaced(folders), known, files, folders)
         return self._compare(known, files, list(folders))
 
-    def _compare(self, known: Mapping[str, FileRecord], files: Iterable[str], folders: list[str]) -> Changes:
+    def _is_doubtful(self) -> bool:
+        """Say whether nothing was listed yet, or not all of it, or by rules that changed since."""
+        return self._torn or not self._lister.folders or self._lister.rules.changed()
+
+    def _compare_in_steps(self, known: Mapping[str, FileRecord]) -> Iterator[Changes]:
+        paths = list(known)
+        for start in range(0, len(paths), SLICE_ENTRIES):
+            yield self._compare(
+                known, [path for path in paths[start : start + SLICE_ENTRIES] if path in known], ()
+            )
+        folders = list(self._lister.folders)
+        for start in range(0, len(folders), SLICE_ENTRIES):
+            part = [
+                folder for folder in folders[start : start + SLICE_ENTRIES] if folder in self._lister.folders
+            ]
+            if dirty := self._compare_folders(part):
+                wanted = frozenset(dirty)
+                files = [path for path in known if path.rpartition("/")[0] in wanted]
+                yield self._compare(known, files, dirty)
+
+    def _compare(
+        self, known: Mapping[str, FileRecord], files: Iterable[str], folders: Sequence[str]
+    ) -> Changes:
         """Compare some known files and folders with the disk, and list the folders that changed."""
         upserted, removed = self._compare_files(known, files)
         before = set(self._lister.folders)
@@ -140,6 +200,8 @@ class Scanner:
         try:
             for batch in self._lister.walk(dirty, known, removed, expected):
                 upserted.update((record.path, record) for record in batch)
+                if len(upserted) > LISTED_NOW:
+                    self._tear()
         except RulesChanged:
             return self._relist(known)
         self._check_root()
@@ -246,18 +308,33 @@ class Scanner:
 
     def _relist(self, known: Mapping[str, FileRecord]) -> Changes:
         """List everything and return how it differs from what was known."""
+        if len(known) > LISTED_NOW or self._torn:
+            raise ListingNeeded
+        parts = list(self._relist_in_steps(known, LISTED_NOW))
+        upserted = [record for part in parts for record in part.upserted]
+        return replace(parts[-1], upserted=tuple(upserted))
+
+    def _relist_in_steps(self, known: Mapping[str, FileRecord], most: float = math.inf) -> Iterator[Changes]:
+        """List everything and return how it differs from what was known: what came and changed in parts, what
+        went with the last one."""
         before = set(self._lister.folders)
-        first = not before
-        upserted, seen = [], set()
+        seen: set[str] = set()
         for batch in self.full():
-            for record in batch:
-                seen.add(record.path)
-                old = known.get(record.path)
-                if old is None or _differs(old, record):
-                    upserted.append(record)
-        removed = sorted(path for path in known if path not in seen)
+            self._torn = True
+            seen.update(record.path for record in batch)
+            if len(seen) > most:
+                raise ListingNeeded
+            pairs = ((known.get(record.path), record) for record in batch)
+            yield Changes(tuple(new for old, new in pairs if old is None or _differs(old, new)))
+        self._torn = False
+        removed = tuple(sorted(path for path in known if path not in seen))
         added = tuple(folder for folder in self._lister.folders if folder not in before)
-        return Changes(tuple(upserted), tuple(removed), not first, added)
+        yield Changes((), removed, bool(before), added)
+
+    def _tear(self) -> None:
+        """Give up in the middle of a listing, so that all is listed anew, in steps."""
+        self._torn = True
+        raise ListingNeeded
 
     def _check_root(self) -> None:
         try:
@@ -265,6 +342,7 @@ class Scanner:
         except OSError:
             found = False
         if not found:
+            self._torn = False
             self._lister.reset()
             raise RootGone(f"{self._root} is gone or can't be reached; once it is back, it is scanned again")
 
@@ -283,7 +361,7 @@ def _differs(old: FileRecord, new: FileRecord) -> bool:
     return old.skipped != new.skipped and not (new.skipped == "" and old.skipped in _CONTENT_REASONS)
 
 
-def _names_by_folder(files: Iterable[str], folders: list[str]) -> dict[str, set[str]]:
+def _names_by_folder(files: Iterable[str], folders: Sequence[str]) -> dict[str, set[str]]:
     """Return the names of those files that lie directly in one of the folders."""
     names: dict[str, set[str]] = {folder: set() for folder in folders}
     if names:

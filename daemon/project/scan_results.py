@@ -46,3 +46,7 @@ class ScanStatistics:
 
 class RootGone(ProjectUnavailable):
     """The project's root folder doesn't exist or can't be listed. Once it is back, a sweep finds all."""
+
+
+class ListingNeeded(Exception):
+    """A large tree has to be listed anew, which takes too long for one answer: `Scanner.sweep_in_steps`."""

@@ -110,7 +110,7 @@ class ResolvedImport:
 
 ProjectState = Literal["scanning", "indexing", "ready", "degraded"]
 """`scanning` until all names are known, `indexing` until all contents are read and linked, then `ready`;
-`degraded` when the root is gone or can't be read."""
+`degraded` when the root is gone or can't be read, and when the project is left out of indexing."""
 
 WatchMode = Literal["native", "polling", "off"]
 

@@ -215,13 +215,20 @@ class Watcher:
     def wait_cookie(self, cookie: Cookie, timeout: float) -> bool:
         """Return whether `on_batch` got every event from before the cookie, after `timeout` seconds at most.
 
-        False also when that can't be told: a stream failed, or nothing is watched natively. True with an
-        overflow among the batches still asks for a sweep.
+        One that didn't come can be waited for again, until `forget_cookie`. False also when that can't be
+        told: a stream failed, or nothing is watched natively. True with an overflow among the batches still
+        asks for a sweep.
         """
         with self._state:
             self._state.wait_for(lambda: not cookie.waiting or cookie.failed, timeout)
-            self._cookies.pop(cookie.path, None)
+            if not cookie.waiting or cookie.failed:
+                self._cookies.pop(cookie.path, None)
             return not cookie.waiting and not cookie.failed
+
+    def forget_cookie(self, cookie: Cookie) -> None:
+        """Wait for a cookie no more."""
+        with self._state:
+            self._cookies.pop(cookie.path, None)
 
     def close(self) -> None:
         """Stop. Afterwards `on_batch` isn't called any more and the threads have ended; twice is fine."""

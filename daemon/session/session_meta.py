@@ -49,7 +49,7 @@ def session_in(data: bytes) -> Session:
     """
     try:
         fields = json.loads(data)
-    except (ValueError, RecursionError) as error:
+    except Exception as error:
         raise Damaged(f"is not JSON ({error})") from error
     if not isinstance(fields, dict):
         raise Damaged("is not a map")

@@ -6,6 +6,7 @@ Listing a server's tools runs its command, so nothing is listed before; what cha
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -92,6 +93,8 @@ class Approvals:
         try:
             data, _ = self._system.read(self._path, MAX_BYTES + 1)
         except FileNotFoundError:
+            if os.path.islink(self._path):
+                raise self._unusable("is a symlink that leads nowhere") from None
             return []
         except OSError as error:
             raise self._unusable(f"can't be read ({error.strerror or error})") from error
@@ -100,7 +103,7 @@ class Approvals:
             records = content["approved"]
             if content["version"] != VERSION or not all(_is_record(record) for record in records):
                 raise ValueError("it is of another version, or has entries that aren't complete")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except Exception as error:  # whatever it raises, it is damaged
             raise self._unusable(f"can't be used ({error})") from error
         return list(records)
 

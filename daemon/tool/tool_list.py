@@ -6,17 +6,22 @@ A list stays good until its server's definition changes or a person asks anew; n
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from ..aside import clear_file, set_aside
 from ..context.items import Item
 from ..errors import StateError
 from ..item.texts import has_harmful
 from ..lazy_dataclass import dataclass
 from ..system import System
 from .server_definition import Server
+
+log = logging.getLogger(__name__)
 
 VERSION = 1
 MAX_TOOLS = 512
@@ -66,13 +71,21 @@ class ToolLists:
 
         A file that can't be used counts as none: the tools are listed again.
         """
+        path = self._path(server)
         try:
-            data, _ = self._system.read(self._path(server), MAX_BYTES + 1)
+            if clear_file(path, self._system):
+                return None
+            data, _ = self._system.read(path, MAX_BYTES + 1)
             content = json.loads(data) if len(data) <= MAX_BYTES else {}
             if content["version"] != VERSION:
                 return None
             return list_in(content)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except OSError:
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
+            log.warning("the list of tools in %s can't be used (%s): they are listed anew", path, error)
+            with suppress(OSError):
+                set_aside(path, self._system)
             return None
 
     def store(self, server: Server, found: ToolList) -> ToolList:

@@ -5,19 +5,31 @@ What it loses, in a power cut or to damage, is read again and found to be known:
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..storage import Database, open_database, transaction
+from ..storage import (
+    Database,
+    DatabaseError,
+    close_database,
+    damage_raised,
+    may_pass,
+    open_database,
+    quarantine_database,
+    transaction,
+)
 from ..system import System
 from .cursor import Cursor
+
+log = logging.getLogger(__name__)
 
 NAME = "transcripts.db"
 CURSORS_MAX = 10_000
 """The oldest are forgotten beyond this: hosts delete transcripts after a month or so."""
-_VERSION = 1
-_SCHEMA = """
+VERSION = 1
+SCHEMA = """
 CREATE TABLE cursors (
     path TEXT PRIMARY KEY,
     inode INTEGER NOT NULL,
@@ -41,16 +53,34 @@ class CursorStore:
 
     def find(self, path: str) -> Cursor | None:
         """Return how far a transcript was read; None for one that wasn't."""
-        if not os.path.exists(self._path):
+        if not os.path.lexists(self._path):
             return None
-        with self._opened() as database:
-            row = database.execute(
-                "SELECT inode, size, digest, resume, lines FROM cursors WHERE path = ?", (_key(path),)
-            ).fetchone()
+        try:
+            with self._opened() as database:
+                row = database.execute(
+                    "SELECT inode, size, digest, resume, lines FROM cursors WHERE path = ?", (_key(path),)
+                ).fetchone()
+        except DatabaseError as error:
+            self._quarantine(error)
+            return None
         return None if row is None else Cursor(*row)
 
     def put(self, path: str, cursor: Cursor) -> None:
         """Note how far a transcript was read."""
+        try:
+            self._put(path, cursor)
+        except DatabaseError as error:
+            self._quarantine(error)
+            self._put(path, cursor)
+
+    def _quarantine(self, error: DatabaseError) -> None:
+        """Quarantine a file that was found damaged in its use. Raises the error where it may pass."""
+        if may_pass(error):
+            raise error
+        kept = quarantine_database(self._path, self._system)
+        log.warning("how far transcripts were read is lost (%s); the file is kept as %s", error, kept)
+
+    def _put(self, path: str, cursor: Cursor) -> None:
         row = (cursor.inode, cursor.size, cursor.digest, cursor.resume, cursor.lines)
         with self._opened() as database, transaction(database):
             database.execute(
@@ -65,11 +95,12 @@ class CursorStore:
 
     @contextmanager
     def _opened(self) -> Iterator[Database]:
-        database = open_database(self._path, _SCHEMA, _VERSION, self._system).database
+        database = open_database(self._path, SCHEMA, VERSION, self._system).database
         try:
-            yield database
+            with damage_raised():
+                yield database
         finally:
-            database.close()
+            close_database(database, self._path)
 
 
 def _key(path: str) -> str:

@@ -17,8 +17,8 @@ from foveal.ipc.client import Client
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 from foveal.ipc.paths import PathError
 
-from .. import opening
-from ..damaging import CONTENT, KIND, Damage, a_file, emptied, files_below, is_kept
+from .. import damages, opening
+from ..damaging import CONTENT, KIND, SQL, Damage, a_file, emptied, files_below, is_kept
 from ..filled import DECISION, ITEM, SESSION, SESSION_FILES, fill, project_files, restore, snapshot
 from ..home import PROJECT, Home, home, modes_count_command, wait_until
 from ..opening import MAKERS, OPENERS
@@ -27,6 +27,9 @@ from ..promise import Ground, Promise, Test, Trial
 STARTED = "a daemon started on each file damaged"
 UNREADABLE = "a daemon started on each file unreadable"
 OPENED = "stores opened on damaged files"
+TABLE = "every kind of file damaged in every way, answers compared"
+PAIRS = 204
+"""Kinds of files times ways to damage them; 200 rounds of all are benchmarks/faults/damages.py itself."""
 START_S = 20.0
 SOCKETS = ("run/foveal/foveal.sock", "run/foveal/foveal-http.sock")
 
@@ -38,8 +41,10 @@ def start_on_damage(ground: Ground) -> Iterator[Trial]:
     kept = ground.folder / "kept"
     with home(ground.folder / "h", files={**PROJECT, **project_files()}) as user:
         fill(user, embedded=False)
-        user.kill_all()
+        user.end()
         snapshot(user, kept)
+        expected = _derived_answers(user)
+        user.end()
         for number, (name, damage) in enumerate(_plan(kept, chance)):
             if number == ground.count:
                 return
@@ -48,8 +53,47 @@ def start_on_damage(ground: Ground) -> Iterator[Trial]:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             done = damage(path, chance)
             lost = ask_all(user, name)
+            if not lost and any(part in name for part in DERIVED):
+                found = _derived_answers(user)
+                lost = [
+                    f"{key} is {found.get(key)} and not {expected[key]}"[:600]
+                    for key in expected
+                    if found.get(key) != expected[key]
+                ]
             user.kill_all()
             yield Trial(f"{name} {done}", "; ".join(lost))
+
+
+DERIVED = ("index.sqlite", "/lexical/", "/at_work", "/cookies", "transcripts.db")
+"""Files of which the project answers as before once it is indexed."""
+
+
+def _derived_answers(user: Home) -> dict[str, Any]:
+    """Return what the index answers once the project is ready; a daemon starts for it."""
+    try:
+        user.open_ready()
+    except (DaemonUnavailable, OSError, PathError, RpcError, TimeoutError) as error:
+        return {"error": str(error)}
+    cwd = str(user.project)
+    with user.client(START_S) as client:
+
+        def ask(method: str, **params: Any) -> Any:
+            try:
+                return client.call(method, {"cwd": cwd, **params}, START_S)
+            except (RpcError, ConnectionError) as error:
+                return {"error": f"{method}: {error}"}
+
+        hits = [ask("Query", query=text).get("results") for text in QUESTIONS]
+        node = ask("GetNode", node_id="shop/auth.py#login")
+        for of_the_moment in ("clock", "degraded", "elapsed_ms"):
+            node.pop(of_the_moment, None)
+        return {
+            "files": sorted(str(hit["path"]) for found in hits for hit in found or []),
+            **{f"node.{key}": value for key, value in sorted(node.items())},
+        }
+
+
+QUESTIONS = ("how does a session end", "login", "add up prices")
 
 
 def start_on_unreadable(ground: Ground) -> Iterator[Trial]:
@@ -91,7 +135,7 @@ def _plan(kept: Path, chance: random.Random) -> list[tuple[str, Damage]]:
     for part in ("state", "config"):
         for path in files_below(kept / part):
             name = str(path.relative_to(kept))
-            plan += [(name, damage) for damage in (*CONTENT, *KIND)]
+            plan += [(name, damage) for damage in (*CONTENT, *KIND, *(SQL if _is_database(path) else ()))]
         folders = [path for path in (kept / part).rglob("*") if path.is_dir()]
         plan += [(str(path.relative_to(kept)), a_file) for path in folders]
     plan += [("project/foveal.toml", damage) for damage in (*CONTENT, *KIND)]
@@ -99,6 +143,10 @@ def _plan(kept: Path, chance: random.Random) -> list[tuple[str, Damage]]:
     plan = [one for one in plan if not (one[0].endswith("/experiences.jsonl") and one[1] is emptied)]
     chance.shuffle(plan)
     return plan
+
+
+def _is_database(path: Path) -> bool:
+    return path.read_bytes()[:16] == b"SQLite format 3\0"
 
 
 def ask_all(user: Home, damaged: str) -> list[str]:
@@ -264,5 +312,6 @@ PROMISE = Promise(
         Test(STARTED, start_on_damage, 300, "tests/test_faults_damaged.py"),
         Test(UNREADABLE, start_on_unreadable, 60, "tests/test_faults_damaged.py"),
         Test(OPENED, open_damaged, 10_000, "tests/test_faults_damaged.py", 100),
+        Test(TABLE, damages.try_damages, 20 * PAIRS, "tests/test_faults_damaged.py", PAIRS),
     ),
 )

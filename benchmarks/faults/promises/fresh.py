@@ -24,12 +24,14 @@ from ..generations import Generations
 from ..home import DEADLINE_S, Home, home, wait_until
 from ..indexed import differences, first_indexing, image_of
 from ..promise import Ground, Promise, Test, Trial
+from ..sequences import IMPATIENT, Sequence
 from ..storming import Storm
 
 PROOF = "tests/test_faults_fresh.py"
 STORM = "random changes, the watcher dropped: the index equals a first indexing"
 KILLED = "kill -9 while indexing: Status and answers tell the truth"
 ASKED = "16 writers write while one asks"
+ORDERS = "random orders of requests, edits and kills: what is said to be whole is"
 OVERFLOW = "the daemon is stopped while files change"
 
 STORM_STEPS, STORM_STEPS_LEAST = 40, 12
@@ -154,6 +156,14 @@ def write_and_ask(ground: Ground) -> Iterator[Trial]:
             for thread in threads:
                 thread.join()
         yield Trial(f"{sum(writer.done for writer in writers):,} writes", _end_state(user, writers), 0)
+
+
+def random_orders(ground: Ground) -> Iterator[Trial]:
+    """Open, reindex, close, ask, edit and kill in random orders, one project after the other."""
+    with home(ground.folder, files={}) as user:
+        user.command = IMPATIENT
+        for number in range(ground.count):
+            yield Trial(f"{number}", Sequence(user, ground.seed * 10_000 + number).run())
 
 
 class _Writer:
@@ -281,6 +291,7 @@ PROMISE = Promise(
     "The answer is never stale without saying so",
     (
         Test(STORM, storm, 5_000, PROOF, 60),
+        Test(ORDERS, random_orders, 300, PROOF),
         Test(KILLED, kill_indexing, 200, PROOF, 5),
         Test(ASKED, write_and_ask, 1_000, PROOF, 60),
         Test(OVERFLOW, overflow, 20_000, PROOF, 2_000),

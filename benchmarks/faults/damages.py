@@ -1,0 +1,654 @@
+"""Owns the table of damages: each kind of state file, damaged in each way, and read as a daemon reads it.
+
+python -m benchmarks.faults.damages prints it. A file is damaged while nobody has it open, by a disk: its time
+stays. The reader is a process of its own, so that one that hangs or crashes is seen; it runs as a user for
+whom the modes of files count. An answer is right if it is that of the whole file, or lacks some of it and
+that is said: in what the owner of the file says, or by a quarantined file, which Status names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from foveal.daemon.compression.model_cache import ModelCache
+from foveal.daemon.context.scopes import Scope, ScopeStore
+from foveal.daemon.dashboard_file import DashboardFile, DashboardState
+from foveal.daemon.embedding import vectors
+from foveal.daemon.embedding.embeddings import EmbeddingStore
+from foveal.daemon.embedding.vectors import VectorIndex
+from foveal.daemon.errors import FovealError, NotFound, StateError
+from foveal.daemon.experience.pool import Pool
+from foveal.daemon.feedback import Feedback
+from foveal.daemon.index.lexical_files import LexicalDamaged
+from foveal.daemon.index.lexical_reader import LexicalReader
+from foveal.daemon.index.store import Reader, Store
+from foveal.daemon.index.suspects import Suspects
+from foveal.daemon.item.item_store import ItemStore
+from foveal.daemon.ledger.ledger import Ledger
+from foveal.daemon.ledger.ledger_file import LedgerFile
+from foveal.daemon.project_folder import make_usable
+from foveal.daemon.projects import known_roots, read_tree
+from foveal.daemon.quarantine import Quarantine
+from foveal.daemon.session.session_store import SessionStore
+from foveal.daemon.state import bring_up
+from foveal.daemon.system import System
+from foveal.daemon.tool.approvals import Approvals
+from foveal.daemon.transcript.cursor import Cursor
+from foveal.daemon.transcript.cursor_store import CursorStore
+from foveal.daemon.trust import TrustStore
+
+from . import damaging
+from .damaging import Damage, files_below
+from .filled import fill, project_files
+from .home import PROJECT, home, modes_count_command
+from .opening import DIM, MAKERS, MODEL, ROTATE_BYTES, SYSTEM, TERMS
+from .promise import Ground, Trial
+
+_MODULE = __spec__.name
+"""What the reader runs, also where this is run as a program."""
+
+HANG_S = 30.0
+"""Seconds after which a reader counts as hanging; an open takes milliseconds."""
+
+FULL = 200
+"""Tries of each kind in each way."""
+
+WAYS: Mapping[str, Damage] = {
+    "cut": damaging.truncated,
+    "zeroed page": damaging.zeroed_page,
+    "1 flip": damaging.flipped,
+    "20 flips": damaging.flipped_20,
+    "1,000 flips": damaging.flipped_1000,
+    "garbage behind": damaging.garbage_behind,
+    "other content": damaging.another_content,
+    "schema edited": damaging.schema_edited,
+    "types swapped": damaging.types_swapped,
+    "older copy": lambda path, chance: "",
+    "folder": damaging.a_folder,
+    "pipe": damaging.a_pipe,
+    "link": damaging.a_link,
+    "no permission": damaging.unreadable,
+}
+
+SQL_ONLY = frozenset({"schema edited", "types swapped"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the owner of a kind of file answers, by name, and what it says is wrong."""
+
+    found: dict[str, Any]
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of state file: what makes one, what adds to it later, and what reads it as a daemon does.
+
+    `edited` says that a person may edit it: what can be read of it is right. `derived` that it is made anew.
+    """
+
+    make: Callable[[Path], None]
+    read: Callable[[Path], Answers]
+    add: Callable[[Path], None] | None = None
+    edited: bool = False
+    derived: bool = False
+    of_project: bool = False
+    """Whether it lies in a project's own folder, which is made usable before anything is read there."""
+
+
+def _read_pool(folder: Path) -> Answers:
+    pool = Pool(str(folder / "experiences.jsonl"), SYSTEM, rotate_bytes=ROTATE_BYTES)
+    found = {one.decision: one.rationale for one in pool.list()[0]}
+    statistics = pool.statistics()
+    said = statistics.bad_lines + statistics.unknown_lines + statistics.repaired_tails
+    return Answers(found, f"{said} lines" if said else statistics.problem)
+
+
+def _read_session(folder: Path) -> Answers:
+    store, found, said = SessionStore(str(folder), SYSTEM), {}, []
+    for name in ("one", "other"):
+        try:
+            found[name] = store.get(name).name
+        except (NotFound, StateError) as error:
+            said.append(str(error))
+    store.list()
+    return Answers(found, " ".join((*said, *store.take_warnings())))
+
+
+def _or_said(read: Callable[[], dict[str, Any]]) -> Answers:
+    try:
+        return Answers(read())
+    except StateError as error:
+        return Answers({}, str(error))
+
+
+def _read_items(folder: Path) -> Answers:
+    store = ItemStore(str(folder / "items.json"), SYSTEM)
+    return _or_said(lambda: {one.name: draft.text for one, draft in store.load().drafts.items()})
+
+
+def _read_trust(folder: Path) -> Answers:
+    store = TrustStore(str(folder / "trusted.json"), SYSTEM)
+    trusted = _or_said(lambda: {path: sorted(each) for path, each in store.of("/srv/shop").digests.items()})
+    approvals = Approvals(str(folder / "approvals.json"), SYSTEM)
+    approved = _or_said(
+        lambda: {str(place): sorted(each) for place, each in approvals.load().digests.items()}
+    )
+    return Answers({**trusted.found, **approved.found}, trusted.said + approved.said)
+
+
+def _read_feedback(folder: Path) -> Answers:
+    feedback = Feedback(str(folder / "feedback.json"), SYSTEM)
+    said = feedback.load()
+    found = dict(feedback.boosts)
+    feedback.used(["new.py"])
+    feedback.save()
+    return Answers(found, said)
+
+
+def _read_version(folder: Path) -> Answers:
+    return Answers({}, " ".join(bring_up(str(folder), SYSTEM)))
+
+
+def _make_scopes(folder: Path) -> None:
+    store = ScopeStore(str(folder / "scopes.sqlite"), SYSTEM)
+    for number in range(300):
+        scope = Scope(f"s_{number}", "/srv/shop", f"i{number}", focus_paths=("a.py",), constraints=("short",))
+        store.write({scope.id: scope})
+    store.close()
+
+
+def _add_scope(folder: Path) -> None:
+    store = ScopeStore(str(folder / "scopes.sqlite"), SYSTEM)
+    store.write({"s_last": Scope("s_last", "/srv/shop", "last")})
+    store.close()
+
+
+def _read_scopes(folder: Path) -> Answers:
+    store = ScopeStore(str(folder / "scopes.sqlite"), SYSTEM)
+    scopes = store.load()
+    unreadable = f"{store.unreadable} can't be read" if store.unreadable else ""
+    store.write({"s_new": Scope("s_new", "/srv/shop", "new")})
+    store.close()
+    again = ScopeStore(str(folder / "scopes.sqlite"), SYSTEM)
+    if "s_new" not in {scope.id for scope in again.load()}:
+        raise AssertionError("a scope that was written is gone")
+    again.close()
+    return Answers({scope.id: json.dumps(asdict(scope)) for scope in scopes}, store.replaced + unreadable)
+
+
+def _read_requests(folder: Path) -> Answers:
+    said = ""
+    for _ in range(3):
+        try:
+            file = LedgerFile(str(folder / "requests.sqlite"), SYSTEM)
+            ledger = Ledger(file, SYSTEM)
+            found = {
+                f"{session} {one.id}": [one.tokens, one.bytes, str(ledger.get(session, one.id).problem)]
+                for session in ledger.counts()
+                for one in ledger.list(session)
+            }
+            ledger.statistics()
+            said += " ".join(file.take_warnings())
+            file.close()
+        except FovealError as error:
+            said += str(error)
+        else:
+            return Answers(found, said)
+    raise AssertionError(f"it stays unusable: {said}")
+
+
+def _make_embeddings(folder: Path) -> None:
+    store = EmbeddingStore(str(folder / "embeddings.sqlite"), SYSTEM)
+    chance = np.random.default_rng(1)
+    digests = [number.to_bytes(16, "big") for number in range(400)]
+    store.put(MODEL, digests, chance.standard_normal((400, DIM), dtype=np.float32))
+    store.close()
+
+
+def _add_embedding(folder: Path) -> None:
+    store = EmbeddingStore(str(folder / "embeddings.sqlite"), SYSTEM)
+    store.put(MODEL, [b"l" * 16], np.ones((1, DIM), dtype=np.float32))
+    store.close()
+
+
+def _read_embeddings(folder: Path) -> Answers:
+    from foveal.daemon.storage import DatabaseError, damage_raised, may_pass
+
+    said, check = "", False
+    for _ in range(2):
+        store = EmbeddingStore(str(folder / "embeddings.sqlite"), SYSTEM, check=check)
+        said += store.replaced
+        try:
+            with damage_raised():
+                found = {
+                    digest.hex(): [round(float(one), 4) for one in row[:4]]
+                    for stored in store.rows(MODEL)
+                    for digest, row in zip(stored.digests, stored.matrix, strict=True)
+                }
+                store.put(MODEL, [b"n" * 16], np.ones((1, store.dim(MODEL) or DIM), dtype=np.float32))
+                store.statistics()
+        except DatabaseError as error:
+            if may_pass(error):
+                raise
+            said, check = f"{said} {error}", True
+        else:
+            return Answers(found, said)
+        finally:
+            with suppress(DatabaseError):
+                store.close()
+    raise AssertionError(f"it stays unusable: {said}")
+
+
+def _dump(folder: Path) -> dict[str, Any]:
+    reader = Reader(str(folder))
+    try:
+        with reader.snapshot():
+            found: dict[str, Any] = {}
+            for path, record in reader.load_files().items():
+                symbols = [asdict(symbol) for symbol in reader.symbols(path)]
+                imports = [str(one) for one in reader.imports(path)]
+                texts = [
+                    one.text
+                    for one in reader.chunks.texts(c.id for c in reader.chunks.of_paths([path])).values()
+                ]
+                found[path] = json.dumps([str(record), symbols, imports, reader.importers(path), texts])
+            return found
+    finally:
+        reader.close()
+
+
+def _read_index(folder: Path) -> Answers:
+    tree, _ = read_tree("/srv/shop", str(folder))
+    store = Store(str(folder), SYSTEM)
+    said = store.replaced
+    store.set_meta("seen", "1")
+    store.close()
+    found = _dump(folder)
+    if tree is not None and {path: str(each) for path, each in tree.files.items()}.keys() - found.keys():
+        raise AssertionError("the daemon read a tree from a file that the indexer found damaged")
+    return Answers(found, said)
+
+
+def _add_to_index(folder: Path) -> None:
+    store = Store(str(folder), SYSTEM)
+    with store.transaction():
+        store.remove_files([next(iter(store.load_files()))])
+    store.close()
+
+
+def _read_lexical(folder: Path) -> Answers:
+    try:
+        found = LexicalReader(str(folder / "lexical")).search(TERMS, 100)
+    except (LexicalDamaged, OSError) as error:
+        return Answers({}, str(error))
+    return Answers({str(hit.chunk_id): hit.score for hit in found})
+
+
+vectors.TAIL_VECTORS = 64  # so that few vectors make a file
+
+
+def _make_vectors(folder: Path) -> None:
+    index = VectorIndex(str(folder), DIM, MODEL, SYSTEM)
+    chance = np.random.default_rng(2)
+    index.add(range(1, 301), chance.standard_normal((300, DIM), dtype=np.float32))
+    index.save()
+    index.close()
+
+
+def _read_vectors(folder: Path) -> Answers:
+    index = VectorIndex(str(folder), DIM, MODEL, SYSTEM)
+    ids = sorted(index.ids().tolist())
+    near = index.search(np.ones((1, DIM), dtype=np.float32), 5) if ids else None
+    index.close()
+    found = {str(one): "" for one in ids} | ({"near": str(near)} if near is not None else {})
+    return Answers(found, index.problem)
+
+
+def _make_note(folder: Path) -> None:
+    (folder / "at_work").write_bytes(b"\x10\0\0\0" + b'["a.py",1,2,3,4]')
+    Store(str(folder), SYSTEM).close()
+
+
+def _read_note(folder: Path) -> Answers:
+    store = Store(str(folder), SYSTEM)
+    suspects = Suspects(str(folder), store, {})
+    with suspects.work():
+        suspects.begin("a.py")
+    suspects.close()
+    store.close()
+    return Answers({}, suspects.problem)
+
+
+def _make_cursors(folder: Path) -> None:
+    store = CursorStore(str(folder), SYSTEM)
+    for number in range(200):
+        store.put(f"/srv/{number}.jsonl", Cursor(number, 10, "ab", 5, 2))
+
+
+def _read_cursors(folder: Path) -> Answers:
+    store = CursorStore(str(folder), SYSTEM)
+    found = {str(number): str(store.find(f"/srv/{number}.jsonl")) for number in range(0, 200, 7)}
+    store.put("/srv/new.jsonl", Cursor(1, 10, "ab", 5, 2))
+    if store.find("/srv/new.jsonl") is None:
+        raise AssertionError("what was written is gone")
+    return Answers({name: text for name, text in found.items() if text != "None"})
+
+
+def _make_answers(folder: Path) -> None:
+    cache = ModelCache(str(folder / "compressions.sqlite"), SYSTEM)
+    for number in range(200):
+        cache.put(b"%d" % number, f"answer {number} " * 20)
+    cache.close()
+
+
+def _read_answers(folder: Path) -> Answers:
+    cache = ModelCache(str(folder / "compressions.sqlite"), SYSTEM)
+    found = {str(number): cache.get(b"%d" % number) for number in range(200)}
+    cache.put(b"new", "answer")
+    cache.close()
+    return Answers({name: text for name, text in found.items() if text is not None}, cache.replaced)
+
+
+def _make_record(folder: Path) -> None:
+    (folder / "projects/shop-1").mkdir(parents=True)
+    (folder / "projects/shop-1/project.json").write_text('{"root": "/srv/shop"}')
+
+
+def _read_record(folder: Path) -> Answers:
+    from foveal.daemon.projects import _write_record  # its owner opens a project, with all that is in it
+
+    said = make_usable(str(folder / "projects/shop-1"), str(folder), SYSTEM)
+    _write_record("/srv/shop", str(folder / "projects/shop-1"), SYSTEM)
+    return Answers({"roots": known_roots(str(folder), SYSTEM)}, said)
+
+
+def _make_dashboard(folder: Path) -> None:
+    DashboardFile(str(folder), SYSTEM).write(DashboardState(1, "ab" * 32))
+
+
+def _read_dashboard(folder: Path) -> Answers:
+    state, said = DashboardFile(str(folder), SYSTEM).read()
+    return Answers({} if said else {"port": state.port}, said)
+
+
+KINDS: Mapping[str, Kind] = {
+    "index": Kind(lambda _: None, _read_index, _add_to_index, derived=True, of_project=True),
+    "scopes": Kind(_make_scopes, _read_scopes, _add_scope),
+    "requests": Kind(lambda _: None, _read_requests),
+    "embeddings": Kind(_make_embeddings, _read_embeddings, _add_embedding),
+    "cursors": Kind(_make_cursors, _read_cursors, of_project=True),
+    "compressions": Kind(_make_answers, _read_answers),
+    "lexical": Kind(MAKERS["lexical"], _read_lexical, derived=True, of_project=True),
+    "vectors": Kind(_make_vectors, _read_vectors, derived=True, of_project=True),
+    "at_work": Kind(_make_note, _read_note, edited=True, of_project=True),
+    "project.json": Kind(_make_record, _read_record, edited=True),
+    "pool": Kind(MAKERS["pool"], _read_pool, edited=True, of_project=True),
+    "session": Kind(MAKERS["session"], _read_session, edited=True),
+    "items": Kind(MAKERS["items"], _read_items, edited=True, of_project=True),
+    "trust": Kind(MAKERS["trust"], _read_trust, edited=True),
+    "feedback": Kind(MAKERS["feedback"], _read_feedback, edited=True, of_project=True),
+    "version": Kind(MAKERS["version"], _read_version, edited=True),
+    "dashboard": Kind(_make_dashboard, _read_dashboard, edited=True),
+}
+"""Files of `index` and `requests` come from a daemon in use."""
+
+
+@dataclass
+class Row:
+    """What came of the tries of one kind in one way."""
+
+    tries: int = 0
+    lost: Counter[str] = field(default_factory=Counter)
+
+
+COLUMNS = ("not started", "wrong", "unsaid", "hangs")
+
+
+class Reading:
+    """The process that reads damaged files, started again when it died or hung."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._command = [*modes_count_command()[:-5], sys.executable, "-m", _MODULE, "--serve"]
+
+    def read(self, kind: str, folder: Path) -> dict[str, Any]:
+        """Return the answers and what was said; or `error`, or `hang`."""
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(BrokenPipeError):  # then it has ended, which reading says
+            process.stdin.write(json.dumps([kind, str(folder)]) + "\n")
+            process.stdin.flush()
+        if not select.select([process.stdout], [], [], HANG_S)[0]:
+            self.close()
+            return {"hang": True}
+        line = process.stdout.readline()
+        if not line:
+            code = process.wait()
+            self.close()
+            return {"error": f"the process that opened it ended with {code}"}
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def _start(self) -> subprocess.Popen[str]:
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        return self._process
+
+
+def try_damages(ground: Ground) -> Iterator[Trial]:
+    """Damage every kind of file in every way, as often as the count allows, and read it."""
+    yield from (trial for _, _, trial in tried(ground, list(KINDS), list(WAYS)))
+
+
+def tried(ground: Ground, kinds: list[str], ways: list[str]) -> Iterator[tuple[str, str, Trial]]:
+    """Yield (kind, way, trial), whose loss begins with its column; each pair in its turn."""
+    whole = ground.folder / "whole"
+    make_whole(ground.folder, whole, kinds)
+    chance = random.Random(ground.seed)
+    reading = Reading()
+    try:
+        expected = {}
+        for kind in kinds:
+            shutil.copytree(whole / kind, ground.folder / "e", symlinks=True)
+            expected[kind] = reading.read(kind, ground.folder / "e")
+            shutil.rmtree(ground.folder / "e")
+            assert expected[kind].get("said") == "", (kind, expected[kind])
+        pairs = [(kind, way) for kind in kinds for way in ways if _applies(kind, way, whole)]
+        for number in range(ground.count):
+            kind, way = pairs[number % len(pairs)]
+            folder = ground.folder / f"t{number}"
+            shutil.copytree(whole / kind, folder, symlinks=True)
+            name, left = _damage(folder, whole, kind, way, chance)
+            if name:
+                lost = _judge(
+                    reading.read(kind, folder),
+                    expected[kind],
+                    by_hand=_is_by_hand(left, kind, way),
+                    by_line=kind == "pool",
+                )
+                yield kind, way, Trial(f"{kind} {name}", lost)
+            else:
+                yield kind, way, Trial(f"{kind}: {way} changed nothing")
+            _remove(folder)
+    finally:
+        reading.close()
+
+
+def _applies(kind: str, way: str, whole: Path) -> bool:
+    if way in SQL_ONLY:
+        return bool(_databases(whole / kind))
+    return way != "older copy" or (whole / f"{kind}.older").is_dir()
+
+
+def _databases(folder: Path) -> list[Path]:
+    return [path for path in files_below(folder) if path.suffix in {".sqlite", ".db"}]
+
+
+def _damage(folder: Path, whole: Path, kind: str, way: str, chance: random.Random) -> tuple[str, bytes]:
+    """Damage one file of a folder; returns in words what was done, "" where that changed nothing, and what
+    the file holds now."""
+    files = _databases(folder) if way in SQL_ONLY | {"older copy"} else list(files_below(folder))
+    path = chance.choice(files or list(files_below(folder)))
+    before, status = path.read_bytes(), path.stat()
+    if way == "older copy":
+        shutil.copy2(whole / f"{kind}.older" / path.relative_to(folder), path)
+        done = "replaced by an older copy"
+    else:
+        done = WAYS[way](path, chance)
+    if path.is_file() and not path.is_symlink():
+        if way != "no permission" and path.read_bytes() == before:
+            return "", b""
+        if way != "older copy":
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # a disk changes no time
+        return f"{path.name}: {done}", path.read_bytes()
+    return f"{path.name}: {done}", b""
+
+
+def _is_by_hand(left: bytes, kind: str, way: str) -> bool:
+    """Whether a person could have written a damaged file, or put it back: docs/reliability.md says so."""
+    if way == "older copy":
+        return not KINDS[kind].derived
+    if not KINDS[kind].edited:
+        return False
+    try:
+        lines = left.splitlines() if kind == "pool" else [left]
+        return all(isinstance(json.loads(line), dict) for line in lines)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _judge(answer: dict[str, Any], expected: dict[str, Any], *, by_hand: bool, by_line: bool) -> str:
+    """Return what was lost, "" for nothing; it begins with a column of the table.
+
+    What is `by_hand` may answer anything; `by_line`, the lines that can be read may.
+    """
+    if "hang" in answer:
+        return "hangs: it took too long"
+    if "error" in answer:
+        return f"not started: {answer['error']}"
+    found, wanted, said = answer["found"], expected["found"], answer["said"]
+    if found == wanted or by_hand:
+        return ""
+    if not said:
+        return f"unsaid: {len(wanted)} answers became {len(found)}"
+    others = {name: text for name, text in found.items() if wanted.get(name) != text}
+    return f"wrong: {str(others)[:200]} ({said[:200]})" if others and not by_line else ""
+
+
+def make_whole(folder: Path, whole: Path, kinds: list[str]) -> None:
+    """Make the files of each kind, as they lie when nobody has them open, and those of a moment before."""
+    for kind in kinds:
+        (whole / kind).mkdir(parents=True)
+        KINDS[kind].make(whole / kind)
+    from_daemon = {"index": "projects/*/index.sqlite*", "requests": "requests.sqlite*"}
+    if set(kinds) & set(from_daemon):
+        with home(folder / "h", files={**PROJECT, **project_files()}) as user:
+            fill(user, embedded=False)
+            user.end()
+            for kind in set(kinds) & set(from_daemon):
+                for path in user.state.glob(from_daemon[kind]):
+                    shutil.copy2(path, whole / kind)
+    for kind in kinds:
+        add = KINDS[kind].add
+        if add is not None:
+            shutil.copytree(whole / kind, whole / f"{kind}.older")
+            add(whole / kind)
+
+
+def _remove(folder: Path) -> None:
+    for base, folders, _ in os.walk(folder):
+        for name in folders:
+            with suppress(OSError):
+                os.chmod(os.path.join(base, name), 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def table(rows: Mapping[tuple[str, str], Row]) -> str:
+    """Return the rows as a Markdown table: of each pair how often it was tried, and what was lost."""
+    lines = [
+        "| kind | way | tries | not started | wrong answers | unsaid | hangs |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (kind, way), row in rows.items():
+        lost = " | ".join(f"**{row.lost[name]}**" if row.lost[name] else "0" for name in COLUMNS)
+        lines.append(f"| {kind} | {way} | {row.tries} | {lost} |")
+    return "\n".join(lines)
+
+
+def _serve() -> None:
+    """Read what is named on standard input until that ends."""
+    for line in sys.stdin:
+        kind, name = json.loads(line)
+        folder = Path(name)
+        quarantine = Quarantine(str(folder), System())
+        try:
+            made = make_usable(name, str(folder.parent), SYSTEM) if KINDS[kind].of_project else ""
+            answers = KINDS[kind].read(folder)
+        except Exception as error:  # noqa: BLE001 - what comes out of an owner is what is asked for
+            print(json.dumps({"error": f"{type(error).__name__}: {error}"[:500]}), flush=True)
+            continue
+        said = " ".join(filter(None, (made, answers.said, quarantine.problem())))
+        print(json.dumps({"found": answers.found, "said": said}), flush=True)
+
+
+def main() -> int:
+    """Run and print the table; the exit status is 1 if anything was lost."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults.damages", description=__doc__)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--tries", type=int, default=FULL, help="of each kind in each way")
+    parser.add_argument("--kind", action="append", choices=list(KINDS), help="only this one; may be repeated")
+    parser.add_argument("--way", action="append", choices=list(WAYS), help="only this one; may be repeated")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        _serve()
+        return 0
+    rows: dict[tuple[str, str], Row] = {}
+    kinds, ways = arguments.kind or list(KINDS), arguments.way or list(WAYS)
+    with tempfile.TemporaryDirectory(prefix="fv-", ignore_cleanup_errors=True) as folder:
+        ground = Ground(Path(folder), arguments.tries * len(kinds) * len(ways), arguments.seed)
+        with suppress(KeyboardInterrupt):  # then what was tried by then is told
+            for kind, way, trial in tried(ground, kinds, ways):
+                row = rows.setdefault((kind, way), Row())
+                if row.tries >= arguments.tries:
+                    break
+                row.tries += 1
+                if trial.lost:
+                    row.lost[trial.lost.partition(":")[0].removesuffix(" answers")] += 1
+                    print(f"{trial.name}: {trial.lost}"[:600], file=sys.stderr, flush=True)
+    print(table(rows))
+    return 1 if any(row.lost for row in rows.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

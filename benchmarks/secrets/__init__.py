@@ -1,0 +1,1 @@
+"""How many secrets of written forms are masked, and how often something else is."""

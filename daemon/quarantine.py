@@ -1,0 +1,75 @@
+"""Owns what was quarantined in the state folder since the daemon started, by any of its processes.
+
+A damaged file is renamed to `NAME.damaged-TIME` beside its place, so the folder itself tells what was.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+
+from .aside import MARK
+from .lazy_dataclass import dataclass
+from .system import System
+
+NAMED_MAX = 5
+"""Maximum number of files that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder as it was listed: quarantined names in it, and folders below it."""
+
+    mtime_ns: int
+    names: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+class Quarantine:
+    """The quarantined files below a state folder. Made when the daemon starts; thread-safe."""
+
+    def __init__(self, folder: str, system: System) -> None:
+        self._folder = folder
+        self._system = system
+        self._since = system.time_ns()
+        self._listed: dict[str, _Folder] = {}
+        self._lock = threading.Lock()
+
+    def problem(self) -> str:
+        """Say what was quarantined since the start, or nothing. A stat for each folder below; blocks."""
+        with self._lock:
+            found = sorted(self._below("", self._listed))
+        if not found:
+            return ""
+        more = f" and {len(found) - NAMED_MAX:,} more" if len(found) > NAMED_MAX else ""
+        return (
+            f"damaged files were quarantined since the daemon started: {', '.join(found[:NAMED_MAX])}{more}; "
+            "what can be derived is built anew, see: foveal doctor --deep"
+        )
+
+    def _below(self, folder: str, listed: dict[str, _Folder]) -> Iterator[str]:
+        try:
+            mtime_ns = self._system.stat(os.path.join(self._folder, folder)).st_mtime_ns
+            known = listed.get(folder)
+            if known is None or known.mtime_ns != mtime_ns:
+                known = listed[folder] = self._list(folder, mtime_ns)
+        except OSError:
+            listed.pop(folder, None)
+            return  # it went just now, or can't be looked at, which `disk_problem` says
+        yield from (os.path.join(folder, name) for name in known.names)
+        for name in known.folders:
+            yield from self._below(os.path.join(folder, name), listed)
+
+    def _list(self, folder: str, mtime_ns: int) -> _Folder:
+        names, folders = [], []
+        with self._system.scandir(os.path.join(self._folder, folder)) as entries:
+            for entry in entries:
+                name, mark, moment = entry.name.partition(MARK)
+                if mark:
+                    digits = moment.partition("-")[0]
+                    if digits == moment and digits.isdigit() and int(digits) >= self._since:
+                        names.append(name + mark + moment)
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(name)
+        return _Folder(mtime_ns, tuple(names), tuple(folders))
