@@ -587,9 +587,10 @@ def make_whole(folder: Path, whole: Path, kinds: list[str]) -> None:
 
 def _remove(folder: Path) -> None:
     for base, folders, _ in os.walk(folder):
-        for name in folders:
+        for path in (os.path.join(base, name) for name in folders):
             with suppress(OSError):
-                os.chmod(os.path.join(base, name), 0o700)
+                if not os.path.islink(path):  # a planted link may lead to the file system's root
+                    os.chmod(path, 0o700)
     shutil.rmtree(folder, ignore_errors=True)
 
 
