@@ -1,0 +1,99 @@
+"""The run over real repositories finds an index that isn't as the disk is, and passes a sound one."""
+
+from __future__ import annotations
+
+import subprocess
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+from foveal.benchmarks.faults.indexed import IndexedProject
+from foveal.benchmarks.torture import (
+    REPOSITORIES,
+    Record,
+    Repository,
+    definitions,
+    differences,
+    git,
+    torture,
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("python", "class A:\n    def b(self): ...\ndef c(): ...\n", {"A", "c"}),
+        ("python", "def broken(:\n", set()),
+        ("go", "func (s *Server) Run() {\ntype Server struct {\n// func no()\n", {"Run", "Server"}),
+        ("rust", "pub(crate) async fn poll() {\nstruct Task;\n", {"poll", "Task"}),
+        ("csharp", "public static class Json\n{\n", {"Json"}),
+        ("ruby", "module A\n  def self.b?\n", {"A", "b?"}),
+        ("typescript", "export default class A {}\nexport async function b() {}\n", {"A", "b"}),
+        ("bash", "nvm_has() {\n  inner() { :; }\n", {"nvm_has"}),
+    ],
+)
+def test_definitions_are_seen_without_the_product(
+    tmp_path: Path, language: str, text: str, expected: set[str]
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    assert definitions(language, path) == expected
+
+
+def test_repositories_are_pinned_once_and_cover_twenty_languages() -> None:
+    assert len({each.name for each in REPOSITORIES}) == len(REPOSITORIES) >= 60
+    assert len({each.language for each in REPOSITORIES}) >= 20
+    assert all(len(each.commit) == 40 and "/" in each.name for each in REPOSITORIES)
+
+
+def test_differences_between_index_and_disk_are_found(tmp_path: Path) -> None:
+    root = _repository(tmp_path / "root")
+    project = IndexedProject(root, tmp_path / "index")
+    project.open()
+    project.settle()
+    known = {
+        path: Record(record.digest, record.language, record.skipped, record.symbols)
+        for path, record in project.told().items()
+    }
+    project.close()
+    assert differences(root, known) == ([], {"vendored": 1})
+    (root / "shop.py").write_text("def other(): ...\n")
+    gone = known.pop("cart.py")
+    problems, _ = differences(root, {**known, "ghost.py": gone})
+    assert [problem.partition(",")[0] for problem in problems] == [
+        "with 1 files that git doesn't list",
+        "without 1 files",
+        "with 2 files not as they are",
+    ]
+
+
+def test_sound_repositories_pass_together(tmp_path: Path) -> None:
+    repositories = [
+        Repository(
+            f"own/{name}", git(_repository(tmp_path / f"own+{name}" / "repo"), "rev-parse", "HEAD"), "Python"
+        )
+        for name in ("one", "other")
+    ]
+    options = Namespace(folder=tmp_path, seconds=0.0, limit=120.0)
+    for result in torture([each._replace(commit=each.commit.strip()) for each in repositories], options):
+        assert result.failures == []
+        assert (result.files, result.switched_files, len(result.switch_s)) == (4, 1, 2)
+        assert result.memory_mb > 10
+
+
+def _repository(root: Path) -> Path:
+    """Make a repository of two commits; the first lacks `cart.py`."""
+    (root / "node_modules").mkdir(parents=True)
+    (root / "shop.py").write_text("def first_name():\n    return 1\n\n\nclass Thing:\n    pass\n")
+    (root / "node_modules" / "left.js").write_text("function no() {}\n")
+    (root / "README.md").write_text("# Small\n\nErrors are reported to the user.\n")
+    (root / "data.bin").write_bytes(b"\0\1\2")
+    own = ["-c", "user.name=test", "-c", "user.email=test@example.invalid"]
+    subprocess.run(["git", "init", "--quiet", str(root)], check=True)
+    for message in ("first", "second"):
+        git(root, "add", "--all", "--force")
+        git(root, *own, "commit", "--quiet", "--message", message)
+        (root / "cart.py").write_text(
+            "from shop import first_name\n\n\ndef second():\n    return first_name()\n"
+        )
+    return root
