@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.project.grammar_gaps import MAX_OPEN, is_cpp, is_tangled, readable
+from foveal.daemon.project.grammar_gaps import MAX_OPEN, is_cpp, is_tangled, readable, readable_parts
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import ParsedFile
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -88,3 +90,44 @@ class API_EXPORT Store : public Base {
         ("Store.f", "void f() LOCKS_REQUIRED(m_)"),
     ]
     assert not parsed.broken
+
+
+def test_shell_functions_survive_what_only_another_shell_reads() -> None:
+    source = """\
+export ROOT="${${(%):-%x}:a:h}"
+
+before() {
+  names=(${(f)"$(list_of names)"})
+  (( $+commands[jq] )) && echo "it's" ${names[(Ie)one]}
+}
+if (( $+commands[aura] )); then
+  alias yay=aura
+fi
+
+function between {
+  print ${(%):-"%F{yellow}%B text %b
+}
+
+after() {
+  before "$1"
+}
+"""
+    parsed = parse_source(source.encode(), "bash")
+    found = [
+        (each.name, each.start_line, each.end_line) for each in parsed.symbols if each.kind == "function"
+    ]
+    assert found == [("before", 3, 6), ("between", 11, 13), ("after", 15, 17)]
+
+
+_PIECES = ("f() {\n", "function g {\n", "}\n", "}", "\n", " \n", "x=${(f)y}\n", "echo é\n", "h() { :; }\n")
+
+
+@given(lines=st.lists(st.sampled_from(_PIECES), max_size=20), whole=st.booleans())
+def test_parts_that_cannot_be_read_keep_their_place(lines: list[str], *, whole: bool) -> None:
+    source = "".join(lines).encode()
+    kept = readable_parts(source, lambda part: whole or b"${(" not in part)
+    assert len(kept) == len(source)
+    assert [at for at, byte in enumerate(kept) if byte == 10] == [
+        at for at, byte in enumerate(source) if byte == 10
+    ]
+    assert kept == source or b"${(" in source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
 
 # `class EXPORT Name {`: to the grammar that is a function called Name that returns a class EXPORT.
@@ -21,6 +22,12 @@ _ANNOTATION = re.compile(
     rb"|EXCLUDES|ACQUIRE|RELEASE|LOCK_FUNCTION|NO_THREAD_SAFETY_ANALYSIS)\b(?:\([^()\n]*\))?)"
     rb"(?=\s{0,99}(?:[;{=]|[A-Z]))"
 )
+# A shell function whose body begins on the next line.
+_SHELL_FUNCTION = re.compile(
+    rb"(?:function[ \t]+[^\s(){}]+[ \t]*(?:\([ \t]*\))?|[^\s(){}#=]+[ \t]*\([ \t]*\))[ \t]*\{"
+    rb"(?=[ \t]*(?:#[^\n]*)?\n)"
+)
+_NO_NEWLINE = re.compile(rb"[^\n]")
 _C_GAPS = ((_EXPORTED, b" "), (_EXPORTING, b" "), (_ANNOTATION, b" "))
 _GAPS = {
     "c": _C_GAPS,
@@ -46,6 +53,48 @@ def readable(source: bytes, language: str) -> bytes:
     for pattern, filler in _GAPS.get(language, ()):
         source = pattern.sub(partial(_over, filler), source)
     return source
+
+
+def readable_parts(source: bytes, is_readable: Callable[[bytes], bool]) -> bytes:
+    """Return a shell script in which nothing hides its functions from bash's grammar.
+
+    Of what another shell alone understands, an error swallows the functions behind it. So each function, and
+    what stands between two of them, must be readable alone, or is written over: a function's body, or all
+    that is no function. Functions count that begin at the beginning of a line and end with a `}` there.
+    """
+    kept = bytearray(source)
+    for start, end in _shell_parts(source):
+        part = source[start:end]
+        if is_readable(part):
+            continue
+        head = _SHELL_FUNCTION.match(part)
+        if head is None:
+            kept[start:end] = _NO_NEWLINE.sub(b" ", part)
+        else:
+            body = start + head.end()
+            close = max(source.rfind(b"\n}", body, end) + 1, body)
+            kept[body:end] = _NO_NEWLINE.sub(b" ", source[body:end])
+            if (blank := kept.find(b" ", body, close)) >= 0:
+                kept[blank] = ord(":")  # a body needs a statement
+            kept[close : close + 1] = source[close : close + 1]
+    return bytes(kept)
+
+
+def _shell_parts(source: bytes) -> Iterator[tuple[int, int]]:
+    """Return where a script's functions begin and end, and where what stands between them does."""
+    begun = at = 0
+    inside = False
+    for line in source.splitlines(keepends=True):
+        if _SHELL_FUNCTION.match(line):
+            if at > begun:
+                yield begun, at
+            begun, inside = at, True
+        at += len(line)
+        if inside and line.startswith(b"}"):
+            yield begun, at
+            begun, inside = at, False
+    if at > begun:
+        yield begun, at
 
 
 def is_cpp(source: bytes) -> bool:

@@ -12,7 +12,7 @@ from tree_sitter import Node, Parser, Query, QueryCursor
 
 from ..lazy_dataclass import dataclass
 from .definitions import DefinitionReader, Match, Pattern
-from .grammar_gaps import is_cpp, is_tangled, readable
+from .grammar_gaps import is_cpp, is_tangled, readable, readable_parts
 from .import_statements import ImportReader
 from .languages import LANGUAGES
 from .markdown import sections
@@ -23,7 +23,7 @@ from .split_points import split_points
 from .symbols import symbols_of
 from .tree import ParsedFile
 
-PARSER_VERSION: int = 3
+PARSER_VERSION: int = 4
 """Raised whenever the same bytes would give another result, so that stored files are parsed again."""
 
 PARSE_SECONDS = 2.0
@@ -68,7 +68,7 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
     if language == "c" and is_cpp(source):
         language = "cpp"  # a header's name doesn't tell
     toolbox = _toolbox(language)
-    root = _root(toolbox.grammar, readable(source, language)) if not is_tangled(source, language) else None
+    root = _tree(toolbox.grammar, source, language) if not is_tangled(source, language) else None
     if root is None or _has_wide_error(root):
         return ParsedFile((), (), lines, broken=True)
     text = SourceText(source)
@@ -154,6 +154,25 @@ def _ranges(query: Query, root: Node) -> dict[str, list[Span]]:
     cursor.set_max_start_depth(MAX_DEPTH)
     captures = cursor.captures(root)
     return {name: [node.byte_range for node in nodes] for name, nodes in captures.items()}
+
+
+def _tree(grammar: Grammar, source: bytes, language: str) -> Node | None:
+    """Return the root of the syntax tree of a source less what its grammar can't read; None if that takes too
+    long."""
+    source = readable(source, language)
+    root = _root(grammar, source)
+    if language != "bash" or root is None or not root.has_error:
+        return root
+
+    begun = time.thread_time()
+
+    def is_readable(part: bytes) -> bool:
+        if time.thread_time() - begun > PARSE_SECONDS:
+            return True
+        alone = _root(grammar, part)
+        return alone is not None and not alone.has_error
+
+    return _root(grammar, readable_parts(source, is_readable))
 
 
 def _root(grammar: Grammar, source: bytes) -> Node | None:
