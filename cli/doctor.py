@@ -62,7 +62,10 @@ def checks(
         return
     yield from check_state(state, check_version)
     yield from check_daemon(settings, state, answer)
-    yield from check_config([str(project["root"]) for project in answer.get("projects", ())])
+    settings_checks = list(check_config([str(project["root"]) for project in answer.get("projects", ())]))
+    if answer:
+        yield from _problems(answer, tuple(check.text for check in settings_checks))
+    yield from settings_checks
     yield from check_watches(answer)
     yield check_open_files()
     yield check_disk(state)
@@ -137,7 +140,6 @@ def check_daemon(settings: Settings, state: str, answer: dict[str, Any]) -> Iter
         yield Check("daemon", "wrong", text, "foveal restart")
     else:
         yield Check("daemon", "ok", f"the daemon answers (pid {pid}) on {terminal.short_path(path)}")
-    yield from _problems(status)
     yield from _other_socket(settings, path, pid, state)
 
 
@@ -175,10 +177,11 @@ def _stale(path: str, state: str) -> Check:
     return Check("socket", "warning", text, "foveal up")
 
 
-def _problems(status: dict[str, Any]) -> Iterator[Check]:
-    """Say what the daemon says of itself and of its projects."""
+def _problems(status: dict[str, Any], said: tuple[str, ...]) -> Iterator[Check]:
+    """Say what the daemon says of itself and of its projects, but for what was `said` already."""
     for text in status["degraded"]:
-        yield Check("daemon", "warning", str(text))
+        if not str(text).startswith(said):
+            yield Check("daemon", "warning", str(text))
     for project in status["projects"]:
         for text in project["degraded"]:
             yield Check("project", "warning", f"{terminal.short_path(str(project['root']))}: {text}")

@@ -156,12 +156,12 @@ class Engine:
     async def problems(self) -> tuple[str, ...]:
         """Return what keeps the daemon from its work or from keeping it now, in words; it goes by itself."""
         disk = await asyncio.to_thread(disk_problem, self.state_dir, self._system)
-        quarantined = await asyncio.to_thread(self._quarantine.problem)
         descriptors = await asyncio.to_thread(descriptor_problem)
         path = self._environment.config_path
         config = await asyncio.to_thread(config_problems, path, self._config, self._system)
-        found = (disk, descriptors, *config, quarantined, self.scoping.problem, self.requests.problem)
-        return tuple(filter(None, found))
+        said = (*self.warnings, disk, descriptors, *config, self.scoping.problem, self.requests.problem)
+        quarantined = await asyncio.to_thread(self._quarantine.problem, said)
+        return tuple(filter(None, (*said, quarantined)))
 
     def gauges(self) -> Gauges:
         """Return what waits, what is kept, and what memory each process has: some ten microseconds."""

@@ -232,7 +232,7 @@ class Handlers:
             "indexer_pid": engine.indexing.link.pid,
             "embedder": engine.semantics.describe(),
             "compressor": engine.compressing.describe(),
-            "degraded": list(dict.fromkeys([*engine.warnings, *await engine.problems()])),
+            "degraded": list(dict.fromkeys(await engine.problems())),
         }
 
     def _subscribe(self, connection: Connection, parameters: Parameters) -> Answer:

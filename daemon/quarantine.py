@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .aside import MARK
 from .lazy_dataclass import dataclass
@@ -36,10 +36,14 @@ class Quarantine:
         self._listed: dict[str, _Folder] = {}
         self._lock = threading.Lock()
 
-    def problem(self) -> str:
-        """Say what was quarantined since the start, or nothing. A stat for each folder below; blocks."""
+    def problem(self, said: Sequence[str] = ()) -> str:
+        """Say what was quarantined since the start and isn't `said` already, or nothing.
+
+        A stat for each folder below; blocks.
+        """
         with self._lock:
             found = sorted(self._below("", self._listed))
+        found = [path for path in found if not any(os.path.basename(path) in text for text in said)]
         if not found:
             return ""
         more = f" and {len(found) - NAMED_MAX:,} more" if len(found) > NAMED_MAX else ""
