@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from .bench import Bench
-from .coverage.aider import VERSION, WORKER
+from .needed.aider import VERSION, WORKER
 from .own_daemon import WAIT_S, environment, open_project, running
 from .questions import prompts
 from .statistics import Measure

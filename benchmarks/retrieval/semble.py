@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,17 @@ class Semble:
         }
         answer = self._run("search", request, self._model())
         return Ranked(answer["rankings"], answer["ready_s"], answer["query_ms"])
+
+    def chunks(self, root: Path, questions: Sequence[str], depth: int) -> list[list[tuple[str, int, int]]]:
+        """Return the best chunks for each question: path, first and last line. Raises `BaselineMissing`."""
+        request = {
+            "root": str(root.resolve()),
+            "questions": list(questions),
+            "depth": depth,
+            "alpha": self._alpha,
+        }
+        found = self._run("search", request, self._model())["chunks"]
+        return [[(path, first, last) for path, first, last in ranked] for ranked in found]
 
     def _model(self) -> Path:
         """Return the folder of the static model, made if it isn't there."""

@@ -54,7 +54,7 @@ def make(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def search(request: dict[str, Any]) -> dict[str, Any]:
-    """Index a folder and answer questions: the files of the chunks that are found, in their order.
+    """Index a folder and answer questions: the chunks that are found and their files, in their order.
 
     `alpha` is the weight of the vectors, None for what semble chooses.
     """
@@ -63,13 +63,14 @@ def search(request: dict[str, Any]) -> dict[str, Any]:
     started = time.perf_counter()
     index = SembleIndex.from_path(request["root"])
     ready = time.perf_counter() - started
-    rankings, times = [], []
+    rankings, chunks, times = [], [], []
     for question in request["questions"]:
         started = time.perf_counter()
         found = index.search(question, top_k=request["depth"], alpha=request["alpha"])
         times.append((time.perf_counter() - started) * 1000)
+        chunks.append([(one.chunk.file_path, one.chunk.start_line, one.chunk.end_line) for one in found])
         rankings.append(list(dict.fromkeys(result.chunk.file_path for result in found)))
-    return {"rankings": rankings, "ready_s": ready, "query_ms": times}
+    return {"rankings": rankings, "chunks": chunks, "ready_s": ready, "query_ms": times}
 
 
 if __name__ == "__main__":

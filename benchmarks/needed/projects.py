@@ -1,18 +1,21 @@
-"""Owns the code bases as the systems see them: each tree at its pin, a git repository with its history."""
+"""The code bases as the systems see them: each tree at its pin, a git repository with its history."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from foveal.daemon.project.languages import language_of
+from foveal.daemon.project.parse import parse_source
+from foveal.daemon.project.tree import Symbol
+
 from ..retrieval.repositories import Repository, clone_of
 from .judge import File
-from .prompts import definitions
 
 
 @dataclass(frozen=True)
@@ -36,41 +39,33 @@ class CodeBase:
         return self._files[path]
 
 
-def provide(repository: Repository, trees: Path, clones: Path, folder: Path) -> CodeBase:
-    """Return the project in `folder`, made if it isn't there: the tree's files, committed.
+def definitions(path: str, source: bytes) -> Sequence[Symbol]:
+    """Return the definitions of a source file, as the product's parser reads them."""
+    return parse_source(source, language_of(path, source[:200])).symbols
+
+
+def provide(repository: Repository, clones: Path, folder: Path) -> CodeBase:
+    """Return the project in `folder`, made if it isn't there: the files of the pinned tree, committed.
 
     Its repository borrows the clone's objects, so that the history up to the pin is known as in a real work
-    tree. Raises `FileNotFoundError` without the tree or the clone, `CalledProcessError` when git fails.
+    tree. Raises `FileNotFoundError` without the clone, `CalledProcessError` when git fails.
     """
     root, note = folder / repository.name, folder / f".{repository.name}.revision"
     if not note.is_file() or note.read_text(encoding="ascii") != repository.revision:
-        source, clone = _tree(trees, repository), clone_of(clones, repository)
+        clone = clone_of(clones, repository).resolve()
         shutil.rmtree(root, ignore_errors=True)
-        shutil.copytree(source, root, symlinks=True)
+        root.mkdir(parents=True)
         _git(root, "init", "--quiet")
         objects = _git(clone, "rev-parse", "--git-path", "objects")
         borrowed = root / ".git" / "objects" / "info" / "alternates"
         borrowed.write_text(f"{(clone / objects).resolve()}\n", encoding="utf-8")
         _git(root, "update-ref", "--no-deref", "HEAD", repository.revision)
-        _git(root, "read-tree", "HEAD")
+        _git(root, "reset", "--quiet", "--hard", "HEAD")
         note.write_text(repository.revision, encoding="ascii")
     listed = _git(root, "ls-files", "-z").split("\0")
-    return CodeBase(repository.name, root, frozenset(_existing(root, listed)))
-
-
-def _tree(trees: Path, repository: Repository) -> Path:
-    note = trees / f".{repository.name}.revision"
-    if not note.is_file() or note.read_text(encoding="ascii") != repository.revision:
-        raise FileNotFoundError(
-            f"{trees / repository.name} isn't the tree of {repository.revision}: "
-            "run python -m benchmarks.retrieval.checkout"
-        )
-    return trees / repository.name
-
-
-def _existing(root: Path, paths: Iterable[str]) -> list[str]:
-    """Return the files: no folders of other repositories, nothing that the clone lacked."""
-    return [path for path in paths if path and (root / path).is_file()]
+    # No folders of other repositories, nothing that the clone lacked.
+    present = frozenset(path for path in listed if path and (root / path).is_file())
+    return CodeBase(repository.name, root, present)
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -77,7 +77,7 @@ def shows_body(shown: Shown, file: File, name: str) -> bool:
     """Whether at least half of a definition's lines are shown, of those that have words."""
     symbol = _named(file, name)
     lines = range(symbol.start_line, symbol.end_line + 1)
-    body = [number for number in lines if _says_something(file.lines[number - 1])]
+    body = [number for number in lines if says_something(file.lines[number - 1])]
     return sum(number in shown.lines for number in body) >= BODY_SHARE * max(len(body), 1)
 
 
@@ -100,7 +100,7 @@ def shown_lines(rows: Sequence[str], lines: Sequence[str]) -> set[int]:
     numbers = {n for row in rows if (n := _numbered_line(row, plain))}
     if not numbers:
         numbers = set(_in_order(rows, plain))
-    return {n for n in numbers if _says_something(plain[n - 1])}
+    return {n for n in numbers if says_something(plain[n - 1])}
 
 
 def _named(file: File, name: str) -> Symbol:
@@ -147,7 +147,8 @@ def _plain(row: str) -> str:
     return " ".join(row.lstrip(_MARKS).split())
 
 
-def _says_something(plain: str) -> bool:
+def says_something(plain: str) -> bool:
+    """Whether a line has a word: brackets and rules of dashes by themselves say nothing."""
     return re.search(r"\w{2}", plain) is not None
 
 
@@ -169,7 +170,7 @@ def _numbered_line(row: str, plain: Sequence[str]) -> int:
         if (
             number
             and there
-            and (there.startswith(said) or (said.startswith(there) and _says_something(there)))
+            and (there.startswith(said) or (said.startswith(there) and says_something(there)))
         ):
             return number
     return 0

@@ -1,4 +1,4 @@
-"""Owns the product under measure: a real daemon with its real model, asked over the socket."""
+"""The product under measure: a real daemon with its real model, asked over the socket."""
 
 from __future__ import annotations
 
@@ -15,16 +15,13 @@ from typing import Any
 import psutil
 from foveal.ipc.client import Client, ensure_daemon
 
-from .prompts import Prompt
+from .passages import Passage
 
 WAIT_S = 600.0
 DEADLINE_MS = 120_000
 """No context is cut short for want of time: what is measured is what it would hold."""
 
 MAX_BYTES = 16_000_000
-RANKS = 50
-"""So deep it is looked for what a question finds, to tell what wasn't found from what wasn't shown."""
-
 REPORT_S = 15.0
 
 
@@ -66,39 +63,39 @@ class Product:
         """Close a project, so that the next one has the memory."""
         self._client.call("CloseProject", {"path": str(root)}, WAIT_S)
 
-    def context(self, root: Path, prompt: Prompt, budget: int) -> Context:
+    def context(self, root: Path, text: str, budget: int) -> Context:
         """Return the context of so many tokens for a prompt, all of them for the context.
 
         Raises `RuntimeError` for one that is partial: its figures would say nothing.
         """
         params: dict[str, Any] = {
             "cwd": str(root),
-            "prompt": prompt.text,
+            "prompt": text,
             "max_tokens": budget,
             "reserve_tokens": 0,
             "max_bytes": MAX_BYTES,
             "deadline_ms": DEADLINE_MS,
         }
-        if prompt.focus:
-            params["focus_paths"] = [prompt.focus]
         reply = self._client.call("GetContext", params, WAIT_S)
         if reply["partial"]:
-            raise RuntimeError(f"{prompt.id}: the context is partial ({'; '.join(reply['degraded'])})")
+            raise RuntimeError(f"{root}: the context is partial ({'; '.join(reply['degraded'])})")
         return Context(reply["context"], tuple(reply["slices"]), tuple(reply["degraded"]))
 
-    def found(self, root: Path, prompt: Prompt) -> list[str]:
-        """Return the files that a question with the prompt's text finds, best first."""
-        params = {"cwd": str(root), "query": prompt.text, "limit": RANKS, "deadline_ms": DEADLINE_MS}
+    def hits(self, root: Path, text: str, limit: int) -> list[Passage]:
+        """Return the places that a question with the prompt's text finds, best first."""
+        params = {"cwd": str(root), "query": text, "limit": limit, "deadline_ms": DEADLINE_MS}
         results = self._client.call("Query", params, WAIT_S)["results"]
-        return list(dict.fromkeys(one["path"] for one in results))
+        return [Passage(one["path"], one["start_line"], one["end_line"]) for one in results]
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Product]:
+def running(folder: Path, *, embed: bool = True) -> Iterator[Product]:
     """Run a daemon whose state, settings and home lie in `folder`; it is ended, its state stays."""
     with tempfile.TemporaryDirectory(prefix="fv-") as runtime:  # a socket's path must be short
         os.chmod(runtime, 0o700)
         environ = _environment(folder, Path(runtime))
+        settings = f"[embedding]\nenabled = {str(embed).lower()}\n"
+        (folder / "config" / "config.toml").write_text(settings, encoding="utf-8")
         with ensure_daemon(None, environ, WAIT_S) as client:
             process = psutil.Process(client.call("Ping")["pid"])
             try:

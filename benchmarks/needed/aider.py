@@ -1,4 +1,4 @@
-"""Owns the baseline of aider's repository map, which runs in an environment of its own and needs no model."""
+"""The baseline of aider's repository map, which runs in an environment of its own and needs no model."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..retrieval.baselines import BaselineMissing
-from .counting import CHARACTERS, estimate
 from .projects import CodeBase
-from .prompts import Prompt
-from .whole_files import FOCUS_SHARE, block
 
 WORKER = Path(__file__).parent / "aider_worker.py"
 
@@ -25,19 +22,16 @@ NAME = f"aider {VERSION}, repository map"
 class Aider:
     """The map for each prompt and budget, with the files and identifiers that aider finds in the prompt.
 
-    Kept in `folder` once made. With a focus that file is in the chat: it stands before the map, cut to half
-    of the budget, and the map has the rest.
+    Kept in `folder` once made.
     """
 
     def __init__(self, python: Path, folder: Path) -> None:
         self._python = python
         self._folder = folder
 
-    def texts(
-        self, code: CodeBase, prompts: Sequence[Prompt], budgets: Sequence[int]
-    ) -> list[dict[int, str]]:
+    def texts(self, code: CodeBase, prompts: Sequence[str], budgets: Sequence[int]) -> list[dict[int, str]]:
         """Return for each prompt its text by budget. Raises `BaselineMissing`."""
-        asked = [_request(code, one, budgets) for one in prompts]
+        asked = [_request(text, budgets) for text in prompts]
         files = [self._file(code, request) for request in asked]
         missing = [place for place, file in enumerate(files) if not file.is_file()]
         answers = self._run(code, [asked[place] for place in missing])
@@ -47,8 +41,8 @@ class Aider:
             temporary.write_text(json.dumps(maps, ensure_ascii=False), encoding="utf-8")
             os.replace(temporary, files[place])
         return [
-            _put_together(code, prompt, budgets, json.loads(file.read_text(encoding="utf-8")))
-            for prompt, file in zip(prompts, files, strict=True)
+            {int(budget): text for budget, text in json.loads(file.read_text(encoding="utf-8")).items()}
+            for file in files
         ]
 
     def _file(self, code: CodeBase, request: Mapping[str, object]) -> Path:
@@ -96,23 +90,5 @@ class Aider:
             raise BaselineMissing(f"{NAME} can't run with {self._python}: {reason}")
 
 
-def _request(code: CodeBase, prompt: Prompt, budgets: Sequence[int]) -> dict[str, object]:
-    rest = [budget - estimate(_focus(code, prompt, budget)) for budget in budgets]
-    return {"text": prompt.text, "chat": [prompt.focus] if prompt.focus else [], "budgets": rest}
-
-
-def _put_together(
-    code: CodeBase, prompt: Prompt, budgets: Sequence[int], maps: Mapping[str, str]
-) -> dict[int, str]:
-    texts = {}
-    for budget in budgets:
-        focus = _focus(code, prompt, budget)
-        texts[budget] = focus + maps[str(budget - estimate(focus))]
-    return texts
-
-
-def _focus(code: CodeBase, prompt: Prompt, budget: int) -> str:
-    if not prompt.focus:
-        return ""
-    text = "\n".join(code.file(prompt.focus).lines)
-    return block(prompt.focus, text, int(budget * CHARACTERS * FOCUS_SHARE))
+def _request(text: str, budgets: Sequence[int]) -> dict[str, object]:
+    return {"text": text, "chat": [], "budgets": list(budgets)}

@@ -1,0 +1,93 @@
+"""Measure what contexts show of what real commits needed, at five budgets, and print tables.
+
+    $ python -m benchmarks.needed --clones CLONES
+
+What is mined, indexed, embedded and answered by the baselines is kept in --state. The exit status is 1 if a
+baseline shows more of the edited lines at any budget, or nearly as many per token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import platformdirs
+
+from ..retrieval.repositories import SPLITS, Repository, clone_of, read_repositories
+from .measuring import BUDGETS, Options, measure
+from .projects import provide
+from .report import is_ahead, markdown, to_map
+from .tasks import Task, mine, read_tasks, write_tasks
+
+LIST = Path(__file__).parent / "data" / "repositories.toml"
+
+MOST = 26
+"""Tasks a repository: the first ones after the pinned tree."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run and print."""
+    options = _parser().parse_args(arguments)
+    repositories = [
+        one
+        for one in read_repositories(LIST)
+        if one.split in options.split and (not options.only or one.name in options.only)
+    ]
+    state = options.state.absolute()
+    tasks = [task for one in repositories for task in _tasks(one, options.clones, state)[: options.most]]
+    if not tasks:
+        print("no task is chosen", file=sys.stderr)
+        return 2
+    codes = [provide(one, options.clones, state / "projects") for one in repositories]
+    budgets = tuple(options.budgets)
+    settings = Options(
+        state, options.aider, options.semble, options.ours_only, not options.no_embedding, budgets
+    )
+    results = measure(codes, tasks, settings)
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    date = datetime.now(UTC).date().isoformat()
+    print(f"{machine}, {date}\n\n{markdown(results, by_language=options.by_language)}", flush=True)
+    if options.json:
+        body = {"machine": machine, "date": date} | to_map(results)
+        options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    return 0 if options.ours_only or all(is_ahead(results, split) for split in options.split) else 1
+
+
+def _tasks(repository: Repository, clones: Path, state: Path) -> list[Task]:
+    """Return the tasks of a repository, mined once."""
+    file = state / "tasks" / f"{repository.name}-{repository.revision[:12]}.jsonl"
+    if not file.is_file():
+        write_tasks(file, mine(clone_of(clones, repository), repository, MOST))
+    return read_tasks(file)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.needed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    state = Path(platformdirs.user_cache_dir("foveal-benchmarks")) / "needed"
+    add = parser.add_argument
+    add("--clones", type=Path, required=True, help="folder of the repositories' full clones")
+    add("--aider", type=Path, metavar="PYTHON", help="interpreter of an environment with aider-chat 0.86.2")
+    add("--semble", type=Path, metavar="PYTHON", help="interpreter of an environment with semble 0.7.0")
+    add("--state", type=Path, default=state, help="folder that keeps what was made (default: %(default)s)")
+    add("--split", choices=SPLITS, nargs="+", default=list(SPLITS), help="which half (default: both)")
+    add("--only", nargs="+", default=[], metavar="NAME", help="these projects only")
+    add("--most", type=int, default=MOST, help="tasks a repository (default: %(default)s)")
+    add("--budgets", type=int, nargs="+", default=list(BUDGETS), help="in tokens (default: %(default)s)")
+    add("--ours-only", action="store_true", help="ask for contexts only")
+    add("--no-embedding", action="store_true", help="by words and names alone")
+    add("--by-language", action="store_true", help="a table for each language too")
+    add("--json", type=Path, metavar="FILE", help="write everything there, task by task")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
