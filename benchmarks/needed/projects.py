@@ -60,7 +60,9 @@ def provide(repository: Repository, clones: Path, folder: Path) -> CodeBase:
         borrowed = root / ".git" / "objects" / "info" / "alternates"
         borrowed.write_text(f"{(clone / objects).resolve()}\n", encoding="utf-8")
         _git(root, "update-ref", "--no-deref", "HEAD", repository.revision)
-        _git(root, "reset", "--quiet", "--hard", "HEAD")
+        _git(root, "read-tree", "HEAD")
+        # A clone without large files lacks some contents; all others are written.
+        _git(root, "checkout-index", "--all", "--quiet", check=False)
         note.write_text(repository.revision, encoding="ascii")
     listed = _git(root, "ls-files", "-z").split("\0")
     # No folders of other repositories, nothing that the clone lacked.
@@ -68,9 +70,11 @@ def provide(repository: Repository, clones: Path, folder: Path) -> CodeBase:
     return CodeBase(repository.name, root, present)
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _git(folder: Path, *arguments: str, check: bool = True) -> str:
     # The clone may belong to somebody else, who could have it start programs; these commands start none.
     settings = ("-c", "safe.directory=*", "-c", f"core.hooksPath={os.devnull}")
     command = ["git", "-C", str(folder), *settings, *arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    done = subprocess.run(
+        command, check=check, stdout=subprocess.PIPE, stderr=None if check else subprocess.DEVNULL
+    )
     return os.fsdecode(done.stdout).strip("\n")
