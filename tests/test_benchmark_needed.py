@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from foveal.benchmarks.needed.aider import Aider
 from foveal.benchmarks.needed.counting import estimate
+from foveal.benchmarks.needed.definitions import probability_of
 from foveal.benchmarks.needed.judge import File, Shown, judge, shows, shows_body
-from foveal.benchmarks.needed.measuring import BM25, HITS, OURS, Options, Results, measure
+from foveal.benchmarks.needed.measuring import BM25, DEFINITIONS, HITS, OURS, Options, Results, measure
 from foveal.benchmarks.needed.passages import DefinitionBm25, Passage, fill, leaves
 from foveal.benchmarks.needed.projects import CodeBase, definitions, provide
 from foveal.benchmarks.needed.report import is_ahead, markdown, to_map
@@ -224,9 +225,15 @@ def test_the_real_daemon_is_measured_beside_baselines(
     code, tasks = shop
     options = Options(tmp_path / "state", budgets=(1_000,))
     found = measure([code], tasks, options)
-    assert [one.system for one in found.scores] == [OURS, HITS, BM25]
-    assert found.scores[-1].lines >= 0.5
+    assert [one.system for one in found.scores] == [OURS, HITS, DEFINITIONS, BM25]
+    assert all(one.lines >= 0.5 for one in found.scores[2:])
     assert measure([code], tasks, options).scores == found.scores  # the baselines are kept
+
+
+def test_probability_follows_the_weights() -> None:
+    assert probability_of({}) < 0.001
+    assert 0 < probability_of({"chunk": 0.1}) < probability_of({"chunk": 1.0}) < 1
+    assert probability_of({"role test": 1.0}) < probability_of({"role source": 1.0})
 
 
 def test_without_its_interpreter_aider_is_missing(shop: tuple[CodeBase, list[Task]], tmp_path: Path) -> None:

@@ -105,6 +105,14 @@ def running(folder: Path, *, embed: bool = True) -> Iterator[Product]:
                 process.wait(WAIT_S)
 
 
+def index_folder(folder: Path, name: str) -> Path:
+    """Return the folder of the index of a project that a daemon keeps whose state lies in `folder`."""
+    (found,) = (
+        one for one in (folder / "state" / "projects").iterdir() if one.name.rpartition("-")[0] == name
+    )
+    return found
+
+
 def _environment(folder: Path, runtime: Path) -> dict[str, str]:
     for name in ("home", "state", "config"):
         (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)

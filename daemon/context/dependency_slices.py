@@ -17,15 +17,15 @@ IMPORTS_MIN, TOKENS_PER_IMPORT = 6, 400
 
 IMPORTERS_MAX, TOKENS_PER_IMPORTER = 20, 400
 """A context shows one file that imports the focus for so many of its tokens, at most so many: a file that
-hundreds import says little about each. With benchmarks/coverage (18 commits) they show .03 more of the files
+hundreds import says little about each. On 18 commits they show .03 more of the files
 that are changed with the focus."""
 
 IMPORTER_VALUE = 0.8
 """What a file is worth that imports the focus, beside one that the focus imports."""
 
 SIBLINGS_MAX, TOKENS_PER_SIBLING = 40, 800
-"""So many files beside the focus are shown, one for so many tokens. With benchmarks/coverage (25 prompts with
-a focus) they show .05 to .1 more of the files that are changed with it."""
+"""So many files beside the focus are shown, one for so many tokens. On 25 prompts with a
+focus they show .05 to .1 more of the files that are changed with it."""
 
 SIBLING_VALUE = 0.6
 """What a file is worth that only lies beside the focus."""

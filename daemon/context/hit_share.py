@@ -43,7 +43,7 @@ def hit_values(hits: Sequence[Hit]) -> list[float]:
     """Return what each hit is worth, from 0 to 1: its score, and less for those that share its folder.
 
     A score is calibrated, e / (1 + e) for the evidence e: from .6 to .8 for a good first one, about .5 for
-    the tenth. Steeper functions of it gave no better contexts (benchmarks/coverage). All hits are taken
+    the tenth. Steeper functions of it gave no better contexts (101 prompts). All hits are taken
     together, so that how many are shown changes nothing about it.
     """
     folders: Counter[str] = Counter()
