@@ -242,7 +242,7 @@ class ChildProcess(Generic[E]):
             ended = -(await process.wait())
             self._process = None
             if ended > 0 and not self._killed:
-                self._killed = f"ended by itself ({signal.Signals(ended).name})"
+                self._killed = f"ended by itself ({_signal_name(ended)})"
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
@@ -328,3 +328,11 @@ class ChildProcess(Generic[E]):
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(ChildDied(f"the {self._name} process ended before it answered"))
+
+
+def _signal_name(number: int) -> str:
+    """Return what a signal is called; most real-time signals have a number only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -168,8 +168,8 @@ def _serve(startup: Startup, scopes: Sequence[Scope]) -> Again | None:
         own, http = (_bind(path, stack) for path in (startup.socket, http_path))
         http.listener.listen(HTTP_BACKLOG)
         stack.callback(_remove_info, state)
-        _write_info(startup, http_path)
-        for warning in (*startup.mended, *startup.config_warnings):
+        unwritten = _write_info(startup, http_path)
+        for warning in filter(None, (*startup.mended, *startup.config_warnings, unwritten)):
             log.warning("%s", warning)
         return _run(startup, lock, own, http, scopes)
 
@@ -281,7 +281,7 @@ class Daemon:
     async def _look(self, server: Server) -> None:
         """Bind sockets again whose paths were removed, and stop where the state folder was."""
         state = self._startup.environment.state_dir
-        failed = ""
+        failed = said = ""
         while True:
             await asyncio.sleep(LOOK_S)
             if not self._lock.lies_at(paths.lock_file(state)):
@@ -295,8 +295,12 @@ class Daemon:
                 log.warning("there is room on the disk again: the daemon begins anew, to open its files")
                 self._begin_anew()
                 return
+            unwritten = ""
             if path_mark(paths.daemon_file(state)) is None:
-                _write_info(self._startup, self._http.path)
+                unwritten = _write_info(self._startup, self._http.path)
+            if unwritten and unwritten != said:
+                log.warning("%s", unwritten)
+            said = unwritten
             try:
                 if not self._own.is_there:
                     self._own.bind_again()  # the server closes the former
@@ -388,7 +392,9 @@ def _log_error(error: BaseException, method: str) -> None:
     log.error("%s failed", method, exc_info=error)
 
 
-def _write_info(startup: Startup, http_path: str) -> None:
+def _write_info(startup: Startup, http_path: str) -> str:
+    """Write daemon.json, which clients need only for a socket in an unusual place; return why that failed, or
+    ""."""
     info = DaemonInfo(
         pid=os.getpid(),
         start_time=iso(System()),
@@ -400,9 +406,8 @@ def _write_info(startup: Startup, http_path: str) -> None:
     try:
         paths.write_daemon_info(startup.environment.state_dir, info)
     except OSError as error:
-        if error.errno not in FULL:
-            raise
-        log.warning("%s isn't written: %s", paths.daemon_file(startup.environment.state_dir), error.strerror)
+        return f"{paths.daemon_file(startup.environment.state_dir)} isn't written: {error}"
+    return ""
 
 
 def _remove_info(state: str) -> None:

@@ -148,6 +148,13 @@ async def test_before_it_runs_and_after_it_ended_requests_fail_at_once() -> None
         await one.link.request(SyncTree("/"))
 
 
+async def test_a_signal_without_a_name_ends_the_process_alone() -> None:
+    async with linked() as one:
+        one.process.send_signal(signal.SIGRTMIN + 6)
+        assert await one.died.get() == f"ended by itself (signal {signal.SIGRTMIN + 6})"
+        await one.started.get()
+
+
 async def test_a_killed_process_fails_its_requests_and_is_started_again(command: OpenProject) -> None:
     async with linked() as one:
         await one.link.request(command)
