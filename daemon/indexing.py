@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from .child import ChildProcess
-from .errors import FovealError, ProjectUnavailable
+from .errors import ChildDied, FovealError, ProjectUnavailable
 from .events import EventHub
 from .index.messages import (
     AtWork,
@@ -74,6 +74,8 @@ class Indexing:
         """Those of them that the process that runs now has opened."""
         self._held: dict[Project, list[Event]] = {}
         """What the indexer says of a project waits here while it opens it."""
+        self._silent = ""
+        """Why the indexer doesn't answer, as it was said of the projects."""
         self._at_work = ""
         """The root of the project that the indexer works at."""
         self._left_out: set[str] = set()
@@ -215,6 +217,8 @@ class Indexing:
                 read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
         except FovealError as error:
             project.set_indexer_problem(str(error))
+            if not isinstance(error, ChildDied):  # else the next process is told of it
+                self._degrade(project)
         finally:
             del self._held[project]
             if self._projects.get(project.root) is project:
@@ -234,10 +238,12 @@ class Indexing:
                 await self._open(project)
 
     def _on_silent(self, reason: str) -> None:
-        """Say of all projects that the indexer doesn't answer, or with "" that it does again."""
+        """Say of all projects that the indexer doesn't answer, or with "" that it does again; one that isn't
+        indexed for another reason keeps that."""
         for project in self._projects.values():
-            if not self.is_left_out(project):
+            if project.problems.get("indexer", "") in {"", self._silent}:
                 project.set_indexer_problem(reason)
+        self._silent = reason
 
     def _on_died(self, reason: str) -> None:
         self._begun.set()
@@ -264,6 +270,10 @@ class Indexing:
             f"not indexed any more: the indexer ended {DEATHS_MAX} times at work on this project (at last it "
             f"{reason}), and other projects wait for it; try again with: foveal reindex {project.root}"
         )
+        self._degrade(project)
+
+    def _degrade(self, project: Project) -> None:
+        """Say that a project isn't indexed, for the reason that its problems name."""
         progress = project.progress or ProjectProgress(
             project.root, "degraded", "off", (), len(project.tree.files), project.tree.pending, ()
         )

@@ -197,6 +197,25 @@ async def test_a_project_that_was_closed_is_opened_in_the_indexer_no_more(base: 
             await engine.indexing.reindex(project, full=True)
 
 
+async def test_a_project_that_cant_be_opened_says_so_until_it_can(base: Path, root: str) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        Path(project.folder).rename(kept := Path(project.folder + "-kept"))
+        Path(project.folder).write_text("in the place of the folder")
+        await engine.indexing.reopen(project)
+        assert project.state == "degraded", "nothing is under way that would end by itself"
+        (reason,) = project.degraded
+        assert "can't be opened" in reason
+        engine.indexing._on_silent("the indexer process doesn't answer")
+        engine.indexing._on_silent("")
+        assert project.degraded == (reason,)
+        Path(project.folder).unlink()
+        kept.rename(project.folder)
+        await ready(project)
+        assert "indexer" not in project.problems
+
+
 FATAL = """
 import os, signal
 from foveal.daemon.index import bulk_work, worker

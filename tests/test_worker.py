@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import queue
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from foveal.daemon.index import reading_queue
+from foveal.daemon.index import reading_queue, worker
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.messages import (
     CloseProject,
@@ -34,7 +35,7 @@ from foveal.daemon.index.messages import (
     TreeDelta,
 )
 from foveal.daemon.index.store import FILE_NAME, Reader, check_index
-from foveal.daemon.index.worker import Turns, Worker, WorkQueue
+from foveal.daemon.index.worker import FAILURES_MAX, Turns, Worker, WorkQueue
 from foveal.daemon.pipe import LENGTH, Envelope, Reply, Stop
 from foveal.daemon.project.watcher import Batch
 from foveal.daemon.storage import DatabaseError
@@ -459,3 +460,46 @@ def test_a_project_whose_work_fails_again_and_again_is_closed_and_says_so(
     running.answer(good)
     wait_ready(running, good)
     assert "is not open" in str(running.answer(SyncTree(bad.root)).error)
+    monkeypatch.setattr(ProjectIndexer, "step", step)
+    assert not running.answer(Reindex(bad.root, full=True)).error
+    wait_ready(running, bad)
+
+
+@pytest.mark.parametrize("error", [sqlite3.OperationalError, OSError])
+def test_what_may_pass_ends_neither_the_process_nor_its_project_for_good(
+    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    monkeypatch.setattr(worker, "RETRY_S", 0.01)
+    bad, good = open_command(tmp_path, "bad", 3), open_command(tmp_path, "good", 3)
+    step, full = ProjectIndexer.step, threading.Event()
+    full.set()
+
+    def fail(self: ProjectIndexer) -> None:
+        if self._root == bad.root and full.is_set():
+            problem = error(errno.ENOSPC, "the disk is full")
+            problem.__dict__["sqlite_errorcode"] = sqlite3.SQLITE_FULL
+            raise problem
+        step(self)
+
+    monkeypatch.setattr(ProjectIndexer, "step", fail)
+    running.answer(bad)
+    for _ in range(2 * FAILURES_MAX):
+        last = running.wait(lambda message: is_state(message, bad.root, "degraded"))
+        assert isinstance(last, ProjectProgress)
+        assert "it is tried again" in last.degraded[0]
+    running.answer(good)
+    wait_ready(running, good)
+    full.clear()
+    wait_ready(running, bad)
+    assert not list(Path(bad.folder).glob("*.damaged-*"))
+
+
+def test_an_index_that_cant_be_opened_for_now_is_opened_later(
+    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "RETRY_S", 0.01)
+    command = open_command(tmp_path, "p", 3)
+    Path(command.folder).write_text("in the place of the folder")
+    assert "can't be opened" in running.answer(command).error
+    Path(command.folder).unlink()
+    wait_ready(running, command)

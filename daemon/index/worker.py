@@ -46,6 +46,10 @@ FAILURES_S = 900.0
 """Maximum number of unexpected errors of one project in so many seconds: after the last of them its index is
 built anew, and after one more it is closed. A file to blame is left alone after two, see suspects.py."""
 
+RETRY_S = 5.0
+"""Seconds until a project is opened again whose index could not be read or written for a reason that may
+pass, such as a full disk."""
+
 NICE = 5
 """Enough for the scheduler to prefer the daemon's short bursts to bulk work on a busy machine."""
 
@@ -153,6 +157,8 @@ class Worker:
         """How each project was opened last."""
         self._failures: dict[str, list[float]] = {}
         """When errors came lately that nobody expected, by project, on the clock that never jumps."""
+        self._retries: dict[str, float] = {}
+        """When projects are opened again that were closed for a reason that may pass, on the same clock."""
 
     def run(self) -> None:
         """Serve until a `Stop` command; then every index is closed."""
@@ -187,10 +193,18 @@ class Worker:
     def _patience(self) -> float | None:
         """Return how long to wait for work: not at all while there is bulk work, else until a timer."""
         waits = [project.patience() for project in self.projects.values()]
+        now = self._system.monotonic()
+        waits += [max(0.0, moment - now) for moment in self._retries.values()]
         return min((wait for wait in waits if wait is not None), default=None)
 
     def _turn(self) -> None:
-        """Let one project do one step; requests are looked at after each."""
+        """Let one project do one step, or open one again; requests are looked at after each."""
+        now = self._system.monotonic()
+        if again := next((root for root, moment in self._retries.items() if moment <= now), ""):
+            self._begin(again)
+            with contextlib.suppress(FovealError):  # what was said of it before still holds
+                self._open_again(again)
+            return
         due = [root for root, project in self.projects.items() if project.patience() == 0.0]
         if not due:
             return
@@ -209,13 +223,45 @@ class Worker:
             self._tell_at_work(root)
 
     def _run_for(self, root: str, work: Callable[[], None]) -> None:
-        """Do work for one project, whose unexpected errors are its own: others are in this process too."""
+        """Do work for one project, whose errors are its own: others are in this process too."""
         try:
             work()
-        except Exception as error:
-            if may_pass(error):
-                raise  # the disk is full or fails, for all of them
+        except (BrokenPipeError, ConnectionResetError):
+            raise  # the daemon is gone
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is one project's; `_take_error` logs it
+            self._take_error(root, error)
+
+    def _take_error(self, root: str, error: Exception) -> None:
+        if may_pass(error):
+            self._put_off(root, error)
+        else:
             self._recover(root, error)
+
+    def _put_off(self, root: str, error: Exception) -> None:
+        """Close a project whose index can't be used for now, and open it again later."""
+        log.warning("the work on %s has to wait: %s", root, named(error))
+        failed = self.projects.pop(root, None)
+        if failed is None or root not in self._commands:
+            return
+        with contextlib.suppress(Exception):
+            failed.close()
+        self._retries[root] = self._system.monotonic() + RETRY_S
+        self._say_unindexed(root, f"its index can't be used for now ({named(error)}): it is tried again")
+
+    def _open_again(self, root: str) -> None:
+        """Open a project that was closed for an error, if it was; raises `FovealError` as `_make` does."""
+        self._retries.pop(root, None)
+        command = self._commands.get(root)
+        if command is None or root in self.projects:
+            return
+        self._make(command)
+        self._say_replaced(root)
+
+    def _say_unindexed(self, root: str, why: str) -> None:
+        self._send(ProjectProgress(root, "degraded", "off", (f"it isn't indexed: {why}",), 0, 0, ()))
+
+    def _say_replaced(self, root: str) -> None:
+        self._send(TreeDelta(root, self.projects[root].generation, resync=True, replaced=True))
 
     def _recover(self, root: str, error: Exception) -> None:
         """Open a project anew after an error that nobody expected: with another index where this one is
@@ -234,10 +280,9 @@ class Worker:
                 raise FovealError(f"the index of {root} can't be kept ({named(error)}); see: foveal logs")
             self._make(replace(command, distrusted=self._damage(command, error)))
         except (FovealError, OSError) as problem:
-            text = f"it isn't indexed: {problem}"
-            self._send(ProjectProgress(root, "degraded", "off", (text,), 0, 0, ()))
+            self._say_unindexed(root, str(problem))
         else:
-            self._send(TreeDelta(root, self.projects[root].generation, resync=True, replaced=True))
+            self._say_replaced(root)
 
     def _damage(self, command: OpenProject, error: Exception) -> str:
         """Return why an index can't be used, "" if it is whole as far as anybody can see."""
@@ -268,9 +313,9 @@ class Worker:
             answer(None, str(error))
         except Exception as error:
             root = getattr(command, "root", "")
-            if may_pass(error) or not root:
+            if not root:
                 raise
-            self._recover(root, error)
+            self._take_error(root, error)
             answer(None, f"the work on {root} failed: {named(error)}")
 
     def _execute(self, command: object) -> Refreshed | None:
@@ -284,6 +329,7 @@ class Worker:
                 self._close(root)
             case Reindex(root, full):
                 self._failures.pop(root, None)
+                self._open_again(root)
                 self._project(root).reindex(full=full)
             case RebuildLexical(root):
                 self._project(root).rebuild_lexical()
@@ -298,11 +344,14 @@ class Worker:
         return Refreshed(project.generation, complete=False)
 
     def _make(self, command: OpenProject) -> ProjectIndexer:
-        """Open a project's index, or another in its place if whatever is read of it first raises."""
+        """Open a project's index, or another in its place if whatever is read of it first raises. Raises
+        `FovealError` where neither can be; for a reason that may pass it is tried again later."""
         self._commands[command.root] = replace(command, distrusted="")
         try:
             return self._try_to_make(command)
         except Exception as error:
+            if may_pass(error):
+                self._retries[command.root] = self._system.monotonic() + RETRY_S
             if may_pass(error) or command.distrusted:
                 # Of one project only; a process that died of it would take the others along, again and again.
                 problem = f"the index in {command.folder} can't be opened: {named(error)}"
@@ -323,6 +372,7 @@ class Worker:
 
     def _close(self, root: str) -> None:
         project = self.projects.pop(root, None)
+        self._retries.pop(root, None)
         self._turns.drop(root)
         if project is not None:
             project.close()
