@@ -120,7 +120,7 @@ def open_reader(path: str, version: int, *, sealed: bool = False) -> Database:
     database = sqlite3.connect(_uri(path), uri=True, isolation_level=None, check_same_thread=False)
     try:
         with damage_raised():
-            database.executescript(f"PRAGMA mmap_size = {MMAP_BYTES}; PRAGMA query_only = ON;")
+            database.executescript(f"{_UNMAPPED} PRAGMA query_only = ON;")
             found = database.execute("PRAGMA user_version").fetchone()[0]
             if found != version:
                 raise OtherVersion(f"its schema version is {found}, this program's {version}")
@@ -219,7 +219,9 @@ BROKEN_SEAL = "it isn't what was written when it was closed"
 SEALED_BYTES = 256 * 1024 * 1024
 """Maximum size of a database that is sealed: to sum so much up takes a quarter of a second."""
 
-MMAP_BYTES = 256 * 1024 * 1024
+_UNMAPPED = "PRAGMA mmap_size = 0;"
+"""A mapped file ends the process (SIGBUS) where it is cut or its disk fails, and reads gain nothing by it."""
+
 WAL_BYTES = 16 * 1024 * 1024
 """The log is cut back to this after a checkpoint, so that one burst of writes doesn't hold disk for ever."""
 
@@ -331,7 +333,7 @@ def _open(
         # the file itself.
         database.executescript(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-            f"PRAGMA journal_size_limit = {WAL_BYTES}; PRAGMA mmap_size = {MMAP_BYTES};"
+            f"PRAGMA journal_size_limit = {WAL_BYTES}; {_UNMAPPED}"
         )
         if not found and database.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
             raise DatabaseError("it has tables but no schema version")

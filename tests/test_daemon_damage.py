@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from foveal.benchmarks.faults.home import Home, home, wait_until
+from foveal.ipc.errors import RpcError
 
 
 def project_folder(user: Home) -> Path:
@@ -59,6 +60,31 @@ def test_damage_that_a_question_meets_is_mended_and_said(
         assert wait_until(is_quarantined, 60.0, 0.1)
         assert wait_until(mended, 60.0, 0.1)
         assert "index.sqlite.damaged-" in str(user.call("Status"))
+
+
+def test_an_index_that_is_cut_while_it_is_read_ends_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with home(tmp_path_factory.mktemp("h")) as user:
+        user.open_ready()
+        user.end()  # its log is folded in, so that all is read from the file that is cut
+        user.open_ready()
+        before, pid = answers(user), user.call("Ping")["pid"]
+        os.truncate(project_folder(user) / "index.sqlite", 0)
+
+        def mended() -> bool:
+            try:
+                return answers(user) == before
+            except RpcError:
+                return False
+
+        def is_quarantined() -> bool:
+            for number in range(20):  # not what is kept in memory
+                with suppress(RpcError):
+                    user.call("Query", cwd=str(user.project), query=f"who calls login {number}")
+            return bool(list(project_folder(user).glob("index.sqlite.damaged-*")))
+
+        assert wait_until(is_quarantined, 60.0, 0.1)
+        assert wait_until(mended, 60.0, 0.1)
+        assert user.call("Ping")["pid"] == pid
 
 
 def test_pipes_in_the_place_of_files_hold_nobody_up(tmp_path_factory: pytest.TempPathFactory) -> None:

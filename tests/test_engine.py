@@ -201,8 +201,9 @@ async def test_a_project_that_cant_be_opened_says_so_until_it_can(base: Path, ro
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
-        Path(project.folder).rename(kept := Path(project.folder + "-kept"))
-        Path(project.folder).write_text("in the place of the folder")
+        kept = f"{project.folder}-kept"
+        os.rename(project.folder, kept)
+        write_files(Path(project.folder).parent, {Path(project.folder).name: "in the place of the folder"})
         await engine.indexing.reopen(project)
         assert project.state == "degraded", "nothing is under way that would end by itself"
         (reason,) = project.degraded
@@ -210,8 +211,8 @@ async def test_a_project_that_cant_be_opened_says_so_until_it_can(base: Path, ro
         engine.indexing._on_silent("the indexer process doesn't answer")
         engine.indexing._on_silent("")
         assert project.degraded == (reason,)
-        Path(project.folder).unlink()
-        kept.rename(project.folder)
+        os.unlink(project.folder)
+        os.rename(kept, project.folder)
         await ready(project)
         assert "indexer" not in project.problems
 

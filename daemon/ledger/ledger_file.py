@@ -94,8 +94,6 @@ class LedgerFile:
             raise StateError(
                 f"{self.path} can't be opened ({error}); requests are not recorded until then. Mend that."
             ) from error
-        # Mapped, all of it that was ever written would count as the daemon's memory; it is seldom read.
-        opened.database.execute("PRAGMA mmap_size = 0")
         self._database = opened.database
         if opened.replaced:
             self._warnings.append(f"The record of earlier requests is lost: {opened.replaced}.")
