@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ipc.client import Client, ensure_daemon
-from ..ipc.paths import find_socket
+from ..ipc.client import Client, ensure_daemon, lock_holder
+from ..ipc.paths import find_socket, state_folder
 from .command import Settings
 from .errors import CliError
 
@@ -22,6 +22,8 @@ def connect(settings: Settings) -> Client:
 def connect_running(settings: Settings) -> Client:
     """Connect to a daemon that runs. Raises `CliError` where none does."""
     client = try_connect(settings)
+    if client is None and not settings.named_socket and lock_holder(state_folder(settings.environ)):
+        client = connect(settings)  # its socket was removed, and is bound again within seconds
     if client is None:
         place = f" on {settings.named_socket}" if settings.named_socket else ""
         option = f" --socket {settings.named_socket}" if settings.socket else ""

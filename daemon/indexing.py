@@ -141,19 +141,26 @@ class Indexing:
         project.problems["index"] = f"the index could not be read ({problem}): it is checked and built anew"
         distrusted = problem if now >= self._distrusted.get(root, 0.0) else ""
         self._distrusted[root] = now + DISTRUST_S
-        self._work.start_unheard(self.reopen(project, distrusted), f"reopen {root}")
+        self._work.start_unheard(self._reopen(project, distrusted), f"reopen {root}")
 
-    async def reopen(self, project: Project, distrusted: str = "") -> None:
-        """Have a project indexed by other settings, or with an index built anew where it is `distrusted`."""
+    async def reopen(self, project: Project) -> None:
+        """Have a project indexed by other settings."""
         self._forgive(project.root)
+        await self._reopen(project)
+
+    async def _reopen(self, project: Project, distrusted: str = "") -> None:
+        """Open a project in the indexer again, with an index built anew where it is `distrusted`."""
         async with project.index_lock:
+            if self.is_left_out(project):
+                return
             project.forget_progress()
             await self._begin(project, distrusted)
 
     async def reindex(self, project: Project, *, full: bool) -> None:
         """Scan a project again, and with `full` read every file again.
 
-        Raises as `ask` does, and `ProjectUnavailable` for one that can't be opened in the indexer.
+        Raises as `ask` does, `ChildDied` also while an indexer is being started, and `ProjectUnavailable` for
+        one that can't be opened in it.
         """
         await self._begun.wait()
         if self.is_left_out(project):
@@ -161,6 +168,8 @@ class Indexing:
         await self._open(project)  # which may still wait for its turn, in a process that has just started
         if project not in self._opened:
             problem = project.problems.get("indexer", "it was closed meanwhile")
+            if self.link.pid is None:
+                raise ChildDied(f"{project.root} can't be indexed now: {problem}")
             raise ProjectUnavailable(f"{project.root} can't be indexed: {problem}")
         await self.ask(Reindex(project.root, full))
 
@@ -292,7 +301,7 @@ class Indexing:
         elif isinstance(event, TreeDelta):
             project.apply(event)
             if event.replaced:  # who reads the former one is to read this one, all of whose files are new
-                self._work.start_unheard(self.reopen(project), f"reopen {project.root}")
+                self._work.start_unheard(self._reopen(project), f"reopen {project.root}")
             if project.state == "ready" and (event.upserted or event.removed):
                 self._semantics.note_change(project.root)
             if event.upserted or event.removed or event.resync:

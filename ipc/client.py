@@ -249,7 +249,7 @@ def _start_or_wait(environ: Mapping[str, str], deadline: float, command: Sequenc
     log_start, pause = 0, _FIRST_PAUSE_S
     try:
         while True:
-            holder = _lock_holder(state)
+            holder = lock_holder(state)
             won = child is None and not holder and _try_lock(lock)
             client = _try_connect(
                 None, environ, deadline
@@ -397,7 +397,7 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _lock_holder(state: str) -> int:
+def lock_holder(state: str) -> int:
     """Return the pid of the daemon that holds a state folder, 0 if none does.
 
     The lock is tried only where its pid lives: so nobody has it for an instant whom a daemon that starts

@@ -23,7 +23,7 @@ from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.engine import Engine
-from foveal.daemon.errors import Busy, FovealError, NotFound, ProjectUnavailable
+from foveal.daemon.errors import Busy, ChildDied, FovealError, NotFound, ProjectUnavailable
 from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.projects import Project, load, read_tree
@@ -173,6 +173,21 @@ async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base:
         await engine.indexing.ask(CloseProject(root))
         await engine.indexing.reindex(project, full=False)
         assert str(project.state) == "scanning"
+        await ready(project)
+
+
+async def test_who_asks_for_a_project_while_the_indexer_is_started_again_is_told_to_come_back(
+    base: Path, root: str
+) -> None:
+    async with running(base) as engine:
+        project = await engine.projects.open_root(root)
+        await ready(project)
+        assert engine.indexing.link.pid is not None
+        os.kill(engine.indexing.link.pid, signal.SIGKILL)
+        while engine.indexing.link.pid is not None:
+            await project.wait_changed()
+        with pytest.raises(ChildDied, match="can't be indexed now"):
+            await engine.indexing.reindex(project, full=True)
         await ready(project)
 
 
