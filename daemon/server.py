@@ -194,9 +194,10 @@ class _Bound:
         return former
 
     def remove(self) -> None:
-        """Close the socket and remove its path."""
+        """Close the socket, and remove its path unless that leads to another daemon's by now."""
         self.listener.close()
-        remove_socket(self.path)
+        if self.is_there:
+            remove_socket(self.path)
 
 
 class Daemon:
