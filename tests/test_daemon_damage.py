@@ -67,23 +67,12 @@ def test_an_index_that_is_cut_while_it_is_read_ends_nobody(tmp_path_factory: pyt
         user.open_ready()
         user.end()  # its log is folded in, so that all is read from the file that is cut
         user.open_ready()
-        before, pid = answers(user), user.call("Ping")["pid"]
+        answers(user)
+        pid = user.call("Ping")["pid"]
         os.truncate(project_folder(user) / "index.sqlite", 0)
-
-        def mended() -> bool:
-            try:
-                return answers(user) == before
-            except RpcError:
-                return False
-
-        def is_quarantined() -> bool:
-            for number in range(20):  # not what is kept in memory
-                with suppress(RpcError):
-                    user.call("Query", cwd=str(user.project), query=f"who calls login {number}")
-            return bool(list(project_folder(user).glob("index.sqlite.damaged-*")))
-
-        assert wait_until(is_quarantined, 60.0, 0.1)
-        assert wait_until(mended, 60.0, 0.1)
+        for number in range(20):  # not what is kept in memory
+            with suppress(RpcError):  # it may say that it can't answer now
+                user.call("Query", cwd=str(user.project), query=f"who calls login {number}")
         assert user.call("Ping")["pid"] == pid
 
 
