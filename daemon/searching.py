@@ -91,18 +91,6 @@ BEHIND = 0.9
 
 NOTHING_FOUND = Found((), "hybrid", "hybrid", (), ())
 
-SHOWN_SHARE = 0.5
-"""What is found for a context has at least this share of the best one's evidence: below it stand files that
-only share words with the prompt."""
-
-
-def worth_showing(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Return the hits that a context is to show: those with evidence, in relation to the best one."""
-    if not hits:
-        return ()
-    evidence = [hit.score / max(1 - hit.score, 1e-6) for hit in hits]
-    return tuple(hit for hit, one in zip(hits, evidence, strict=True) if one >= SHOWN_SHARE * evidence[0])
-
 
 class Searching:
     """Answers questions. On the event loop only; what blocks runs in the builders' threads."""

@@ -16,13 +16,11 @@ from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.engine import Engine
 from foveal.daemon.errors import FovealError
 from foveal.daemon.freshness import Deadline, deadline_of
-from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.policy.policy import NO_POLICY
 from foveal.daemon.projects import Project
 from foveal.daemon.retrieval.filters import EVERYTHING, Filter
-from foveal.daemon.retrieval.hits import Hit
-from foveal.daemon.searching import VECTORS_SHARE, Ask, Found, worth_showing
+from foveal.daemon.searching import VECTORS_SHARE, Ask, Found
 from foveal.daemon.storage import DatabaseError
 from foveal.daemon.system import System
 
@@ -274,18 +272,6 @@ async def test_meaning_finds_what_no_word_does(base: Path, models: Path) -> None
             found = await search(engine, project, "sign in with a secret")
         assert "shop/auth.py" in paths(found)
         assert all(set(hit.sources) == {"vector"} for hit in found.hits)
-
-
-def hit(score: float) -> Hit:
-    return Hit(StoredChunk(1, 1, "a.py", "python", 1, 1, "", "code", (), b""), score)
-
-
-@pytest.mark.parametrize(
-    ("scores", "kept"),
-    [([], 0), ([0.5], 1), ([0.0], 1), ([0.6, 0.59, 0.3], 2), ([1.0, 0.5], 1), ([0.5, 0.5, 0.5], 3)],
-)
-def test_what_a_context_shows(scores: list[float], kept: int) -> None:
-    assert len(worth_showing(tuple(hit(score) for score in scores))) == kept
 
 
 def _damaged(*_: object) -> Any:

@@ -1,4 +1,4 @@
-"""Owns the watch of one project: its watcher, and what crosses from that's thread to ours."""
+"""Owns the watch of one project: its watcher, and what its thread hands over to the indexer's."""
 
 from __future__ import annotations
 
