@@ -10,8 +10,8 @@ from .sized_cache import SizedCache
 if TYPE_CHECKING:
     from .searching import Found
 
-KEPT_CHARACTERS = 4_000_000
-"""So much is kept in all: some 400 answers of ten hits."""
+KEPT_CHARACTERS = 1_000_000
+"""So much is kept in all: some 100 answers of ten hits. An edit makes all of a project's out of date."""
 
 HIT_CHARACTERS = 1_000
 """What a hit counts beside its snippet: its fields, and those of its chunk."""

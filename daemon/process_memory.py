@@ -7,6 +7,23 @@ import resource
 import sys
 from typing import NamedTuple
 
+ARENAS_MAX = 2
+"""Heaps that the C library gives threads. By itself it makes eight for each processor, and none of them gives
+back what lies free between blocks that stay."""
+
+_M_ARENA_MAX = -8
+"""The option's number in glibc's malloc.h."""
+
+
+def share_heaps() -> None:
+    """Have the threads that this process starts from now on share a few heaps; nothing without glibc."""
+    if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
+        import ctypes  # 2 ms
+
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            mallopt(_M_ARENA_MAX, ARENAS_MAX)
+
 
 def resident_bytes(pid: int) -> int | None:
     """Return the memory that a process has in RAM, None for one that is gone or can't be looked at.

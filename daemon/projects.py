@@ -19,7 +19,9 @@ from .config_file import Loaded as ConfigLoaded
 from .config_file import load_project_config
 from .config_last import load_or_last
 from .context.content import Shown
+from .context.divisions import DIVISIONS
 from .context.instructions import RuleSet, discover, is_instruction_path
+from .context.kept_symbols import KEPT_SYMBOLS
 from .context.scopes import HotNode
 from .context.zone import stamp_now
 from .errors import ProjectUnavailable
@@ -403,6 +405,7 @@ class Project:
         """Take over a change that the indexer committed."""
         self._drop_saved(delta.upserted)
         if delta.generation > self.tree.generation:
+            self._forget_contents(delta)
             self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)
         if delta.links_changed:
             self._bump("links")
@@ -592,6 +595,16 @@ class Project:
         """Close the connections to its index."""
         self._readers.close()
         self._views.close()
+
+    def _forget_contents(self, delta: TreeDelta) -> None:
+        """Forget what was kept of contents that files have no more. It would never be asked for again, and
+        with each edit of a file another one came to it."""
+        now = {record.path: record.digest for record in delta.upserted}
+        for path in (*now, *delta.removed):
+            former = self.tree.files.get(path)
+            if former is not None and former.digest and former.digest != now.get(path):
+                DIVISIONS.forget(former.digest)
+                KEPT_SYMBOLS.forget(former)
 
     def _drop_saved(self, records: Iterable[FileRecord]) -> None:
         """Let go of unsaved texts of files that were written: by the editor, which saved, or by others since

@@ -42,7 +42,9 @@ class Quarantine:
         A stat for each folder below; blocks.
         """
         with self._lock:
-            found = sorted(self._below("", self._listed))
+            listed: dict[str, _Folder] = {}
+            found = sorted(self._below("", listed))
+            self._listed = listed
         found = [path for path in found if not any(os.path.basename(path) in text for text in said)]
         if not found:
             return ""
@@ -53,14 +55,15 @@ class Quarantine:
         )
 
     def _below(self, folder: str, listed: dict[str, _Folder]) -> Iterator[str]:
+        """Yield what was quarantined in a folder and below it, and note in `listed` the folders there are."""
         try:
             mtime_ns = self._system.stat(os.path.join(self._folder, folder)).st_mtime_ns
-            known = listed.get(folder)
+            known = self._listed.get(folder)
             if known is None or known.mtime_ns != mtime_ns:
-                known = listed[folder] = self._list(folder, mtime_ns)
+                known = self._list(folder, mtime_ns)
         except OSError:
-            listed.pop(folder, None)
             return  # it went just now, or can't be looked at, which `disk_problem` says
+        listed[folder] = known
         yield from (os.path.join(folder, name) for name in known.names)
         for name in known.folders:
             yield from self._below(os.path.join(folder, name), listed)

@@ -41,6 +41,7 @@ from .events import iso
 from .faces import FacesStarter
 from .handlers import Handlers, to_error
 from .lazy_dataclass import dataclass
+from .process_memory import share_heaps
 from .room import disk_problem
 from .state import StateLock, bring_up, check_version
 from .system import System
@@ -368,6 +369,7 @@ def _run(
     import uvloop  # 170 ms that only the daemon pays
 
     raise_file_limit()
+    share_heaps()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.set_threshold(GC_THRESHOLD, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

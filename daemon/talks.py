@@ -18,8 +18,8 @@ from .projects import Project
 from .session.sessions import Session
 from .sessions import Met
 
-TALKS_MAX = 1_000
-"""Of so many sessions it is remembered what their contexts depend on."""
+TALKS_MAX = 200
+"""Of so many sessions it is remembered what their contexts depend on: each is held whole by that."""
 
 
 @dataclass(frozen=True, slots=True)

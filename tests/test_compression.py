@@ -3,6 +3,7 @@ true line numbers and a count of what was left out, whatever the text."""
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 
@@ -310,3 +311,26 @@ def test_any_text_is_never_longer_than_asked(text: str, path: str, words: list[s
     assert made == compress(text, path, words, characters)
     if made.kind not in ("prose", "cut", "log") and made.text != text:
         check_numbers(text.replace("\r\n", "\n"), made.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("guide.md", "# Guide\n\nA token expires. Refresh it:\n\n- once\n- twice\n\n" * 20),
+        ("session.py", PYTHON),
+        (
+            "data.json",
+            json.dumps([{"name": f"n{n}", "value": [n, {"deep": n}]} for n in range(200)], indent=1),
+        ),
+        ("run.log", "\n".join(f"2025-01-01 10:00:{n % 60:02} INFO step {n}" for n in range(400))),
+    ],
+)
+def test_what_was_worked_out_of_a_text_goes_with_it(name: str, text: str) -> None:
+    compress(text, name, ["token"], 500)
+    gc.collect()
+    gc.disable()
+    try:
+        assert compress(text, name, ["token"], 500).text
+        assert gc.collect() == 0, "cycles hold texts until they are collected"
+    finally:
+        gc.enable()

@@ -79,3 +79,12 @@ def test_a_content_that_is_masked_or_cut_has_no_digest_of_its_text() -> None:
     assert Content("x", shown, masked=True).digest is None
     assert Content("x", shown, cut=True).digest is None
     assert Content("x", None).digest is None
+
+
+def test_a_content_that_no_file_has_any_more_is_forgotten() -> None:
+    divisions = Divisions()
+    first = divisions.of(TEXT, "python", symbols_of(TEXT), b"a")
+    divisions.forget(b"a")
+    divisions.forget(b"never kept")
+    assert (len(divisions), divisions.characters) == (0, 0)
+    assert divisions.of(TEXT, "python", symbols_of(TEXT), b"a") is not first

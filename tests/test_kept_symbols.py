@@ -57,3 +57,13 @@ def test_more_than_all_room_is_not_kept() -> None:
     assert len(kept.of(record(b"b", 5), reading(5))) == 5
     assert kept.of(record(b"a", 2), reading(2, "other")) is first
     assert kept.count == 2
+
+
+def test_a_content_that_no_file_has_any_more_is_forgotten() -> None:
+    kept = KeptSymbols()
+    kept.of(record(b"a", 2), reading(2))
+    kept.of(record(b"b", 2), reading(2))
+    kept.forget(record(b"a", 2))
+    kept.forget(record(b"c", 2))
+    assert kept.count == 2
+    assert kept.of(record(b"a", 2), reading(2, "other"))[0].name == "other0"

@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon import projects
 from foveal.daemon.config import UserConfig
+from foveal.daemon.context.divisions import DIVISIONS
+from foveal.daemon.context.kept_symbols import KEPT_SYMBOLS
 from foveal.daemon.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.experience.pool import Pool
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
@@ -581,3 +583,16 @@ def test_there_is_no_reader_without_an_index(tmp_path: Path) -> None:
     pool = ReaderPool(str(tmp_path / "nowhere"))
     with pytest.raises(DatabaseError), pool.borrow():
         pass
+
+
+async def test_of_a_content_that_a_file_has_no_more_nothing_is_kept(project: Project) -> None:
+    first, other, last = bytes([1] * 16), bytes([2] * 16), bytes([3] * 16)
+    project.apply(TreeDelta("/p", 3, (record("a.py", first), record("b.py", other)), (), ()))
+    for one in (first, other, last):
+        DIVISIONS.of("a = 1\n", "python", (), one)
+        KEPT_SYMBOLS.of(record("a.py", one), lambda _: ())
+    before = len(DIVISIONS)
+    project.apply(TreeDelta("/p", 4, (record("a.py", last), record("b.py", other)), (), ()))
+    assert len(DIVISIONS) == before - 1, "that of the former content of a.py is gone"
+    project.apply(TreeDelta("/p", 5, (), ("a.py", "b.py"), ()))
+    assert len(DIVISIONS) == before - 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,17 @@ def test_the_built_in_prompts_name_project_task_and_context() -> None:
     assert found.system.endswith("# PROJECT CONTEXT\n\n<T> & {{ no }}\n")
     assert found.user == "Review the code in focus: name what is wrong, and why."
     assert found.problems == ()
+
+
+def test_a_rendering_leaves_no_cycles_behind() -> None:
+    first = templates().render(values())
+    gc.collect()
+    gc.disable()
+    try:
+        assert templates().render(values()) == first
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(

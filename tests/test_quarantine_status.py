@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 from foveal.daemon.aside import quarantine_last, set_aside
@@ -40,3 +41,20 @@ def test_of_what_is_derived_the_last_one_is_kept(tmp_path: Path) -> None:
         quarantine_last(str(folder), System())
     (kept,) = tmp_path.iterdir()
     assert (kept / "segment").read_text() == "2"
+
+
+def test_of_folders_that_are_gone_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "sessions").mkdir()
+    quarantine = Quarantine(str(tmp_path), System())
+    quarantine.problem()
+    tracemalloc.start()
+    try:
+        for number in range(300):
+            folder = tmp_path / f"sessions/{number}"
+            folder.mkdir()
+            quarantine.problem()
+            folder.rmdir()
+        quarantine.problem()
+        assert tracemalloc.get_traced_memory()[0] < 20_000
+    finally:
+        tracemalloc.stop()

@@ -233,8 +233,9 @@ class _Family:
         """Return the resident bytes of the daemon, and of its children by what they are."""
         children: dict[str, int] = {}
         for process in self._all()[1:]:
-            with suppress(psutil.NoSuchProcess, IndexError):
-                name = next(part for part in process.cmdline() if part.startswith("foveal.")).split(".", 1)[1]
+            with suppress(psutil.NoSuchProcess):
+                parts = (part for part in process.cmdline() if part.startswith("foveal."))
+                name = next(parts, "foveal.other").split(".", 1)[1]  # git, or one that has just begun
                 children[name] = children.get(name, 0) + process.memory_info().rss
         return self._daemon.memory_info().rss, children
 

@@ -71,7 +71,7 @@ def compress_code(
     rows = Rows(document)
     selection = rows.selection(characters)
     definitions = document.worked_out((Definitions, tuple(symbols)), lambda: Definitions(document, symbols))
-    scores = definitions.scores(terms)
+    scores = definitions.scores(document, terms)
     for index, one in enumerate(definitions.all):
         if one.name and one.name in wanted:
             scores[index] = 1.0

@@ -65,9 +65,12 @@ class Definitions:
         else:
             self._read_blocks()
         self.owner = self._owners()
+        # The document keeps its definitions: holding it as well, both would stay until cycles are collected.
+        del self._document
 
-    def scores(self, terms: Sequence[Term]) -> list[float]:
-        """Return how near each definition is to the terms, 1 for the nearest one, 0 for those without any.
+    def scores(self, document: Document, terms: Sequence[Term]) -> list[float]:
+        """Return how near each definition of the document is to the terms, 1 for the nearest one, 0 for those
+        without any.
 
         BM25 over definitions; a term counts more on the head. What a definition holds counts for it as well,
         and a member is nearer if the class around it is.
@@ -77,7 +80,7 @@ class Definitions:
         lengths = [max(1, one.end - one.start) for one in found]
         average = sum(lengths) / max(1, len(lengths))
         for term in terms:
-            hits = self._hits(term)
+            hits = self._hits(document, term)
             rarity = math.log(1 + (len(found) - len(hits) + 0.5) / (len(hits) + 0.5)) if hits else 0.0
             for index, count in hits.items():
                 length = 1 - LENGTH_SHARE + LENGTH_SHARE * lengths[index] / average
@@ -88,10 +91,10 @@ class Definitions:
         most = max(raw, default=0.0)
         return [score / most for score in raw] if most > 0 else raw
 
-    def _hits(self, term: Term) -> dict[int, float]:
+    def _hits(self, document: Document, term: Term) -> dict[int, float]:
         """Return the weighted count of a term in each definition that has it."""
         hits: dict[int, float] = {}
-        for line, count in Counter(self._document.lines_with(term)).items():
+        for line, count in Counter(document.lines_with(term)).items():
             index = self.owner[line]
             first = True
             while index >= 0:

@@ -68,6 +68,8 @@ class Units:
         self.all: list[Unit] = []
         self._read()
         self._unit_starts = [unit.start for unit in self.all]
+        # The document keeps its units: holding it as well, both would stay until cycles are collected.
+        del self._document, self._lines, self._starts, self._line_unit
 
     def at(self, place: int) -> int:
         """Return the index of the unit that a place of the text lies in or follows, -1 before the first."""

@@ -21,7 +21,7 @@ class Divisions:
 
     def __init__(self, most: int = KEPT_CHARACTERS) -> None:
         self._most = most
-        self._kept = SizedCache[tuple[bytes, str], Division](most)
+        self._kept = SizedCache[bytes, tuple[str, Division]](most)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -35,16 +35,20 @@ class Divisions:
         """Return the division of a text; with a digest, which tells the text, the same as before."""
         if digest is None:
             return Division(text, tag, symbols)
-        key = (digest, tag)
-        known = self._kept.get(key)
-        if known is not None and known.characters == len(text) and known.symbols == symbols:
+        kept_tag, known = self._kept.get(digest) or ("", None)
+        asked = (tag, len(text), symbols)
+        if known is not None and (kept_tag, known.characters, known.symbols) == asked:
             return known
         made = Division(text, tag, symbols)
         if made.characters > self._most:
-            self._kept.discard(key)
+            self._kept.discard(digest)
         else:
-            self._kept.put(key, made, made.characters)
+            self._kept.put(digest, (tag, made), made.characters)
         return made
+
+    def forget(self, digest: bytes) -> None:
+        """Forget the division of a content that a file had until now: mostly no other one has it."""
+        self._kept.discard(digest)
 
 
 DIVISIONS = Divisions()

@@ -30,7 +30,7 @@ class KeptSymbols:
 
     def of(self, record: FileRecord, read: Callable[[str], tuple[Symbol, ...]]) -> tuple[Symbol, ...]:
         """Return the definitions of a file that the index has read, by `read` where they aren't known."""
-        key = (record.digest, record.language, record.symbols)
+        key = _key_of(record)
         known = self._kept.get(key)
         if known is not None:
             return known
@@ -40,6 +40,14 @@ class KeptSymbols:
         if len(found) <= self._most:
             self._kept.put(key, found, len(found) or 1)
         return found
+
+    def forget(self, record: FileRecord) -> None:
+        """Forget the definitions of a content that a file had until now: mostly no other one has it."""
+        self._kept.discard(_key_of(record))
+
+
+def _key_of(record: FileRecord) -> Key:
+    return record.digest, record.language, record.symbols
 
 
 KEPT_SYMBOLS = KeptSymbols()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,14 @@ from ..project.metadata import ProjectMetadata
 from ..system import Stamp, System, stamp_of
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 TEMPLATE_BYTES = 65_536
 """A larger template is refused: the one that comes with foveal has 500 bytes."""
+
+COMPILED_MAX = 16
+"""Templates that are kept compiled: two of a project, and of each type of task."""
 
 PROMPT_CHARACTERS = 2_000_000
 """What a template adds to the context and to the caller's prompt is no longer."""
@@ -141,7 +145,7 @@ def _run(path: str, text: str, values: PromptValues) -> str:
     from jinja2 import TemplateError, TemplateSyntaxError
 
     try:
-        template = _environment().from_string(text)
+        template = _compiled(text)
         parts: list[str] = []
         room = PROMPT_CHARACTERS + len(values.context) + len(values.prompt)
         for part in template.generate(**_variables(values)):
@@ -157,6 +161,11 @@ def _run(path: str, text: str, values: PromptValues) -> str:
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise BadTemplate(f"the template {path} can't be used: {error}") from error
     return "".join(parts)
+
+
+@lru_cache(maxsize=COMPILED_MAX)
+def _compiled(text: str) -> Template:
+    return _environment().from_string(text)
 
 
 def _variables(values: PromptValues) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -165,20 +166,20 @@ def slice_summary(one: Slice, form: Form, tokens: int) -> dict[str, Any]:
     the tokens that those have which are shown.
     """
     summary: dict[str, Any] = {
-        "id": one.id,
+        "id": sys.intern(one.id),  # hundreds of kept contexts tell the same of the same files
         "type": one.type,
         "layer": one.layer,
         "weight": one.weight,
         "tokens": tokens,
         "tokens_before": tokens,
         "compressed": form.compressed,
-        "source": one.source,
+        "source": sys.intern(one.source),
     }
     if form.compressed:
         whole = max(one.full_characters, one.content_characters)
         summary["tokens_before"] = max(tokens, -(-whole * tokens // max(len(form.text), 1)))
     if one.path:
-        summary["path"] = one.path
+        summary["path"] = sys.intern(one.path)
     if one.lines is not None:
         summary["start_line"], summary["end_line"] = one.lines
     if one.score is not None:

@@ -7,6 +7,7 @@ runs, and forgotten with a compaction: then everything is sent afresh, which cos
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
@@ -83,7 +84,7 @@ def named_if_held(
 
 def held_of(identifier: str, text: str, tokens: int) -> tuple[str, Held]:
     """Return what a window holds of a slice that was sent with this text."""
-    return identifier, Held(_digest(text), len(text), tokens)
+    return sys.intern(identifier), Held(_digest(text), len(text), tokens)
 
 
 class Windows:

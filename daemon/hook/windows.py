@@ -25,12 +25,12 @@ class Window:
     """A prompt whose context the host could not take; the next event that can brings it."""
     sets: Mapping[str, tuple[str, ...]] | None = None
     """The session's context sets as its user last heard of them."""
-    _sent: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict)
+    _sent: OrderedDict[tuple[str, bytes], None] = field(default_factory=OrderedDict)
     _tasks: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=TASKS_MAX))
 
     def is_new(self, text: str, agent_id: str = "") -> bool:
         """Whether a text wasn't put before this agent yet; from now on it was."""
-        key = (agent_id, hashlib.sha256(text.encode()).hexdigest())
+        key = (agent_id, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
         if key in self._sent:
             return False
         self._sent[key] = None
