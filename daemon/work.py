@@ -227,7 +227,10 @@ class SharedWork(Generic[K, T]):
             future = self._work.start(begin(), name)
             self._running[key] = future
             future.add_done_callback(lambda _: self._running.pop(key, None))
-        return await asyncio.shield(future)
+        try:
+            return await asyncio.shield(future)
+        finally:
+            del future  # else an error holds this frame, and by it itself, until cycles are collected
 
 
 async def _settle(work: Coroutine[Any, Any, T], future: asyncio.Future[T]) -> None:
@@ -240,6 +243,7 @@ async def _settle(work: Coroutine[Any, Any, T], future: asyncio.Future[T]) -> No
     except Exception as error:  # noqa: BLE001 - it isn't handled here but raised where the future is awaited
         if not future.done():
             future.set_exception(error)
+        del future  # which holds the error, and this frame by it
     else:
         if not future.done():
             future.set_result(result)

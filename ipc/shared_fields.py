@@ -9,8 +9,8 @@ from typing import Any
 
 from .protocol import PackedResult, pack_fields
 
-MEMORY_MAX_BYTES = 8 << 20
-"""Two hundred contexts of 40 KB; packing one of these takes a tenth of a kept answer's time."""
+MEMORY_MAX_BYTES = 4 << 20
+"""A hundred contexts of 40 KB; packing one of these takes a tenth of a kept answer's time."""
 
 ENTRY_MAX_BYTES = MEMORY_MAX_BYTES // 8
 

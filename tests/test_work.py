@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from contextvars import copy_context
 
 import pytest
-from foveal.daemon.work import CLIENT, FairGate, FairThreads
+from foveal.daemon.work import CLIENT, FairGate, FairThreads, SharedWork, Work
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,3 +104,26 @@ def test_a_fair_gate_is_free_again_after_cancellations(cancelled: list[bool], mo
         assert inside[1] <= most
 
     asyncio.run(run())
+
+
+async def test_an_error_of_shared_work_holds_nothing_once_it_was_raised() -> None:
+    async def fail() -> None:
+        await asyncio.to_thread(int, "x")
+
+    async def ask() -> None:
+        with pytest.raises(ValueError, match="x"):
+            await shared.run("key", fail, "fail")
+
+    async with asyncio.TaskGroup() as tasks:
+        work = Work()
+        work.begin(tasks)
+        shared = SharedWork[str, None](work)
+        await ask()
+        gc.collect()
+        gc.disable()
+        try:
+            await ask()
+            assert gc.collect() == 0
+        finally:
+            gc.enable()
+            work.cancel()
