@@ -244,9 +244,8 @@ def test_an_index_that_is_damaged_while_it_serves_is_built_anew(
         params = {"cwd": str(root), "focus_paths": ["new.py", "f1.py", "f0.py"], "fresh": "tree"}
         reply = client.call("GetContext", params, DEADLINE_S)
     assert "def new()" in reply["context"]
-    assert not reply["degraded"], "the index is whole again"
-    (said,) = (one for one in daemon.call("Status")["degraded"] if "index.sqlite.damaged-" in one)
-    assert said.startswith("damaged files were quarantined")
+    assert any("index.sqlite could not be used" in reason for reason in reply["degraded"])
+    assert any("index.sqlite.damaged-" in reason for reason in daemon.call("Status")["degraded"])
     assert any("f0.py" in gap for gap in reply["gaps"]), "nothing of the former index is left"
     status = daemon.call("Status", cwd=str(root))["projects"][0]
     assert (status["files"], status["symbols"], status["files_pending"]) == (40, 40, 0)

@@ -395,8 +395,7 @@ def test_damage_met_at_work_rebuilds_one_index_and_leaves_the_others_alone(
     assert running.answer(RefreshFiles(hurt.root, ("f0.py",))).error
     wait_ready(running, hurt)
     progress = [one for one in running.messages if isinstance(one, ProjectProgress) and one.root == hurt.root]
-    assert any("index.sqlite could not be used" in reason for one in progress for reason in one.degraded)
-    assert not progress[-1].degraded, "it was built anew"
+    assert any("index.sqlite could not be used" in reason for reason in progress[-1].degraded)
     reader = Reader(hurt.folder)
     assert [symbol.name for symbol in reader.symbols("f0.py")] == ["changed"]
     assert len(reader.load_files()) == 5

@@ -190,7 +190,6 @@ class BulkWork:
             yield
         index.reading.rest()  # the last look may have emptied what was unread
         index.suspects.absolve()
-        self._progress.reasons.pop("index", None)  # it is whole again; Status names what was quarantined
         if much:
             index.store.relax()
         self._progress.become("ready")
