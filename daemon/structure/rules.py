@@ -27,6 +27,10 @@ class Rules:
     class_names: frozenset[str] = frozenset({"Self"})
     """What its class is called."""
 
+    parts_max: int = 0
+    """Maximum number of files of a folder in which a class may have further parts; larger folders hold no
+    one's parts, and with 0 none does."""
+
     super_names: frozenset[str] = frozenset({"super", "base"})
     implicit_members: bool = False
     """Whether a bare name may be a member of the class around it."""
@@ -86,4 +90,13 @@ class Rules:
 
     def parts(self, evaluator: Evaluator, path: str, name: str) -> tuple[str, ...]:
         """Return the files in which a class of a file may have members, its own first."""
-        return (path,)
+        if not self.parts_max:
+            return (path,)
+        siblings = evaluator.siblings(path)
+        if len(siblings) > self.parts_max:
+            return (path,)
+        return (path, *(each for each in siblings if each != path and self.adds_to(evaluator, each, name)))
+
+    def adds_to(self, evaluator: Evaluator, path: str, name: str) -> bool:
+        """Whether another file of the folder has members of a class; asked where `parts_max` says so."""
+        return False

@@ -7,9 +7,6 @@ from .evaluator import Evaluator
 from .rules import Rules
 from .values import UNKNOWN_VALUE, Value, Values, What, external
 
-PARTS_MAX = 200
-"""Files of a folder in which a type may have further impl blocks; larger folders hold no one's parts."""
-
 _PRELUDE = words(
     """
     Some None Ok Err Option Result Vec String Box ToString ToOwned Clone Copy Send Sync Sized Drop
@@ -24,6 +21,7 @@ _PRELUDE = words(
 class RustRules(Rules):
     """Rust."""
 
+    parts_max = 200
     self_names = frozenset({"self"})
     class_names = frozenset({"Self"})
     super_names = frozenset()
@@ -56,15 +54,8 @@ class RustRules(Rules):
             return further or self._in_holder(evaluator, path, language, module, name, depth)
         return external(f"{module}::{name}")
 
-    def parts(self, evaluator: Evaluator, path: str, name: str) -> tuple[str, ...]:
-        """Return the files of the folder: an impl block may stand beside the type's own file."""
-        siblings = evaluator.siblings(path)
-        if len(siblings) > PARTS_MAX:
-            return (path,)
-        return (path, *(each for each in siblings if each != path and self._adds(evaluator, each, name)))
-
-    def _adds(self, evaluator: Evaluator, path: str, name: str) -> bool:
-        """Whether a file adds to a type that it doesn't define itself."""
+    def adds_to(self, evaluator: Evaluator, path: str, name: str) -> bool:
+        """Whether a file adds to a type that it doesn't define itself, by an impl block."""
         interface = evaluator.interface(path)
         return interface is not None and name not in interface.names
 
