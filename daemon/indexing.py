@@ -217,8 +217,7 @@ class Indexing:
             project.expect_scan()
 
         try:
-            command = _open_command(project, len(self._recent_deaths(project.root)))
-            command = replace(command, distrusted=distrusted)
+            command = _open_command(project, len(self._recent_deaths(project.root)), distrusted)
             opened: Refreshed = await self.link.request(command, forget_former)
             project.set_indexer_problem("")
             project.problems.pop("index", None)
@@ -346,7 +345,7 @@ class Indexing:
         self._events.publish("project.changed", data)
 
 
-def _open_command(project: Project, deaths: int) -> OpenProject:
+def _open_command(project: Project, deaths: int, distrusted: str) -> OpenProject:
     scan = project.config.scan
     return OpenProject(
         root=project.root,
@@ -358,6 +357,7 @@ def _open_command(project: Project, deaths: int) -> OpenProject:
         sweep_interval_s=scan.sweep_interval_s,
         show_files=project.config.privacy.show_files,
         deaths=deaths,
+        distrusted=distrusted,
     )
 
 
