@@ -165,7 +165,9 @@ class Gathering:
         limit = project.config.context.hits_max
         if not request.prompt.strip() or not limit:
             return NOTHING_FOUND
-        work = self._searching.search(project, Ask(request.prompt, limit), deadline, talk.policy)
+        work = self._searching.search(
+            project, Ask(request.prompt, limit, definitions=True), deadline, talk.policy
+        )
         return await self.within(deadline, work, "search for a context")
 
     async def _read_metadata(self, project: Project) -> ProjectMetadata:

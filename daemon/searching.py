@@ -48,7 +48,9 @@ allows: about 20 on one core at 160 a second."""
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question to a project. `route` forces one, None leaves the choice; `limit` counts files."""
+    """A question to a project. `route` forces one, None leaves the choice; `limit` counts files. With
+    `definitions` hits say which of their definitions may be needed, and an answer of the graph or of a place
+    is followed by what words and meaning find."""
 
     text: str
     limit: int
@@ -57,6 +59,7 @@ class Ask:
     min_score: float = 0.0
     first: frozenset[str] = frozenset()
     """Files of the scope that asks: their hits come before all others."""
+    definitions: bool = False
 
 
 class Told(NamedTuple):
@@ -127,7 +130,8 @@ class Searching:
                 # The words that chose the place or the definition may have meant more than that.
                 rest = replace(ask, route="hybrid")
                 _, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
-                hits, degraded = _continued(hits, others), [*degraded, *also_degraded]
+                hits = (*hits, *others) if ask.definitions else _continued(hits, others)
+                degraded += also_degraded
         except DatabaseError as error:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
             return Found((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
@@ -286,7 +290,9 @@ def _changed(snapshot: ProjectSnapshot, found: Found) -> list[str]:
 
 
 def _goes_on(gathered: Gathered, hits: tuple[Hit, ...], ask: Ask) -> bool:
-    """Whether others follow the hits: the question's own words left out most of the project."""
+    """Whether others follow the hits: the question's words left out most of the project, or both compete."""
+    if ask.definitions and ask.route is None:
+        return gathered.answer is not None or gathered.narrowed
     return ask.route is None and gathered.narrowed and len(hits) < ask.limit
 
 
@@ -307,7 +313,7 @@ def _conclude(
 ) -> tuple[Hit, ...]:
     from .retrieval.router import conclude
 
-    return tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask)))
+    return tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask), definitions=ask.definitions))
 
 
 def _most(ask: Ask) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from foveal.daemon.context.content import Content
 from foveal.daemon.context.excerpt import Source
-from foveal.daemon.context.file_forms import FileForms, OutlineForms, SymbolForms, name_of, unshown_form
+from foveal.daemon.context.file_forms import DefinitionForms, FileForms, OutlineForms, name_of, unshown_form
 from foveal.daemon.context.focus import FocusNode
 from foveal.daemon.project.tree import Symbol
 
@@ -46,10 +46,11 @@ def test_a_file_never_takes_more_than_it_is_given_and_says_what_is_missing() -> 
 def test_a_definition_is_whole_cut_after_a_line_or_its_signature() -> None:
     symbol = Symbol("f", "function", 3, 42, "def f()", "Do it.", 0)
     lines = ["import x", "", "def f():", *(f"    x.line_{n}()" for n in range(39))]
-    node = FocusNode("a.py", "f", "focus", "asked for")
-    forms = SymbolForms(node, Source("a.py", "\n".join(lines), "python", (symbol,)), symbol)
+    forms = DefinitionForms(Source("a.py", "\n".join(lines), "python", (symbol,)), symbol, 3, 42)
     whole = forms(forms.full_characters)
-    assert "42      x.line_38()" in whole.text
+    assert "`a.py#f` (lines 3-42)" in whole.text
+    assert "\ndef f():\n" in whole.text
+    assert "\n    x.line_38()\n" in whole.text
     assert "import" not in whole.text
     assert not whole.compressed
     cut = forms(forms.full_characters - 1)

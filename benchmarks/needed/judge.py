@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from foveal.daemon.project.tree import Symbol
 
-_HEADING = re.compile(r"#{2,6} .*?`([^`]+)`")
+_HEADING = re.compile(r"#{2,6} .*?`([^`]+)`(?: \(lines (\d+)-)?")
+_PART = re.compile(r"⋮ line (\d+)")
 _FENCE = re.compile(r"`{3,}")
 _NUMBERED = re.compile(r" *(\d+)(?:  (.*))?")
 _CODE_SPAN = re.compile(r"`([^`\n]+)`")
@@ -57,11 +58,12 @@ def judge(text: str, files: Mapping[str, File], paths: Collection[str]) -> dict[
     is a path or a path and a colon, as in aider's map. `paths` are all of the project.
     """
     found: dict[str, Shown] = {}
-    for path, rows, words in _blocks(text, paths):
+    for path, first, rows, words in _blocks(text, paths):
         if path not in files:
             continue
         shown = found.setdefault(path, Shown())
-        shown.lines |= shown_lines(rows, files[path].lines)
+        for start, part in _parts(rows, first):
+            shown.lines |= shown_lines(part, files[path].lines, start)
         spans = set(_CODE_SPAN.findall(words))
         shown.names |= {one.name for one in files[path].symbols if one.name in spans}
     return found
@@ -90,13 +92,16 @@ def head_line(symbol: Symbol, lines: Sequence[str]) -> int:
     return symbol.start_line
 
 
-def shown_lines(rows: Sequence[str], lines: Sequence[str]) -> set[int]:
+def shown_lines(rows: Sequence[str], lines: Sequence[str], first: int = 1) -> set[int]:
     """Return the numbers of the lines of a file that rows of a text show; lines without words don't count.
 
-    Rows with numbers are held against the line of that number. Where there are none the rows are taken in
-    the order of the file: each is the next line below the last one that reads the same.
+    Rows that read as the lines from `first` on, which their heading says, are those. Rows with numbers are
+    held against the line of that number. Where there are none the rows are taken in the order of the file:
+    each is the next line below the last one that reads the same.
     """
     plain = [_plain(line) for line in lines]
+    if rows and [_plain(row) for row in rows] == plain[first - 1 : first - 1 + len(rows)]:
+        return {n for n in range(first, first + len(rows)) if says_something(plain[n - 1])}
     numbers = {n for row in rows if (n := _numbered_line(row, plain))}
     if not numbers:
         numbers = set(_in_order(rows, plain))
@@ -107,9 +112,10 @@ def _named(file: File, name: str) -> Symbol:
     return next(one for one in file.symbols if one.name == name)
 
 
-def _blocks(text: str, paths: Collection[str]) -> Iterator[tuple[str, list[str], str]]:
-    """Yield the path of each block, its rows of code, and what stands around them in words."""
-    path, rows, words = "", [], []  # type: tuple[str, list[str], list[str]]
+def _blocks(text: str, paths: Collection[str]) -> Iterator[tuple[str, int, list[str], str]]:
+    """Yield the path of each block, the first line that its heading gives (else 1), its rows of code, and
+    what stands around them in words."""
+    path, first, rows, words = "", 1, [], []  # type: tuple[str, int, list[str], list[str]]
     fence = ""
     for row in text.split("\n"):
         marker = _FENCE.match(row)
@@ -122,25 +128,38 @@ def _blocks(text: str, paths: Collection[str]) -> Iterator[tuple[str, list[str],
         heading = _heading(row, paths)
         if heading is not None:
             if path:
-                yield path, rows, "\n".join(words)
-            path, rows, words = heading, [], []
+                yield path, first, rows, "\n".join(words)
+            (path, first), rows, words = heading, [], []
         elif marker:
             fence = marker[0]
-        elif row[:1] in _MARKS:
+        elif row and row[0] in _MARKS:
             rows.append(row)
         else:
             words.append(row)
     if path:
-        yield path, rows, "\n".join(words)
+        yield path, first, rows, "\n".join(words)
 
 
-def _heading(row: str, paths: Collection[str]) -> str | None:
-    """Return the path that a row is a heading of, "" for another heading, None for any other row."""
+def _parts(rows: Sequence[str], first: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that follow each other in the file, each with the line where they begin."""
+    start, part = first, []  # type: int, list[str]
+    for row in rows:
+        if mark := _PART.match(row):
+            yield start, part
+            start, part = int(mark[1]), []
+        else:
+            part.append(row)
+    yield start, part
+
+
+def _heading(row: str, paths: Collection[str]) -> tuple[str, int] | None:
+    """Return the path that a row is a heading of, "" for another heading, and the first line that it gives
+    (else 1); None for any other row."""
     if row.startswith("#"):
         match = _HEADING.match(row)
-        named = match[1] if match else ""
-        return next((one for one in (named, named.partition("#")[0]) if one in paths), "")
-    return next((one for one in (row, row.removesuffix(":")) if one in paths), None)
+        named, first = (match[1], int(match[2] or 1)) if match else ("", 1)
+        return next((one for one in (named, named.partition("#")[0]) if one in paths), ""), first
+    return next(((one, 1) for one in (row, row.removesuffix(":")) if one in paths), None)
 
 
 def _plain(row: str) -> str:

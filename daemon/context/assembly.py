@@ -41,7 +41,7 @@ from .fitting import fit, named_only
 from .focus_nodes import focus_nodes, paths_called_for
 from .focus_slices import focus_slices
 from .gathered import Gathered
-from .hit_slices import hit_slices, shown_hits, without_hits
+from .hit_slices import found_definitions, hit_slices, without_found
 from .horizon import horizon_slices
 from .item_plan import LeftOutItem, PlannedItem
 from .prompts import PromptTemplates, PromptValues
@@ -100,12 +100,10 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
     state = begin(gathered, reader)
     nodes = focus_nodes(state)
     imported = dependencies(state, nodes)
-    hits = shown_hits(state, nodes, imported)
-    for hit, _ in hits:
-        imported.pop(hit.path, None)  # shown in full rather than by its signatures
+    found = found_definitions(state, nodes)
+    nodes = without_found(state, nodes, found)
     imported = dependencies_of_size(state, imported)
-    nodes = without_hits(state, nodes, hits)
-    focus = {node.path for node in nodes} | {hit.path for hit, _ in hits}
+    focus = {node.path for node in nodes} | {one.path for _, one in found}
     importing = importers(state, nodes, focus | set(imported))
     beside = siblings(state, nodes, focus | {*imported, *importing})
     near = {*imported, *importing}
@@ -117,7 +115,7 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
         *constraint_slices(state),
         *experience_slices(state, focus, near),
         *focus_slices(state, nodes),
-        *hit_slices(state, hits),
+        *hit_slices(state, found),
         *dependency_slices(state, imported),
         *importer_slices(state, importing),
         *sibling_slices(state, beside),

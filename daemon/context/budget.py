@@ -3,8 +3,10 @@
 What it promises, whatever the slices are:
 
 - The sum of all costs is never above the limits.
-- With a larger limit no slice is lost: all enter in their smallest form, in an order that doesn't depend on
-  the limits, up to the first that doesn't fit; only then what remains lets them grow.
+- With a larger limit no slice is lost that doesn't compete: these enter in their smallest form, in an order
+  that doesn't depend on the limits, up to the first that doesn't fit; only then what remains lets them grow.
+- What competes was found rather than asked for: it enters by its weight where what was asked for, which grows
+  before it, leaves room.
 - What is required comes before all else. Beside that nothing is dropped as long as `LEAST_TOKENS` remain
   when its turn comes: a smallest form takes no more, and one that does stands behind all others.
 - Nothing is in twice: by its id, by its path and lines, or by its content.
@@ -13,7 +15,7 @@ What it promises, whatever the slices are:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from ..lazy_dataclass import dataclass
@@ -25,9 +27,9 @@ SHARES: Mapping[SliceType, float] = {
     "rule": 0.35,
     "constraint": 0.15,
     "reference": 0.30,
-    "focus": 0.50,
-    "expansion": 0.50,
-    "session_set": 0.30,
+    "focus": 1.00,
+    "expansion": 0.80,
+    "session_set": 0.50,
     "document": 0.40,
     "compressed_segment": 0.25,
     "dependency": 0.25,
@@ -38,6 +40,11 @@ SHARES: Mapping[SliceType, float] = {
 """How much of the budget the slices of a type may take together in the first round, so that one huge file
 doesn't leave the agent without a map. What others don't use is given out in a second round, without shares.
 They add up to more than 1 on purpose: few contexts have slices of every type."""
+
+ASKED_FOR: frozenset[SliceType] = frozenset(
+    {"project_meta", "rule", "constraint", "reference", "agent_history", "focus", "expansion", "session_set"}
+)
+"""What grows before anything that was found enters whole."""
 
 LEAST_TOKENS = 100
 """With so many tokens left whatever comes next is shortened rather than dropped."""
@@ -113,17 +120,24 @@ def select(
     ranked = sorted(slices, key=lambda one: _rank(one, smallest[id(one)]))
     unique = _unique(ranked)
     purse = _Purse(limits, counter, measure)
-    for one in unique:
-        if not purse.admit(one, smallest[id(one)]):
-            break
+    given = [one for one in unique if not one.competes]
+    is_whole = all(purse.admit(one, one.smallest, smallest[id(one)], purse.tokens) for one in given)
     purse.withhold(withheld)
-    admitted = [one for one in unique if one.id in purse.chosen]
     # Where the bytes bind before the tokens do, shares of the tokens would give all to who comes first.
     room = min(limits.tokens, limits.bytes // CHARACTERS_PER_TOKEN)
-    for shares in (SHARES, None):
-        for group in _groups(admitted):
-            allowance = limits.tokens if shares is None else int(room * shares[group[0].type])
-            _grow(group, purse, allowance)
+
+    def grow(types: Collection[SliceType], shares: Mapping[SliceType, float]) -> None:
+        chosen = [one for one in unique if one.id in purse.chosen and one.type in types]
+        for group in _groups(chosen):
+            share = shares.get(group[0].type)
+            _grow(group, purse, limits.tokens if share is None else int(room * share))
+
+    grow(ASKED_FOR, SHARES)
+    if is_whole:
+        _compete([one for one in unique if one.competes], smallest, purse)
+    grow(SHARES.keys(), SHARES)
+    grow(SHARES.keys(), {})
+    admitted = [one for one in unique if one.id in purse.chosen]
     inside, known = {id(one) for one in admitted}, {id(one) for one in unique}
     return Selection(
         tuple((one, purse.chosen[one.id]) for one in slices if id(one) in inside),
@@ -144,17 +158,37 @@ class _Purse:
         self.bytes = limits.bytes
         self.chosen: dict[str, Form] = {}
         self.costs: dict[str, Cost] = {}
+        self.frames: set[tuple[str, str]] = set()
+        self.spent = 0
         self._counter = counter
         self._measure = measure
 
-    def admit(self, one: Slice, cost: Cost) -> bool:
-        """Take a slice in its smallest form if there is room."""
-        if cost.tokens > self.tokens or cost.bytes > self.bytes:
+    def price(self, one: Slice, cost: Cost) -> Cost:
+        """Return what it takes to admit a slice: its frame is paid for once."""
+        if one.frame is None or one.frame in self.frames:
+            return cost
+        text = "".join(one.frame)
+        size = len(text.encode("utf-8", "replace"))
+        return Cost(cost.tokens + self._counter.count(text), cost.bytes + size)
+
+    def admit(self, one: Slice, form: Form, cost: Cost, most: int) -> bool:
+        """Take a slice in a form if there is room, and it costs at most so many tokens."""
+        price = self.price(one, cost)
+        if price.tokens > min(self.tokens, most) or price.bytes > self.bytes:
             return False
-        self.tokens -= cost.tokens
-        self.bytes -= cost.bytes
-        self.chosen[one.id], self.costs[one.id] = one.smallest, cost
+        self.tokens -= price.tokens
+        self.bytes -= price.bytes
+        self.spent += price.tokens
+        if one.frame is not None:
+            self.frames.add(one.frame)
+        self.chosen[one.id], self.costs[one.id] = form, cost
         return True
+
+    def admit_part(self, one: Slice) -> bool:
+        """Take a slice in a form for what room there is, if it has one."""
+        around = self.price(one, NOTHING)
+        part = one.grow(min(self._counter.characters(self.tokens - around.tokens), self.bytes - around.bytes))
+        return self.admit(one, part, self._measure(one, part), self.tokens)
 
     def withhold(self, cost: Cost) -> None:
         """Keep so much from being spent."""
@@ -183,6 +217,7 @@ class _Purse:
                     return 0
                 self.tokens -= cost.tokens - paid.tokens
                 self.bytes -= cost.bytes - paid.bytes
+                self.spent += cost.tokens - paid.tokens
                 self.chosen[one.id], self.costs[one.id] = new, cost
                 return cost.tokens - paid.tokens
             if new.text == old.text or limit <= 0:
@@ -197,7 +232,30 @@ def _rank(one: Slice, cost: Cost) -> tuple[object, ...]:
     """Return what decides who comes first; nothing of it depends on the limits or on the order given."""
     bulky = not one.required and cost.tokens > LEAST_TOKENS
     place = (one.layer, one.order, one.id, one.path, one.lines or (), one.full_characters, one.smallest.text)
-    return (not one.required, bulky, -one.weight, *place)
+    return (one.competes, not one.required, bulky and not one.competes, -one.weight, *place)
+
+
+def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], purse: _Purse) -> None:
+    """Let slices enter by their rank; what doesn't fit any more is passed over, and those behind it may.
+
+    Of the first at least a part enters: what is most probably needed must not be missing for its length.
+    """
+    spent = purse.spent
+    for level in _levels(purse.tokens):
+        for one in ranked:
+            if one.id not in purse.chosen:
+                purse.admit(one, one.smallest, smallest[id(one)], level - purse.spent + spent)
+    if ranked and ranked[0].id not in purse.chosen:
+        purse.admit_part(ranked[0])
+
+
+def _levels(tokens: int) -> Iterator[int]:
+    """Yield the sizes that are filled one after the other, so that twice the room has all of the half."""
+    level = LEAST_TOKENS
+    while level < tokens:
+        yield level
+        level *= 2
+    yield tokens
 
 
 def _unique(ranked: Iterable[Slice]) -> list[Slice]:

@@ -72,10 +72,14 @@ class Source:
 
 def fenced(text: str, tag: str) -> str:
     """Put a text into a code fence that no run of backticks inside can end."""
-    runs = re.findall(r"`{3,}", text) if "```" in text else ()  # which to know takes a tenth of the time
-    longest = max(map(len, runs), default=2)
-    fence = "`" * (longest + 1)
+    fence = fence_of(text)
     return f"{fence}{tag}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"
+
+
+def fence_of(text: str) -> str:
+    """Return a fence that no run of backticks in a text can end."""
+    runs = re.findall(r"`{3,}", text) if "```" in text else ()  # which to know takes a tenth of the time
+    return "`" * (max(map(len, runs), default=2) + 1)
 
 
 def outline(symbols: Sequence[Symbol], tag: str, *, docs: bool, depth: int = 99) -> str:

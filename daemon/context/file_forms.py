@@ -10,7 +10,7 @@ from . import render
 from .content import Content
 from .excerpt import Source, outline
 from .focus import FocusNode
-from .numbered_lines import count_lines, numbered
+from .numbered_lines import count_lines
 from .shortened import left_out_note, shorten, shorten_definition
 from .skeleton import printable
 from .slices import Form
@@ -26,6 +26,9 @@ PASSED_ON_MAX = 12
 
 EXCERPT_CHARACTERS_MIN = 80
 """With less room a file is named only."""
+
+COMMENTS = ("/", "*", "#", "--", ";", "%")
+"""What comment lines of the languages that are known begin with."""
 
 AROUND_CHARACTERS = 160
 """What stands around a shortened text takes so much beside the file's name: fences and the note."""
@@ -75,34 +78,59 @@ class FileForms:
         return Form(render.code_block(self._heading, shown.text, self._source.tag, note), compressed=True)
 
 
-class SymbolForms:
-    """One definition in focus, with its line numbers."""
+class DefinitionForms:
+    """A definition, or lines of a file outside of any; `first` and `last` are its lines.
+
+    Whole it stands without numbers: they would be an eighth of the tokens. `in_frame` is the form that
+    stands in one block with others of its file, each below a line that says where it begins.
+    """
 
     def __init__(
-        self, node: FocusNode, source: Source, symbol: Symbol, words: Iterable[str] = frozenset()
+        self,
+        source: Source,
+        symbol: Symbol | None,
+        first: int,
+        last: int,
+        words: Iterable[str] = (),
+        *,
+        in_frame: bool = False,
     ) -> None:
-        self._symbol = symbol
         self._source = source
+        self._symbol = symbol
         self._words = tuple(words)
-        self._name = name_of(node.path, node.symbol)
-        self._heading = f"{self._name} (lines {symbol.start_line}-{symbol.end_line})"
-        lines = source.lines[symbol.start_line - 1 : symbol.end_line]
-        self._tag = source.tag
-        text = "\n".join(numbered(lines, symbol.start_line, len(str(symbol.end_line))))
-        self._whole = render.code_block(self._heading, text, self._tag)
-        self.full_characters = len(self._whole)
+        self._name = name_of(source.path, symbol.name if symbol is not None else "")
+        self._heading = f"{self._name} (lines {first}-{last})"
+        self._mark = f"⋮ line {first}{_inside(symbol)}" if in_frame else ""
+        lines = source.part(first, min(last, source.line_count))
+        if symbol is not None and last < symbol.end_line:  # what stands above the next definition is its own
+            while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith(COMMENTS)):
+                lines.pop()
+        self._text = "\n".join(lines).rstrip()
+        self._whole = self._form(self._text)
+        self.full_characters = len(self._whole.text)
 
     def __call__(self, characters: int) -> Form:
-        """Give the definition whole or by the lines that matter most; the least is its signature."""
-        if len(self._whole) <= characters:
-            return Form(self._whole)
+        """Give it whole or by the lines that matter most; the least is its signature or first line."""
+        if self.full_characters <= characters:
+            return self._whole
         room = characters - len(self._heading) - len(self._name) - AROUND_CHARACTERS
+        if self._symbol is None:
+            text, _, _ = self._text[: max(room, 0)].rpartition("\n")
+            text = text or self._text.partition("\n")[0]
+            return self._form(text, self._text.count("\n") - text.count("\n"))
         if room >= EXCERPT_CHARACTERS_MIN:
             shown = shorten_definition(self._source, self._symbol, self._words, room)
-            note = left_out_note(shown.left_out, f"expand {self._name}")
-            return Form(render.code_block(self._heading, shown.text, self._tag, note), compressed=True)
-        text = outline([self._symbol], self._tag, docs=True)
-        return Form(render.code_block(self._heading, text, self._tag), compressed=True)
+            return self._form(shown.text, shown.left_out)
+        return self._form(outline([self._symbol], self._source.tag, docs=True), self._text.count("\n"))
+
+    def _form(self, text: str, left_out: int | None = None) -> Form:
+        """Return a form of a text; `left_out` is the number of lines that are missing, None of the whole."""
+        note = "" if not left_out else left_out_note(left_out, f"expand {self._name}")
+        if not self._mark:
+            block = render.code_block(self._heading, text, self._source.tag, note)
+            return Form(block, compressed=left_out is not None)
+        rows = (self._mark, text, note.replace("`", "")) if note else (self._mark, text)
+        return Form("\n".join(rows) + "\n", compressed=left_out is not None)
 
 
 class OutlineForms:
@@ -151,6 +179,12 @@ def defines(symbols: Sequence[Symbol], most: int = NAMES_MAX) -> str:
     outermost = [symbol.name for symbol in symbols if symbol.depth == 0]
     names = [f"`{render.inline(name)[:60]}`" for name in outermost[:most]]
     return f"Defines {_some(names, len(outermost))}." if names else ""
+
+
+def _inside(symbol: Symbol | None) -> str:
+    """Say what a definition is a part of: the line above it that says so isn't shown."""
+    parent = symbol.name.rpartition(".")[0] if symbol is not None else ""
+    return f", in {parent}" if parent else ""
 
 
 def _passes_on(paths: Sequence[str]) -> str:

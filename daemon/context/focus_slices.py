@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ..project.tree import Symbol
 from .build_state import BuildState, content_key
 from .content import Content
-from .file_forms import FileForms, SymbolForms, name_of, unshown_form
+from .file_forms import DefinitionForms, FileForms, name_of, unshown_form
 from .focus import FOCUS_MAX, FocusNode
 from .slices import Form, GrowForm, Slice, fixed
 
@@ -77,9 +77,9 @@ def _forms(
         state.gaps.append(f"{node.path} is in focus but not shown: {content.problem}")
         return fixed(unshown_form(node, f"Not shown: {content.problem}."))
     unsaved, source = state.files.unsaved(node.path), state.source(node.path, content)
-    forms: FileForms | SymbolForms
+    forms: FileForms | DefinitionForms
     if symbol is not None:
-        forms = SymbolForms(node, source, symbol, state.words)
+        forms = DefinitionForms(source, symbol, symbol.start_line, symbol.end_line, state.words)
     elif node.symbol and not unsaved:
         state.gaps.append(f"{node.node_id} is in focus, but {node.path} has no definition of that name")
         return fixed(unshown_form(node, "Not found in this file."))

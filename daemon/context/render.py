@@ -6,11 +6,12 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from ..compression.compress import MARK
 from .budget import Cost, Measure
-from .excerpt import fenced
+from .excerpt import fence_of, fenced
 from .items import Item
 from .shortened import left_out_note, shorten_text
 from .slices import Form, Slice, SliceType
@@ -100,6 +101,12 @@ def block(heading: str, body: str, note: str = "") -> str:
 def code_block(heading: str, text: str, tag: str, note: str = "") -> str:
     """Return a block whose body is code or another text that must not be read as ours."""
     return block(heading, fenced(text, tag), note)
+
+
+def code_frame(heading: str, text: str, tag: str) -> tuple[str, str]:
+    """Return what stands before and behind parts of a text that share a block: a fence that none can end."""
+    fence = fence_of(text)
+    return f"### {heading}\n\n{fence}{tag}\n", f"{fence}\n\n"
 
 
 def rule_form(
@@ -195,8 +202,12 @@ def _parts(chosen: Sequence[tuple[Slice, Form]]) -> Iterator[tuple[str, str]]:
         if members:
             members.sort(key=lambda pair: pair[0].order)
             yield "", f"## {title}\n\n"
-            yield from ((one.id, form.text) for one, form in members)
-            if not members[-1][1].text.endswith("\n\n"):
+            for frame, framed in groupby(members, key=lambda pair: pair[0].frame):
+                before, behind = frame or ("", "")
+                yield "", before
+                yield from ((one.id, form.text) for one, form in framed)
+                yield "", behind
+            if members[-1][0].frame is None and not members[-1][1].text.endswith("\n\n"):
                 yield "", "\n"
 
 

@@ -77,7 +77,7 @@ def named_if_held(
             kept.append((one, form))
         else:
             order = (one.order[0], RESIDENT_ORDER, *one.order[1:])
-            kept.append((replace(one, order=order), line))
+            kept.append((replace(one, order=order, frame=None), line))
             named.add(one.id)
     return kept, frozenset(named)
 

@@ -54,7 +54,9 @@ class Slice:
     For the record `source` says where it came from, `score` how near it is to the prompt, `path` and `lines`
     (from 1, both inclusive, None for the whole file) what it shows, and `content_characters` how much there
     is of it where that is more than `full_characters`. Of slices with one `content` (any key of what they
-    show, "" for none), or with one path and lines, one enters.
+    show, "" for none), or with one path and lines, one enters. What `competes` was found: it enters in a form
+    of any size, by its weight, where what was asked for leaves room. Slices that follow each other and have
+    one `frame`, the texts before and behind, stand in it together.
     """
 
     id: str
@@ -72,6 +74,8 @@ class Slice:
     lines: tuple[int, int] | None = None
     content: str = ""
     content_characters: int = 0
+    competes: bool = False
+    frame: tuple[str, str] | None = None
 
 
 def fixed(form: Form) -> tuple[Form, GrowForm, int]:

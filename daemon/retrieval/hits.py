@@ -9,6 +9,7 @@ from typing import Literal
 from ..index.chunk_table import StoredChunk
 from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
+from .definitions import FoundDefinition
 
 Certainty = Literal["", "resolved", "name"]
 
@@ -39,6 +40,7 @@ class Hit:
     node: Symbol | None = None
     steps: Sequence[str] = ()
     reference: tuple[str, int] | None = None
+    definitions: Sequence[FoundDefinition] = ()
 
     @property
     def path(self) -> str:

@@ -20,6 +20,7 @@ from ..project.tree import Tree
 from . import structural
 from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
 from .classify import Classification
+from .definitions import FoundDefinition, find_definitions
 from .filters import EVERYTHING, Filter
 from .hits import Hit
 from .narrowing import classified, narrow
@@ -132,19 +133,35 @@ def conclude(
     reader: Reader,
     limit: int,
     weights: Weights = DEFAULT,
+    *,
+    definitions: bool = False,
 ) -> list[Hit]:
-    """Rank everything that was found, one hit a file, best first, at most `limit`."""
+    """Rank everything that was found, one hit a file, best first, at most `limit`; with `definitions` each
+    says which of its definitions may be needed."""
+    candidates, languages = candidates_of(gathered, vector_hits, tree, reader)
+
+    def rarity(term: str) -> float:
+        return gathered.rarity.get(term, 0.0)
+
+    ranked = rank(gathered.question, candidates, languages, rarity, weights)
+    by_path: dict[str, list[FoundDefinition]] = {}
+    if definitions:
+        for one in find_definitions(gathered.question, ranked, reader.symbols, candidates, languages, rarity):
+            by_path.setdefault(one.path, []).append(one)
+    ranks = list_ranks(candidates)
+    outright = dict(candidates.tree)
+    return [_hit(file, ranks, outright, by_path.get(file.path, ())) for file in ranked[:limit]]
+
+
+def candidates_of(
+    gathered: Gathered, vector_hits: Sequence[tuple[bytes, float]], tree: Tree, reader: Reader
+) -> tuple[Candidates, dict[str, str]]:
+    """Return all that was found and passes the filter, and the language of each file."""
     candidates = _with_vectors(gathered, vector_hits, reader)
     kept = _held(gathered.filter, candidates.chunks.values(), tree, reader)
     candidates = _with_named_files(gathered, replace(candidates, chunks=kept), tree, reader)
     languages = {chunk.path: chunk.language for chunk in candidates.chunks.values()}
-    candidates = replace(candidates, commits=reader.commits(languages))
-    ranked = rank(
-        gathered.question, candidates, languages, lambda term: gathered.rarity.get(term, 0.0), weights
-    )
-    ranks = list_ranks(candidates)
-    outright = dict(candidates.tree)
-    return [_hit(file, ranks, outright) for file in ranked[:limit]]
+    return replace(candidates, commits=reader.commits(languages)), languages
 
 
 def _with_candidates(
@@ -289,11 +306,17 @@ def _structural(
     return replace(start, evidence=(*evidence, "searched by words and meaning"))
 
 
-def _hit(file: RankedFile, ranks: Mapping[str, Mapping[int, int]], outright: Mapping[int, float]) -> Hit:
+def _hit(
+    file: RankedFile,
+    ranks: Mapping[str, Mapping[int, int]],
+    outright: Mapping[int, float],
+    definitions: Sequence[FoundDefinition],
+) -> Hit:
     """Return a file's hit: at the place that the question names outright, else at its best one."""
     chunks = sorted(file.chunks, key=lambda pair: -outright.get(pair[0].id, 0.0))
     best, score = chunks[0]
     sources = {name: places[best.id] for name, places in ranks.items() if best.id in places}
     more = [chunk for chunk, other in chunks[1:] if other >= NEAR * score][:MORE_MAX]
     # Scores have no upper end; this keeps their order and brings them between 0 and 1.
-    return Hit(best, round(file.score / (1 + file.score), 4), sources, tuple(more), why=tuple(file.why))
+    value = round(file.score / (1 + file.score), 4)
+    return Hit(best, value, sources, tuple(more), why=tuple(file.why), definitions=tuple(definitions))
