@@ -208,6 +208,14 @@ class ContextConfig:
         unit="tokens",
         between=(0, 10_000_000),
     )
+    hook_tokens: int = _key(
+        1_500,
+        "The most that a hook adds to a prompt; where less is probable it adds less, or nothing. What a "
+        "session or a subagent starts with has the size that its host takes. 0 adds nothing to prompts.",
+        project="smaller",
+        unit="tokens",
+        between=(0, 1_000_000),
+    )
     max_bytes: int = _key(
         100_000,
         "The size of a rendered context in UTF-8.",

@@ -66,10 +66,11 @@ class Asked:
 
 
 class ContextMethods:
-    """The methods by name over one engine."""
+    """The methods by name over one engine. With `news` their contexts hold only what a prompt adds."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, news: bool = False) -> None:
         self._engine = engine
+        self._news = news
         self._cleaned: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
         self._asked: dict[bytes, Asked] = {}
         self.methods: Mapping[str, Method] = {
@@ -113,7 +114,8 @@ class ContextMethods:
         if scope is None:
             return None
         settings = project.config.context
-        return Asked(project.root, settings, scope, _request(project, scope.task_type, parameters), fresh)
+        request = _request(project, scope.task_type, parameters, news=self._news)
+        return Asked(project.root, settings, scope, request, fresh)
 
     async def _build(self, parameters: Parameters, fresh: Freshness, started: float) -> dict[str, Any]:
         deadline_ms = deadline_in(parameters)
@@ -149,9 +151,10 @@ class ContextMethods:
         )
         if _is_long(parameters):
             selector = await asyncio.to_thread(self._selector, project, parameters)
-            request = await asyncio.to_thread(_request, project, "", parameters)
+            request = await asyncio.to_thread(_request, project, "", parameters, news=self._news)
         else:
-            selector, request = self._selector(project, parameters), _request(project, "", parameters)
+            selector = self._selector(project, parameters)
+            request = _request(project, "", parameters, news=self._news)
         scope = await self._engine.scoping.scope_for(project, selector)
         return project, scope, replace(request, task_type=scope.task_type)
 
@@ -195,7 +198,9 @@ def _is_long(parameters: Parameters) -> bool:
     )
 
 
-def _request(project: Project, task_type: str, parameters: Parameters) -> ContextRequest:
+def _request(
+    project: Project, task_type: str, parameters: Parameters, *, news: bool = False
+) -> ContextRequest:
     defaults = project.config.context
     model = parameters.text("model", "")
     if len(model) > MODEL_CHARACTERS_MAX:
@@ -225,6 +230,7 @@ def _request(project: Project, task_type: str, parameters: Parameters) -> Contex
         agent_type=agent_in(parameters)[1],
         model=model,
         delta=parameters.flag("delta"),
+        news=news,
         preview=parameters.flag("preview"),
     )
 

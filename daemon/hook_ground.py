@@ -26,11 +26,13 @@ from .session.session_ids import is_id
 from .session.sessions import Session
 from .session_methods import SessionMethods
 from .system import System
+from .transcript.injections import asked
 
 OWN_FILE_BYTES = 256 * 1024
 """Of an instruction file that is compared with the others."""
 
 DEFAULT_TOKENS = 8_000
+"""Tokens of the context of a start where the host counts characters alone."""
 
 
 class HookGround:
@@ -39,6 +41,7 @@ class HookGround:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._methods = {**ContextMethods(engine).methods, **SessionMethods(engine).methods}
+        self._news = ContextMethods(engine, news=True).methods
         # As for any client: an agent hears of its session what its rules grant, and no more.
         self._guard = Guard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
         self._system = System()
@@ -67,21 +70,29 @@ class HookGround:
         about = {"session_id": origin.session_id, "agent_name": origin.policy_name}
         return _sets(await self._call("GetRelevantContext", about))
 
+    async def asks_something(self, prompt: str) -> bool:
+        """Whether a prompt names anything that a project could hold."""
+        return await asyncio.to_thread(_asks, prompt)  # it may be long, and loads tables of words at first
+
     async def context(self, ask: Ask) -> str:
-        """Return a context in Markdown, without the rules that the host reads by itself."""
+        """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
         now = asyncio.get_running_loop().time
         started = now()
         request = await self._request(ask)
         request["deadline_ms"] = max(1, ask.deadline_ms - int((now() - started) * 1000))
-        reply = await self._call("GetContext", request)
+        if not request["max_tokens"]:
+            return ""
+        reply = await self._call("GetContext", request, news=ask.news)
         text: str = reply["context"]
-        if ask.prompt and reply["partial"]:
+        if text and ask.prompt and reply["partial"]:
             text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
         return text
 
     async def prepare(self, ask: Ask) -> None:
         """Begin the same in the background."""
-        await self._call("PrepareContext", await self._request(ask))
+        request = await self._request(ask)
+        if request["max_tokens"]:
+            await self._call("PrepareContext", request, news=ask.news)
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
         """Take in that files were written: they are hot. Those outside of the project don't matter."""
@@ -121,8 +132,9 @@ class HookGround:
     async def _open_project(self, origin: Origin) -> Project | None:
         return self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))
 
-    async def _call(self, method: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-        answer = self._guard.answer(method, self._methods[method], Parameters(fields))
+    async def _call(self, method: str, fields: Mapping[str, Any], *, news: bool = False) -> dict[str, Any]:
+        methods = self._news if news else self._methods
+        answer = self._guard.answer(method, methods[method], Parameters(fields))
         return answer if isinstance(answer, dict) else await answer
 
     async def _session(self, origin: Origin) -> Session | None:
@@ -138,13 +150,15 @@ class HookGround:
         # The rest of the time is for the context itself, which has something to say without its rules too.
         native = await self._native(project, origin, ask.deadline_ms // 2)
         tokens = ask.room.tokens or DEFAULT_TOKENS
+        if ask.news:
+            tokens = min(tokens, project.config.context.hook_tokens)
         characters = ask.room.characters - (0 if project.searchable else INCOMPLETE_CHARACTERS)
         request: dict[str, Any] = {
             "cwd": origin.cwd,
             "agent_name": origin.policy_name,
             "agent_id": origin.agent_id,
             "session_id": session_id,
-            "prompt": ask.prompt,
+            "prompt": asked(ask.prompt),
             "max_tokens": tokens,
             "reserve_tokens": 0,
             "max_bytes": max(1, characters),
@@ -163,6 +177,15 @@ class HookGround:
         items = await self._engine.items_of(project, deadline_ms)
         find = partial(_native_in, origin, project.root, items.items, self._system)
         return await asyncio.to_thread(find)
+
+
+def _asks(prompt: str) -> bool:
+    # Here and not above: its tables of words take longer to load than the daemon to start.
+    from .retrieval.question import take_apart
+    from .retrieval.small_talk import is_small_talk
+
+    text = asked(prompt)
+    return bool(text) and not is_small_talk(take_apart(text))
 
 
 def _native_in(origin: Origin, root: str, items: tuple[Item, ...], system: System) -> tuple[Item, ...]:

@@ -110,6 +110,45 @@ def test_a_whole_session_of_claude_code(daemon: DaemonProcess, shop: Path, tmp_p
     assert "ERROR" not in daemon.log()
 
 
+def test_a_prompt_brings_what_it_adds_and_nothing_else(up: DaemonProcess, shop: Path) -> None:
+    up.open_ready(shop)
+    sid = {"session_id": "news"}
+    started = run(up, shop, "claude-code", "SessionStart", **sid)
+    assert "## Project Structure" in started
+    assert "## Project\n" in started
+
+    def prompt(text: str) -> str:
+        return run(up, shop, "claude-code", "UserPromptSubmit", **sid, prompt=text, prompt_id=text)
+
+    for text in ("yes, continue", "commit this please", "thanks", "/review 12", "run the tests again"):
+        assert prompt(text) == "", text
+    assert prompt("<task-notification>\n<summary>Agent done: expire</summary>\n</task-notification>") == ""
+    assert prompt("Who invented the zzyzx?") == "", "nothing is probable"
+    asked = prompt("How do sessions expire?")
+    assert "def expire" in asked
+    assert "## Project" not in asked, "the map and the project's description stand at the start"
+    assert "set_relevant_context" not in asked
+    assert prompt("So how do sessions expire then?") == "", "the window holds it"
+    explicit = up.call("GetContext", cwd=str(shop), prompt="thanks")
+    assert "## Project Structure" in explicit["context"], "who asks is answered"
+
+
+def test_the_size_of_what_a_prompt_adds(up: DaemonProcess, tmp_path: Path) -> None:
+    body = "".join(f"    total += price_{number} * rate\n" for number in range(80))
+    code = "".join(f"def invoice_total_{number}(rate):\n    total = 0\n{body}\n" for number in range(9))
+    for name, limit in (("usual", 1_500), ("small", 1_200), ("none", 0)):
+        files = {"billing.py": code, ".git/HEAD": "ref: refs/heads/main\n"}
+        if name != "usual":
+            files["foveal.toml"] = f"[context]\nhook_tokens = {limit}\n"
+        root = write_files(tmp_path / name, files)
+        up.open_ready(root)
+        sid = {"session_id": f"size-{name}"}
+        run(up, root, "claude-code", "SessionStart", **sid)
+        text = run(up, root, "claude-code", "UserPromptSubmit", **sid, prompt="change each invoice total")
+        assert len(text) <= limit * 4 + 100
+        assert len(text) > limit * 2 or not limit, name
+
+
 def test_a_session_goes_on_where_it_was(up: DaemonProcess, shop: Path) -> None:
     name, sid = "claude-code", {"session_id": "goes-on"}
     run(up, shop, name, "SessionStart", **sid)

@@ -63,13 +63,16 @@ class Recorder:
     async def sets(self, origin: Origin) -> Mapping[str, tuple[str, ...]] | None:
         return self.context_sets if origin.session_id in self.sessions else None
 
+    async def asks_something(self, prompt: str) -> bool:
+        return prompt != "yes"
+
     async def context(self, ask: Ask) -> str:
         self.calls.append("context")
         self.asks.append(ask)
         if self.hang:
             await asyncio.get_running_loop().create_future()
         self._fail()
-        return f"{self.text}{ask.prompt}"
+        return "" if ask.prompt == "nothing found" else f"{self.text}{ask.prompt}"
 
     async def prepare(self, ask: Ask) -> None:
         self.calls.append("prepare")
@@ -167,6 +170,37 @@ async def test_a_prompt_of_a_session_whose_start_nobody_heard(ground: Recorder, 
     assert "set_relevant_context" not in (await ask(later, PromptSubmitted(MAIN, "two"))).context, (
         "the daemon before this one heard of it"
     )
+
+
+async def test_a_prompt_that_asks_nothing_gets_nothing(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SessionStarted(MAIN))
+    ground.calls.clear()
+    for event in (PromptSubmitted(MAIN, "yes"), PromptSubmitted(CHILD, "yes")):
+        assert await ask(responder, event) == NOTHING
+        assert await ask(responder, event, NO_ROOM) == NOTHING
+    assert ground.calls == []
+    assert await ask(responder, PromptSubmitted(MAIN, "nothing found")) == NOTHING
+    ground.context_sets = {"files": ("/a",)}
+    assert await ask(responder, PromptSubmitted(MAIN, "yes")) == Answer(
+        message="foveal: session context changed (files +1)"
+    )
+
+
+async def test_prompts_ask_for_news_and_starts_for_all(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, PromptSubmitted(MAIN, "yes"))
+    await ask(responder, PromptSubmitted(MAIN, "one"))
+    await ask(responder, PromptSubmitted(MAIN, "two"), NO_ROOM)
+    assert await ask(responder, PromptSubmitted(MAIN, "yes"), NO_ROOM) == NOTHING
+    assert (await ask(responder, FileEdited(MAIN))).context.endswith("two\n</foveal-context>"), "still owed"
+    await ask(responder, SubagentStarting(CHILD, "look"))
+    assert [(asked.prompt, asked.news) for asked in ground.asks] == [
+        ("", False),  # the start that nobody heard of
+        ("one", True),
+        ("two", True),
+        ("two", True),
+        ("look", False),
+        ("look", False),
+    ]
 
 
 async def test_a_user_hears_of_changed_sets_once(ground: Recorder, responder: Responder) -> None:

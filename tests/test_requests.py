@@ -30,6 +30,7 @@ OTHERS = [
     replace(REQUEST, include_items=(("tool", "a", "s"),)),
     replace(REQUEST, model="gpt-4o"),
     replace(REQUEST, delta=True),
+    replace(REQUEST, news=True),
 ]
 
 

@@ -7,6 +7,7 @@ from foveal.daemon.context.residency import (
     NOTHING_HELD,
     SLICES_MAX,
     WINDOWS_MAX,
+    Held,
     Resident,
     Windows,
     held_of,
@@ -27,12 +28,17 @@ def slice_of(name: str, text: str) -> Slice:
 LONG = "line of code\n" * 50
 
 
+def held(name: str, text: str, tokens: int) -> tuple[str, Held]:
+    """Return what a window holds of a slice that was sent with this text."""
+    return held_of(slice_of(name, text), Form(text, compressed=True), tokens)
+
+
 def chosen(*names_and_texts: tuple[str, str]) -> list[tuple[Slice, Form]]:
     return [(slice_of(name, text), Form(text, compressed=True)) for name, text in names_and_texts]
 
 
 def test_what_is_held_as_it_is_is_named_in_a_line() -> None:
-    resident = Resident(dict([held_of("focus:a.py", LONG, 160)]))
+    resident = Resident(dict([held("a.py", LONG, 160)]))
     kept, named = named_if_held(chosen(("a.py", LONG), ("b.py", LONG)), resident)
     assert [form.text for _, form in kept] == ["- `a.py`: unchanged, as sent before\n", LONG]
     assert named == {"focus:a.py"}
@@ -40,21 +46,21 @@ def test_what_is_held_as_it_is_is_named_in_a_line() -> None:
 
 
 def test_what_is_shown_in_another_form_is_sent_again() -> None:
-    resident = Resident(dict([held_of("focus:a.py", LONG[:200], 50)]))
+    resident = Resident(dict([held("a.py", LONG[:200], 50)]))
     assert named_if_held(chosen(("a.py", LONG[:200])), resident)[1] == {"focus:a.py"}
     for text in (LONG, LONG[:300], "changed " + LONG[:192]):
         assert named_if_held(chosen(("a.py", text)), resident)[1] == frozenset()
 
 
 def test_what_is_shorter_than_its_line_is_sent_again() -> None:
-    resident = Resident(dict([held_of("focus:a.py", "short text", 3)]))
+    resident = Resident(dict([held("a.py", "short text", 3)]))
     assert named_if_held(chosen(("a.py", "short text")), resident)[1] == frozenset()
 
 
 def test_windows_are_of_an_agent_in_a_session() -> None:
     windows = Windows()
-    windows.sent("s", "a", [held_of("x", LONG, 5)])
-    windows.sent("s", "b", [held_of("y", LONG, 7), held_of("z", LONG, 8)])
+    windows.sent("s", "a", [held("x", LONG, 5)])
+    windows.sent("s", "b", [held("y", LONG, 7), held("z", LONG, 8)])
     assert windows.of("s", "a").tokens == 5
     assert windows.of("s", "b").tokens == 15
     assert windows.of("t", "a") is NOTHING_HELD
@@ -67,27 +73,27 @@ def test_windows_are_of_an_agent_in_a_session() -> None:
 
 def test_the_latest_text_of_a_slice_counts_and_gives_another_key() -> None:
     windows = Windows()
-    first = windows.sent("s", "a", [held_of("x", LONG, 5)])
-    same = windows.sent("s", "a", [held_of("x", LONG, 5)])
-    later = windows.sent("s", "a", [held_of("x", LONG + "more", 6)])
+    first = windows.sent("s", "a", [held("x", LONG, 5)])
+    same = windows.sent("s", "a", [held("x", LONG, 5)])
+    later = windows.sent("s", "a", [held("x", LONG + "more", 6)])
     assert first.key == same.key != later.key
     assert later.tokens == 6
 
 
 def test_windows_and_their_slices_are_bounded() -> None:
     windows = Windows()
-    windows.sent("s", "a", [held_of(f"{number}", LONG, 1) for number in range(SLICES_MAX + 10)])
+    windows.sent("s", "a", [held(f"{number}", LONG, 1) for number in range(SLICES_MAX + 10)])
     assert len(windows.of("s", "a").slices) == SLICES_MAX
-    assert "0" not in windows.of("s", "a").slices
+    assert "focus:0" not in windows.of("s", "a").slices
     for number in range(WINDOWS_MAX):
-        windows.sent(f"{number}", "", [held_of("x", LONG, 1)])
+        windows.sent(f"{number}", "", [held("x", LONG, 1)])
     assert windows.of("s", "a") is NOTHING_HELD
     assert windows.of("0", "").tokens == 1
 
 
 def test_all_windows_together_hold_a_bounded_number_of_slices() -> None:
     windows = Windows()
-    slices = [held_of(f"{number}", LONG, 1) for number in range(SLICES_MAX)]
+    slices = [held(f"{number}", LONG, 1) for number in range(SLICES_MAX)]
     count = HELD_MAX // SLICES_MAX
     for number in range(count + 1):
         windows.sent(f"{number}", "", slices)

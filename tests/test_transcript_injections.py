@@ -10,6 +10,7 @@ from foveal.daemon.context.render import TITLE
 from foveal.daemon.transcript.injections import (
     CONTEXT_TAG,
     CONTEXT_TITLE,
+    asked,
     is_own_command,
     is_own_tool,
     printed,
@@ -159,3 +160,10 @@ def test_a_transcript_with_injections_says_none_of_them(tmp_path: Path) -> None:
         ],
     )
     assert said_in(entries_of(plain)) == [("user", "Fix it"), ("call", "foveal context"), ("result", "")]
+
+
+def test_what_was_pasted_for_a_prompt_is_asked_and_not_said() -> None:
+    text = "<system-reminder>x</system-reminder>why?\n<pasted_content id='1'>KeyError</pasted_content>"
+    assert asked(text) == "why?\n<pasted_content id='1'>KeyError</pasted_content>"
+    assert said(text) == "why?"
+    assert asked("<command-name>/cost</command-name>\n<command-args></command-args>") == ""

@@ -44,6 +44,7 @@ from .gathered import Gathered
 from .hit_slices import found_definitions, hit_slices, without_found
 from .horizon import horizon_slices
 from .item_plan import LeftOutItem, PlannedItem
+from .news import has_news, news_in
 from .prompts import PromptTemplates, PromptValues
 from .reply import Conversation, conversation_of, reply_of
 from .residency import Held, held_of
@@ -122,6 +123,8 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
         *horizon_slices(state, focus | state.passed_over, near),
     ]
     slices = list(boosted(slices, gathered.boosts))
+    if state.request.news:
+        slices = list(news_in(slices, gathered.resident))
     project = os.path.basename(state.snapshot.tree.root)
     selection, context = fit(slices, state.request, project, state.counter)
     saved: dict[str, int] = {}
@@ -133,6 +136,8 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
             for (one, old), (_, new) in zip(whole.chosen, selection.chosen, strict=True)
             if old is not new
         }
+    if state.request.news and not has_news(selection.chosen, saved):
+        selection, context = replace(selection, chosen=(), costs={}), ""
     return _record(state, items, selection, context, saved)
 
 
@@ -212,9 +217,7 @@ def _figures(
 ) -> tuple[tuple[tuple[str, Held], ...], int, int, dict[str, int]]:
     """Return what the conversation holds now, and the tokens: saved, before compression, and by type."""
     costs = {identifier: cost.tokens for identifier, cost in selection.costs.items()}
-    held = tuple(
-        held_of(one.id, form.text, costs[one.id]) for one, form in selection.chosen if one.id not in saved
-    )
+    held = tuple(held_of(one, form, costs[one.id]) for one, form in selection.chosen if one.id not in saved)
     spared = sum(max(saved[one.id] - costs[one.id], 0) for one, _ in selection.chosen if one.id in saved)
     by_type: dict[str, int] = {}
     for one in reply["slices"]:

@@ -44,6 +44,9 @@ class ContextRequest:
     """The name of the model that reads the context: its tokens are counted, its size may be configured."""
     delta: bool = False
     """Whether what the conversation holds already is to be named instead of being sent again."""
+    news: bool = False
+    """Whether only what the prompt adds is wanted: neither the map nor what the project is, nothing that the
+    conversation holds, and an empty context where that leaves nothing. Hooks of prompts ask so."""
     preview: bool = False
     """Whether a person only looks at it: nothing counts as sent. No part of its key either."""
     agent_name: str = ""
@@ -64,7 +67,7 @@ class ContextRequest:
     @cached_property
     def key(self) -> bytes:
         """A digest by which equal requests meet the same rendered context."""
-        numbers = f"{self.max_tokens} {self.reserve_tokens} {self.max_bytes} {self.delta}"
+        numbers = f"{self.max_tokens} {self.reserve_tokens} {self.max_bytes} {self.delta} {self.news}"
         counts = f"{len(self.include_items)} {len(self.exclude_items)}"
         digest = hashlib.blake2b(digest_size=16)
         texts = (self.prompt, self.task_type, numbers, counts, self.format, self.model)

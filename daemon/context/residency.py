@@ -15,7 +15,7 @@ from functools import cached_property
 
 from ..lazy_dataclass import dataclass
 from . import render
-from .slices import Form, Slice
+from .slices import Form, Slice, SliceType
 
 WINDOWS_MAX = 1_000
 SLICES_MAX = 2_000
@@ -25,15 +25,20 @@ HELD_MAX = 20_000
 """Maximum of slices that all windows together hold, at some 250 bytes: hundreds of conversations of some
 contexts each."""
 
+STANDING: frozenset[SliceType] = frozenset({"rule", "reference", "constraint", "agent_history"})
+"""What is held for good once it was sent, in whatever form."""
+
 RESIDENT_ORDER = 1_000
 """What is named only stands behind what is shown in its section."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A slice as it was sent: a digest of its text, that text's characters, and its tokens."""
+    """A slice as it was sent: digests of its text and of all that there is of it, the text's characters and
+    tokens."""
 
     digest: bytes
+    whole: bytes
     characters: int
     tokens: int
 
@@ -82,9 +87,16 @@ def named_if_held(
     return kept, frozenset(named)
 
 
-def held_of(identifier: str, text: str, tokens: int) -> tuple[str, Held]:
-    """Return what a window holds of a slice that was sent with this text."""
-    return sys.intern(identifier), Held(_digest(text), len(text), tokens)
+def held_of(one: Slice, form: Form, tokens: int) -> tuple[str, Held]:
+    """Return what a window holds of a slice that was sent in this form."""
+    held = Held(_digest(form.text), _whole(one, form), len(form.text), tokens)
+    return sys.intern(one.id), held
+
+
+def holds_whole(resident: Resident, one: Slice) -> bool:
+    """Whether a window was sent a slice, in whatever form, and there is now no more or other of it."""
+    held = resident.slices.get(one.id)
+    return held is not None and held.whole == _digest(one.grow(one.full_characters).text)
 
 
 class Windows:
@@ -122,6 +134,13 @@ class Windows:
         resident = self._windows.pop(window, NOTHING_HELD)
         self._held -= len(resident.slices)
         return resident
+
+
+def _whole(one: Slice, form: Form) -> bytes:
+    """Return the digest of all that there is of a slice; of a file, which may be long, of what is shown."""
+    if form.compressed and one.type in STANDING:
+        form = one.grow(one.full_characters)
+    return _digest(form.text)
 
 
 def _line(one: Slice) -> Form:

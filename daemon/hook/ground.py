@@ -12,12 +12,16 @@ from .events import Origin
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A context that is wanted: for whom, about which prompt, how large, within how many milliseconds."""
+    """A context that is wanted: for whom, about which prompt, how large, within how many milliseconds.
+
+    With `news` only what the prompt adds to what the conversation began with.
+    """
 
     origin: Origin
     prompt: str
     room: Room
     deadline_ms: int
+    news: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,11 @@ class Ground(Protocol):
     async def sets(self, origin: Origin) -> Mapping[str, tuple[str, ...]] | None:
         """Return a session's context sets, None where there is no session."""
 
+    async def asks_something(self, prompt: str) -> bool:
+        """Whether a prompt names anything that a project could hold; `yes, continue` doesn't."""
+
     async def context(self, ask: Ask) -> str:
-        """Return a context in Markdown, without the rules that the host reads by itself."""
+        """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
 
     async def prepare(self, ask: Ask) -> None:
         """Begin the same in the background."""

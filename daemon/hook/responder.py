@@ -105,20 +105,24 @@ class Responder:
             return NOTHING
         origin, window = event.origin, await self._met(event.origin, clock)
         message = "" if origin.agent_id else await self._change(origin, window, clock)
+        asks = await self._part(self._ground.asks_something(event.prompt), clock)
+        prompt = event.prompt if asks else ""
         if not room.characters:
-            window.owed_prompt = event.prompt
-            await self._part(self._ground.prepare(_ask(origin, event.prompt, room, clock)), clock)
+            if prompt:
+                window.owed_prompt = prompt
+                await self._part(self._ground.prepare(_ask(origin, prompt, room, clock, news=True)), clock)
             return Answer(message=message)
-        window.owed_prompt = ""
-        sections: list[str] = []
         is_main = not origin.agent_id  # a subagent's prompts are told by some hosts too
-        if is_main and not window.started:
+        if window.started or not is_main:
+            text = await self._news(origin, prompt, room, clock) if prompt else ""
+        else:
             # No daemon heard of the start, or the window was compacted by a host that doesn't say when.
             sections, opened = await self._open(origin, window, clock)
             message = message or opened
-        text = await self._filled(origin, event.prompt, sections, room, clock)
-        window.started = window.started or is_main
-        return Answer(text if window.is_new(text, origin.agent_id) else "", message)
+            text = await self._filled(origin, prompt, sections, room, clock)
+            window.started = True
+        window.owed_prompt = ""
+        return Answer(text if text and window.is_new(text, origin.agent_id) else "", message)
 
     async def _subagent(self, event: SubagentStarting, room: Room, clock: Clock) -> Answer:
         origin, window = event.origin, self._window(event.origin)
@@ -128,7 +132,7 @@ class Responder:
         if not room.characters:
             return NOTHING
         text = await self._filled(origin, task, [], room, clock)
-        return Answer(text) if window.is_new(text, origin.agent_id or task) else NOTHING
+        return Answer(text) if text and window.is_new(text, origin.agent_id or task) else NOTHING
 
     async def _edited(self, event: FileEdited, room: Room, clock: Clock) -> Answer:
         """Note the files, and bring what a prompt is owed where the host takes text behind tools."""
@@ -139,11 +143,16 @@ class Responder:
             return NOTHING
         prompt, window.owed_prompt = window.owed_prompt, ""  # at once: tools run side by side
         try:
-            text = await self._filled(event.origin, prompt, [], room, clock)
+            text = await self._news(event.origin, prompt, room, clock)
         except asyncio.CancelledError:
             window.owed_prompt = prompt  # the host waits no longer; it is still owed
             raise
-        return Answer(text) if window.is_new(text) else NOTHING
+        return Answer(text) if text and window.is_new(text) else NOTHING
+
+    async def _news(self, origin: Origin, prompt: str, room: Room, clock: Clock) -> str:
+        """Return what a prompt adds to what its window holds, nothing where that is nothing."""
+        ask = _ask(origin, prompt, Room(text_room(room), room.tokens), clock, news=True)
+        return wrapped(await self._part(self._ground.context(ask), clock) or "", room)
 
     async def _open(self, origin: Origin, window: Window, clock: Clock) -> tuple[list[str], str]:
         """Return the sections that a session begins with, and the line for its user."""
@@ -204,8 +213,8 @@ class Responder:
         self._ground.forget_window(origin)
 
 
-def _ask(origin: Origin, prompt: str, room: Room, clock: Clock) -> Ask:
-    return Ask(origin, prompt, room, max(1, int(clock.left_s * SHARE * 1000)))
+def _ask(origin: Origin, prompt: str, room: Room, clock: Clock, *, news: bool = False) -> Ask:
+    return Ask(origin, prompt, room, max(1, int(clock.left_s * SHARE * 1000)), news)
 
 
 def _key(origin: Origin) -> str:

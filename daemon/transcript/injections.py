@@ -20,13 +20,16 @@ _OWN_TAGS = (CONTEXT_TAG, "system-reminder", "system_reminder", "hook_prompt", "
 _HOST_TAGS = (
     # Claude Code: commands of the host itself, shells of the user, what a person pasted, background agents.
     "command-name", "command-message", "command-contents", "local-command-caveat", "local-command-stdout",
-    "local-command-stderr", "bash-input", "bash-stdout", "bash-stderr", "pasted_content",
-    "task-notification", "ide_opened_file", "ide_selection", "persisted-output",
+    "local-command-stderr", "bash-input", "bash-stdout", "bash-stderr", "command-args",
+    "task-notification", "ide_opened_file", "persisted-output", "user-prompt-submit-hook",
     # Codex: what it tells the model in the user's name.
     "environment_context", "user_instructions", "INSTRUCTIONS", "skill", "skills_instructions",
     "permissions instructions", "turn_aborted", "user_shell_command", "subagent_notification",
     "collaboration_mode", "personality_spec",
+    # Gemini: what hooks added.
+    "hook_context",
 )  # fmt: skip
+_PASTED_TAGS = ("pasted_content", "ide_selection")
 _TITLE = re.compile(rf"(?m)^{re.escape(CONTEXT_TITLE)}[ \t\r]*$")
 _CODEX_RULES = re.compile(r"\A\s*# AGENTS\.md instructions\b")
 _OWN_TOOL = re.compile(rf"(?:mcp__)?(?:plugin_[\w-]*?)?{SERVER_NAME}(?:__|[./:]).+")
@@ -43,10 +46,17 @@ def said(text: str) -> str:
 def part_said(text: str) -> str:
     """Return the same of a part of a message, with the spaces around it."""
     if "<" in text:
-        text = _without(_without(text, _OWN_TAGS), _HOST_TAGS)
+        text = _without(text, (*_OWN_TAGS, *_HOST_TAGS, *_PASTED_TAGS))
     if _CODEX_RULES.match(text):
         return ""
     return _before_context(text)
+
+
+def asked(text: str) -> str:
+    """Return what a person asks with a prompt: what was said, with what they pasted or selected for it."""
+    if "<" in text:
+        text = _without(text, (*_OWN_TAGS, *_HOST_TAGS))
+    return _before_context(text).strip()
 
 
 def printed(text: str) -> str:

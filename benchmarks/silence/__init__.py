@@ -1,0 +1,1 @@
+"""Which prompts a hook answers with nothing, held against labels."""

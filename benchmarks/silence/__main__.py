@@ -1,0 +1,129 @@
+"""The run: python -m benchmarks.silence prints which labelled prompts a hook leaves without a context."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from foveal.ipc.client import Client
+
+from ..own_daemon import environment, open_project, running
+
+DATA = Path(__file__).parent / "data"
+COMMIT = "HEAD"
+DEADLINE_MS = 60_000
+"""No prompt goes without its context for want of time."""
+
+CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt of one kind; `silent` if nothing in the project could answer it."""
+
+    kind: str
+    text: str
+    silent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A prompt, and the text that its hook brought for the model."""
+
+    prompt: Prompt
+    text: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it got a context and needs none, or needs one and got none."""
+        return self.prompt.silent == bool(self.text)
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.silence", description=__doc__)
+    parser.add_argument("repository", type=Path, help="a git repository of httpx")
+    parser.add_argument("--commit", default=COMMIT)
+    parser.add_argument("--prompts", help="a file of data, default: all")
+    parser.add_argument("--misses", action="store_true", help="print each prompt that is wrong")
+    parser.add_argument("--texts", type=Path, help="a folder to write all answers to")
+    options = parser.parse_args()
+    names = [options.prompts] if options.prompts else sorted(one.name for one in DATA.glob("*.toml"))
+    with tempfile.TemporaryDirectory(prefix="fv-") as temporary:
+        root = checked_out(options.repository, options.commit, Path(temporary) / "httpx")
+        with running(environment(Path(temporary))) as client:
+            open_project(client, root, embedded=True)
+            for name in names:
+                answers = [
+                    answered(client, root, one, f"{name}-{number}")
+                    for number, one in enumerate(prompts(name))
+                ]
+                _print(name, answers, misses=options.misses)
+                if options.texts:
+                    _write(options.texts / f"{Path(name).stem}.txt", answers)
+
+
+def prompts(name: str) -> Iterator[Prompt]:
+    """Yield the prompts of a file of data."""
+    kinds: Mapping[str, Any] = tomllib.loads((DATA / name).read_text(encoding="utf-8"))
+    for kind, labelled in kinds.items():
+        for label, texts in labelled.items():
+            yield from (Prompt(kind, text, label == "silent") for text in texts)
+
+
+def checked_out(repository: Path, commit: str, root: Path) -> Path:
+    """Make a work tree of a commit."""
+    subprocess.run(["git", "clone", "--quiet", repository, root], check=True)
+    subprocess.run(["git", "-C", root, "checkout", "--quiet", commit], check=True)
+    return root
+
+
+def answered(client: Client, root: Path, prompt: Prompt, session_id: str) -> Answered:
+    """Start a session and send a prompt as Claude Code's hooks do."""
+    about = {"session_id": session_id, "cwd": str(root)}
+    text = ""
+    for event in (
+        {"hook_event_name": "SessionStart", "source": "startup"},
+        {"hook_event_name": "UserPromptSubmit", "prompt": prompt.text},
+    ):
+        given = {"host": "claude-code", "payload": about | event, "deadline_ms": DEADLINE_MS}
+        output = client.call("HookEvent", given, DEADLINE_MS / 1000)["output"]
+        text = json.loads(output or "{}").get("hookSpecificOutput", {}).get("additionalContext", "")
+    return Answered(prompt, text)
+
+
+def _print(name: str, answers: Sequence[Answered], *, misses: bool) -> None:
+    silent = [one for one in answers if not one.text]
+    right = sum(one.prompt.silent for one in silent)
+    wanted = sum(one.prompt.silent for one in answers)
+    print(
+        f"{name}: {len(answers)} prompts, {wanted} of them need nothing; {len(silent)} got nothing,"
+        f" precision {right / max(len(silent), 1):.3f}, recall {right / max(wanted, 1):.3f}"
+    )
+    sizes = sorted(len(one.text) // CHARACTERS_PER_TOKEN for one in answers if one.text)
+    if sizes:
+        print(f"  tokens of the others: median {median(sizes):.0f}, {sizes[0]} to {sizes[-1]}")
+    for kind in dict.fromkeys(one.prompt.kind for one in answers):
+        of_kind = [one for one in answers if one.prompt.kind == kind]
+        print(f"  {kind:<12} {sum(one.is_wrong for one in of_kind):3} of {len(of_kind):3} wrong")
+    for one in answers if misses else ():
+        if one.is_wrong:
+            print(f"  {'not silent' if one.text else 'silent'}: {one.prompt.kind}: {one.prompt.text!r}")
+
+
+def _write(path: Path, answers: Sequence[Answered]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parts = (f"=== {one.prompt.kind}: {one.prompt.text!r}\n{one.text}\n" for one in answers)
+    path.write_text("".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
