@@ -135,7 +135,7 @@ class Delivery:
         window = (scope.session_id, scope.agent_id)
         resident = self.windows.of(*window)
         if self._last.get(window) != built.context_id:
-            resident = self.windows.sent(*window, built.held)
+            resident = self.windows.sent(*window, built.held, built.held_lines)
             if len(self._last) >= LAST_MAX:
                 self._last.clear()
             self._last[window] = built.context_id

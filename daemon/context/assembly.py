@@ -37,7 +37,7 @@ from .dependency_slices import (
     sibling_slices,
     siblings,
 )
-from .fitting import fit, named_only
+from .fitting import fit, without_held
 from .focus_nodes import focus_nodes, paths_called_for
 from .focus_slices import focus_slices
 from .gathered import Gathered
@@ -47,7 +47,7 @@ from .item_plan import LeftOutItem, PlannedItem
 from .news import has_news, news_in
 from .prompts import PromptTemplates, PromptValues
 from .reply import Conversation, conversation_of, reply_of
-from .residency import Held, held_of
+from .residency import NOTHING_HELD, Held, Resident, SentLines, held_of, holds, sent_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,8 @@ class Built:
     """By which it is known once it is given; empty until somebody names it."""
     generation: int = 0
     """Of the tree that it was built from."""
+    held_lines: tuple[SentLines, ...] = ()
+    """The lines of files in what the conversation holds of it, once it was sent."""
 
 
 def build(gathered: Gathered) -> Built:
@@ -127,18 +129,39 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
         slices = list(news_in(slices, gathered.resident))
     project = os.path.basename(state.snapshot.tree.root)
     selection, context = fit(slices, state.request, project, state.counter)
-    saved: dict[str, int] = {}
+    sent = _Sent(selection)
     if gathered.resident is not None:
-        whole = selection
-        selection, context = named_only(selection, gathered.resident, state.request, project, state.counter)
-        saved = {
-            one.id: whole.costs[one.id].tokens
-            for (one, old), (_, new) in zip(whole.chosen, selection.chosen, strict=True)
-            if old is not new
-        }
-    if state.request.news and not has_news(selection.chosen, saved):
+        selection, context, unsent = without_held(
+            selection, gathered.resident, state.lines_of, state.request, project, state.counter
+        )
+        sent = replace(sent, named=unsent.named, held_before=unsent.held, resident=gathered.resident)
+    if state.request.news and not has_news(selection.chosen, sent.held_before):
         selection, context = replace(selection, chosen=(), costs={}), ""
-    return _record(state, items, selection, context, saved)
+        sent = _Sent(selection)
+    return _record(state, items, selection, context, sent)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What was selected before what the conversation holds was left out of it; `named` are the ids of what is
+    only named for that, `held_before` those of all that it holds."""
+
+    whole: Selection
+    named: frozenset[str] = frozenset()
+    held_before: frozenset[str] = frozenset()
+    resident: Resident = NOTHING_HELD
+
+    def held(self, costs: Mapping[str, int]) -> tuple[tuple[str, Held], ...]:
+        """Return the slices that the conversation holds beside those that it held."""
+        return tuple(
+            held_of(one, form, costs[one.id])
+            for one, form in self.whole.chosen
+            if not holds(self.resident, one, form)
+        )
+
+    def saved(self, costs: Mapping[str, int]) -> int:
+        """Return the tokens that weren't sent again; `costs` are those that were."""
+        return sum(max(self.whole.costs[one.id].tokens - costs[one.id], 0) for one, _ in self.whole.chosen)
 
 
 def _record(
@@ -146,9 +169,9 @@ def _record(
     planned: Sequence[PlannedItem],
     selection: Selection,
     context: str,
-    saved: Mapping[str, int],
+    sent: _Sent,
 ) -> Built:
-    """Record what was selected; `saved` are the tokens of slices that are named only, by their ids."""
+    """Record what was selected."""
     request = state.request
     fitting = {one.id for one, _ in selection.chosen} | _fitting_tools(state, planned)
     items = tuple(one for one in planned if one.slice_id in fitting)
@@ -159,7 +182,7 @@ def _record(
     conversation = None
     if request.format in {"prompts", "messages"} or (request.prompt and state.scope.session_id):
         prompts = partial(_prompts, state)
-        conversation = conversation_of(prompts, request, selection.chosen, context, items, saved.keys())
+        conversation = conversation_of(prompts, request, selection.chosen, context, items, sent.named)
     reply = reply_of(
         state.scope.id,
         request,
@@ -177,7 +200,9 @@ def _record(
     copies = {one.slice.path for one in selection.dropped if one.reason == "duplicate"}
     told = {one.path for one, _ in selection.chosen} | copies | state.left_out
     shown = tuple(shown for path, shown in sorted(state.files.shown.items()) if path in told)
-    memory = 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
+    lines = sent_lines(sent.whole.chosen, state.lines_of) if state.scope.session_id else ()
+    memory = sum(150 + 8 * len(hashes) for _, _, hashes in lines)
+    memory += 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
     return Built(
         reply,
         shown,
@@ -188,8 +213,9 @@ def _record(
         (*state.plan.left_out, *(LeftOutItem(one.item, one.score or 0.0, "budget") for one in missed)),
         conversation,
         bool(state.gathered.unfinished),
-        *_figures(selection, reply, saved),
+        *_figures(selection, reply, sent),
         _compressible(state, selection),
+        held_lines=lines,
     )
 
 
@@ -213,16 +239,14 @@ def _prompts(state: BuildState, context: str) -> tuple[str, str]:
 
 
 def _figures(
-    selection: Selection, reply: Mapping[str, Any], saved: Mapping[str, int]
+    selection: Selection, reply: Mapping[str, Any], sent: _Sent
 ) -> tuple[tuple[tuple[str, Held], ...], int, int, dict[str, int]]:
     """Return what the conversation holds now, and the tokens: saved, before compression, and by type."""
     costs = {identifier: cost.tokens for identifier, cost in selection.costs.items()}
-    held = tuple(held_of(one, form, costs[one.id]) for one, form in selection.chosen if one.id not in saved)
-    spared = sum(max(saved[one.id] - costs[one.id], 0) for one, _ in selection.chosen if one.id in saved)
     by_type: dict[str, int] = {}
     for one in reply["slices"]:
         by_type[one["type"]] = by_type.get(one["type"], 0) + one["tokens"]
-    return held, spared, sum(one["tokens_before"] for one in reply["slices"]), by_type
+    return sent.held(costs), sent.saved(costs), sum(one["tokens_before"] for one in reply["slices"]), by_type
 
 
 def _fitting_tools(state: BuildState, planned: Sequence[PlannedItem]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 
 from ..compression.compress import Compress
@@ -16,6 +17,7 @@ from .focus import prompt_words
 from .gathered import Gathered
 from .item_plan import ItemPlan, plan_without_session
 from .known_files import KnownFiles
+from .numbered_lines import split_lines
 from .requests import ContextRequest
 from .rule_files import RuleFiles, rule_files
 from .scopes import Scope
@@ -46,6 +48,7 @@ class BuildState:
     wanted: dict[str, set[str]] = field(default_factory=dict)
     passed_over: set[str] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
+    file_lines: dict[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def compress(self) -> Compress:
@@ -66,6 +69,13 @@ class BuildState:
     def request(self) -> ContextRequest:
         """The request."""
         return self.gathered.request
+
+    def lines_of(self, path: str) -> Sequence[str]:
+        """Return the lines of a file as it was read for this build, none of one that can't be read."""
+        known = self.file_lines.get(path)
+        if known is None:
+            known = self.file_lines[path] = split_lines(self.files.read(path).text)
+        return known
 
     def source(self, path: str, content: Content) -> Source:
         """Return a file's content with its definitions, of which nothing is known in an unsaved buffer."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from . import render
 from .budget import NOTHING, Cost, Dropped, Selection, plain_measure, select
 from .requests import ContextRequest
-from .residency import Resident, named_if_held
+from .residency import LinesOf, Resident, Unsent, named_if_held
 from .slices import Slice
 from .tokens import TokenCounter
 
@@ -39,15 +39,24 @@ def fit(
     return Selection((), {}, tuple(Dropped(one, "budget") for one in slices)), ""
 
 
-def named_only(
-    selection: Selection, resident: Resident, request: ContextRequest, project: str, counter: TokenCounter
-) -> tuple[Selection, str]:
-    """Return a selection and its context with a line each for what the conversation holds already."""
-    chosen, named = named_if_held(selection.chosen, resident)
+def without_held(
+    selection: Selection,
+    resident: Resident,
+    lines_of: LinesOf,
+    request: ContextRequest,
+    project: str,
+    counter: TokenCounter,
+) -> tuple[Selection, str, Unsent]:
+    """Return a selection and its context without what the conversation holds already, and what that is."""
+    unsent = named_if_held(selection.chosen, resident, lines_of)
     measure = render.json_measure(counter) if request.format == "json" else plain_measure(counter)
-    costs = {one.id: measure(one, form) for one, form in chosen if one.id in named}
-    fewer = replace(selection, chosen=tuple(chosen), costs={**selection.costs, **costs})
-    return fewer, _rendered(fewer, request, project)
+    costs = {
+        one.id: measure(one, form)
+        for (one, form), (_, old) in zip(unsent.chosen, selection.chosen, strict=True)
+        if form is not old
+    }
+    fewer = replace(selection, chosen=unsent.chosen, costs={**selection.costs, **costs})
+    return fewer, _rendered(fewer, request, project), unsent
 
 
 def _rendered(selection: Selection, request: ContextRequest, project: str) -> str:

@@ -36,5 +36,5 @@ def news_in(slices: Sequence[Slice], resident: Resident | None) -> Iterator[Slic
 
 
 def has_news(chosen: Sequence[tuple[Slice, Form]], held: Collection[str]) -> bool:
-    """Whether anything of what was chosen is worth sending; `held` are the ids of what is only named."""
+    """Whether anything of what was chosen is worth sending; `held` are the ids of what isn't new."""
     return any(one.id not in held and one.type not in BESIDE for one, _ in chosen)

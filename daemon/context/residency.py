@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from array import array
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
 from ..lazy_dataclass import dataclass
 from . import render
+from .shown_lines import ShownLines
 from .slices import Form, Slice, SliceType
 
 WINDOWS_MAX = 1_000
@@ -25,10 +27,13 @@ HELD_MAX = 20_000
 """Maximum of slices that all windows together hold, at some 250 bytes: hundreds of conversations of some
 contexts each."""
 
+LINES_MAX, ALL_LINES_MAX = 200_000, 1_000_000
+"""Maximum of lines that one window holds and that all do, each file counted to its last one: 8 bytes each."""
+
 STANDING: frozenset[SliceType] = frozenset({"rule", "reference", "constraint", "agent_history"})
 """What is held for good once it was sent, in whatever form."""
 
-RESIDENT_ORDER = 1_000
+RESIDENT_ORDER = 1_000_000
 """What is named only stands behind what is shown in its section."""
 
 
@@ -44,10 +49,28 @@ class Held:
 
 
 @dataclass(frozen=True)
+class HeldLines:
+    """The lines of a file as they were sent: their hashes by their numbers, 0 for those that weren't."""
+
+    hashes: array[int]
+
+    @cached_property
+    def digest(self) -> bytes:
+        """A digest of them all."""
+        return hashlib.blake2b(self.hashes, digest_size=16).digest()
+
+
+SentLines = tuple[str, int, "array[int]"]
+"""Lines of a file that follow each other: its path, the first one's number, the hashes of all."""
+
+
+@dataclass(frozen=True)
 class Resident:
-    """What one window holds, by the ids of slices. Frozen: a later reply makes another one."""
+    """What one window holds, by the ids of slices and the paths of files. Frozen: a later reply makes another
+    one."""
 
     slices: Mapping[str, Held] = field(default_factory=dict)
+    lines: Mapping[str, HeldLines] = field(default_factory=dict)
 
     @cached_property
     def key(self) -> bytes:
@@ -55,6 +78,8 @@ class Resident:
         digest = hashlib.blake2b(digest_size=16)
         for identifier, held in sorted(self.slices.items()):
             digest.update(identifier.encode("utf-8", "surrogatepass") + b"\0" + held.digest)
+        for path, lines in sorted(self.lines.items()):
+            digest.update(path.encode("utf-8", "surrogatepass") + b"\0" + lines.digest)
         return digest.digest()
 
     @property
@@ -66,31 +91,68 @@ class Resident:
 NOTHING_HELD = Resident()
 
 
-def named_if_held(
-    chosen: Sequence[tuple[Slice, Form]], resident: Resident
-) -> tuple[list[tuple[Slice, Form]], frozenset[str]]:
-    """Put a line in the place of each form that a window holds as it is; returns all in order, and which.
+LinesOf = Callable[[str], Sequence[str]]
+"""Gives the lines of a file by its path, none of one that can't be read."""
 
-    It is done after the selection, which so is the same whatever is held: a conversation that asks the same
-    again isn't filled up with ever less that matters.
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """What of the forms that were chosen is sent: all in order, the ids of those that are only named, and of
+    those of which the window holds all, named or too short for it."""
+
+    chosen: tuple[tuple[Slice, Form], ...]
+    named: frozenset[str]
+    held: frozenset[str]
+
+
+def named_if_held(chosen: Sequence[tuple[Slice, Form]], resident: Resident, lines_of: LinesOf) -> Unsent:
+    """Put a line in the place of the forms that a window holds, whole or by their lines, one for each file.
+
+    Of a form that it holds in part the lines that it has are left out. It is done after the selection, which
+    so is the same whatever is held: a conversation that asks the same again isn't filled up with ever less
+    that matters.
     """
-    kept: list[tuple[Slice, Form]] = []
-    named: set[str] = set()
-    for one, form in chosen:
-        held, line = resident.slices.get(one.id), _line(one)
-        if held is None or held.digest != _digest(form.text) or len(line.text) >= len(form.text):
-            kept.append((one, form))
-        else:
+    rests = [_rest(one, form, resident, lines_of) for one, form in chosen]
+    by_name: dict[str, list[tuple[Slice, Form]]] = {}
+    for pair, rest in zip(chosen, rests, strict=True):
+        if rest is None:
+            by_name.setdefault(_name(pair[0]), []).append(pair)
+    lines: dict[str, str] = {}
+    for name, pairs in by_name.items():
+        line = _line(name, [one for one, _ in pairs])
+        if len(line) < sum(len(form.text) for _, form in pairs):
+            lines |= {one.id: "" for one, _ in pairs} | {pairs[0][0].id: line}
+    kept = []
+    for (one, form), rest in zip(chosen, rests, strict=True):
+        if one.id in lines:
             order = (one.order[0], RESIDENT_ORDER, *one.order[1:])
-            kept.append((replace(one, order=order, frame=None), line))
-            named.add(one.id)
-    return kept, frozenset(named)
+            kept.append((replace(one, order=order, frame=None), Form(lines[one.id])))
+        else:
+            kept.append((one, form if rest is None else rest))
+    held = frozenset(one.id for (one, _), rest in zip(chosen, rests, strict=True) if rest is None)
+    return Unsent(tuple(kept), frozenset(lines), held)
+
+
+def sent_lines(chosen: Iterable[tuple[Slice, Form]], lines_of: LinesOf) -> tuple[SentLines, ...]:
+    """Return the lines of files that are sent with these forms."""
+    return tuple(
+        (sys.intern(one.path), first, hashes)
+        for one, form in chosen
+        if one.path and one.type not in STANDING
+        for first, hashes in ShownLines(one, form, lines_of(one.path)).runs()
+    )
 
 
 def held_of(one: Slice, form: Form, tokens: int) -> tuple[str, Held]:
     """Return what a window holds of a slice that was sent in this form."""
     held = Held(_digest(form.text), _whole(one, form), len(form.text), tokens)
     return sys.intern(one.id), held
+
+
+def holds(resident: Resident, one: Slice, form: Form) -> bool:
+    """Whether a window was sent a slice in this form."""
+    held = resident.slices.get(one.id)
+    return held is not None and held.digest == _digest(form.text)
 
 
 def holds_whole(resident: Resident, one: Slice) -> bool:
@@ -105,23 +167,32 @@ class Windows:
     def __init__(self) -> None:
         self._windows: OrderedDict[tuple[str, str], Resident] = OrderedDict()
         self._held = 0
+        self._lines = 0
 
     def of(self, session_id: str, agent_id: str) -> Resident:
         """Return what an agent of a session holds, nothing for an unknown one."""
         return self._windows.get((session_id, agent_id), NOTHING_HELD)
 
-    def sent(self, session_id: str, agent_id: str, slices: Iterable[tuple[str, Held]]) -> Resident:
+    def sent(
+        self,
+        session_id: str,
+        agent_id: str,
+        slices: Iterable[tuple[str, Held]],
+        lines: Iterable[SentLines] = (),
+    ) -> Resident:
         """Note what an agent was sent; returns what it holds now."""
-        known = dict(self._pop((session_id, agent_id)).slices)
+        before = self._pop((session_id, agent_id))
+        known = dict(before.slices)
         for identifier, held in slices:
             known.pop(identifier, None)  # so that the latest stand last
             known[identifier] = held
         while len(known) > SLICES_MAX:
             del known[next(iter(known))]
-        resident = Resident(known)
+        resident = Resident(known, _with_lines(before.lines, lines))
         self._windows[session_id, agent_id] = resident
         self._held += len(known)
-        while len(self._windows) > WINDOWS_MAX or self._held > HELD_MAX:
+        self._lines += _count(resident.lines)
+        while len(self._windows) > WINDOWS_MAX or self._held > HELD_MAX or self._lines > ALL_LINES_MAX:
             self._pop(next(iter(self._windows)))
         return resident
 
@@ -133,6 +204,7 @@ class Windows:
     def _pop(self, window: tuple[str, str]) -> Resident:
         resident = self._windows.pop(window, NOTHING_HELD)
         self._held -= len(resident.slices)
+        self._lines -= _count(resident.lines)
         return resident
 
 
@@ -143,9 +215,52 @@ def _whole(one: Slice, form: Form) -> bytes:
     return _digest(form.text)
 
 
-def _line(one: Slice) -> Form:
-    name = one.path or one.id.partition(":")[2] or one.id
-    return Form(f"- `{render.inline(name)}`: unchanged, as sent before\n")
+def _rest(one: Slice, form: Form, resident: Resident, lines_of: LinesOf) -> Form | None:
+    """Return what a window doesn't hold of a form, None where it holds all."""
+    if holds(resident, one, form):
+        return None
+    lines = resident.lines.get(one.path)
+    if lines is None or one.type in STANDING:
+        return form
+    return ShownLines(one, form, lines_of(one.path)).without(lines.hashes)
+
+
+def _with_lines(before: Mapping[str, HeldLines], sent: Iterable[SentLines]) -> Mapping[str, HeldLines]:
+    """Return the lines that a window holds with those that it was sent, the latest files last."""
+    changed: dict[str, array[int]] = {}
+    for path, first, hashes in sent:
+        held = changed.get(path)
+        if held is None:
+            held = changed[path] = before[path].hashes[:] if path in before else array("q")
+        if (end := first + len(hashes)) > len(held):
+            held.extend([0] * (end - len(held)))
+        held[first:end] = hashes
+    if not changed:
+        return before
+    lines = {path: held for path, held in before.items() if path not in changed}
+    lines |= {path: HeldLines(hashes) for path, hashes in changed.items()}
+    count = _count(lines)
+    for path in list(lines):
+        if count <= LINES_MAX:
+            break
+        count -= len(lines.pop(path).hashes)
+    return lines
+
+
+def _count(lines: Mapping[str, HeldLines]) -> int:
+    return sum(len(one.hashes) for one in lines.values())
+
+
+def _name(one: Slice) -> str:
+    """Return what a slice is named by; definitions share a line if they are of one file."""
+    return (one.path or one.id.partition(":")[2] or one.id) + ("\0" if one.path and one.lines else "")
+
+
+def _line(name: str, slices: Iterable[Slice]) -> str:
+    """Return the line that names slices of one name."""
+    ranges = sorted({one.lines for one in slices if one.path and one.lines})
+    places = f", lines {', '.join(f'{first}-{last}' for first, last in ranges)}" if ranges else ""
+    return f"- `{render.inline(name)}`{places}: unchanged, as sent before\n"
 
 
 def _digest(text: str) -> bytes:
