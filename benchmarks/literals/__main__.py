@@ -1,0 +1,97 @@
+"""Ask a real daemon for what stands in the source word for word, and print how often its place comes first.
+
+    $ python -m benchmarks.literals --clones CLONES
+
+The exit status is 1 if fewer than 95 of 100 come first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import platformdirs
+
+from ..needed.product import Product, running
+from ..needed.projects import CodeBase, provide
+from ..retrieval.repositories import SPLITS, read_repositories
+from .sampling import Question, questions
+
+LIST = Path(__file__).parent / "data" / "repositories.toml"
+
+LITERALS, NAMES = 16, 8
+"""Questions for each repository."""
+
+TARGET = 0.95
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run and print."""
+    options = _parser().parse_args(arguments)
+    chosen = [
+        one
+        for one in read_repositories(LIST)
+        if one.split in options.split and (not options.only or one.name in options.only)
+    ]
+    state = options.state.absolute()
+    asked: Counter[tuple[str, str]] = Counter()
+    first: Counter[tuple[str, str]] = Counter()
+    missed: list[dict[str, object]] = []
+    with running(state / "daemon", embed=options.embed) as product:
+        for repository in chosen:
+            code = provide(repository, options.clones, state / "projects")
+            product.open(code.root)
+            for question in questions(code, LITERALS, NAMES):
+                found = _places(product, code, question)
+                right = bool(found and found[0])
+                for key in ((repository.split, question.kind), (repository.split, "all")):
+                    asked[key] += 1
+                    first[key] += right
+                if not right:
+                    missed.append(_missed(code, question, found))
+            product.close(code.root)
+    for split, kind in sorted(asked):
+        number = asked[split, kind]
+        print(f"{split:9} {kind:15} {first[split, kind]:4} of {number:4} first, {first[split, kind] / number:.3f}")
+    if options.missed:
+        options.missed.write_text("".join(json.dumps(one) + "\n" for one in missed), encoding="utf-8")
+    met = all(first[key] >= TARGET * asked[key] for key in asked if key[1] == "all")
+    return 0 if met else 1
+
+
+def _places(product: Product, code: CodeBase, question: Question) -> list[bool]:
+    """Return for each result whether it is a place of what was asked for."""
+    return [
+        any(hit.path == path and hit.first <= line <= hit.last for path, line in question.places)
+        for hit in product.hits(code.root, question.text, 10)
+    ]
+
+
+def _missed(code: CodeBase, question: Question, found: list[bool]) -> dict[str, object]:
+    rank = found.index(True) + 1 if True in found else 0
+    return {"project": code.name, "kind": question.kind, "text": question.text, "rank": rank,
+            "places": sorted(f"{path}:{line}" for path, line in question.places)}  # fmt: skip
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.literals",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    state = Path(platformdirs.user_cache_dir("foveal-benchmarks")) / "literals"
+    add = parser.add_argument
+    add("--clones", type=Path, required=True, help="folder of the repositories' full clones")
+    add("--state", type=Path, default=state, help="folder that keeps what was made (default: %(default)s)")
+    add("--split", nargs="+", choices=SPLITS, default=list(SPLITS), help="which half is asked")
+    add("--only", nargs="+", metavar="NAME", default=[], help="only these projects")
+    add("--embed", action="store_true", help="also search by meaning")
+    add("--missed", type=Path, help="file for the questions whose place didn't come first, as JSON lines")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
