@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .embedding.messages import SearchVectors
@@ -130,7 +131,10 @@ class Searching:
                 # The words that chose the place or the definition may have meant more than that.
                 rest = replace(ask, route="hybrid")
                 _, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
-                hits = (*hits, *others) if ask.definitions else _continued(hits, others)
+                if ask.definitions:
+                    hits = (*hits, *others)
+                else:
+                    hits = _taken_in_turns(hits, others) if gathered.mixed else _continued(hits, others)
                 degraded += also_degraded
         except DatabaseError as error:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
@@ -246,6 +250,18 @@ def _continued(hits: tuple[Hit, ...], others: tuple[Hit, ...]) -> tuple[Hit, ...
     return (*hits, *behind)
 
 
+def _taken_in_turns(hits: tuple[Hit, ...], others: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Return hits and others in turns, each node once, with scores that never rise."""
+    found: dict[tuple[str, int], Hit] = {}
+    score = 1.0
+    for hit in filter(None, chain.from_iterable(zip_longest(hits, others))):
+        key = (hit.node_id, hit.line if hit.certainty else 0)
+        if key not in found and (hit.certainty or all(hit.node_id != node for node, _ in found)):
+            score = min(score, hit.score)
+            found[key] = replace(hit, score=score)
+    return tuple(found.values())
+
+
 _HINT = "look with: foveal status"
 
 
@@ -293,7 +309,7 @@ def _goes_on(gathered: Gathered, hits: tuple[Hit, ...], ask: Ask) -> bool:
     """Whether others follow the hits: the question's words left out most of the project, or both compete."""
     if ask.definitions and ask.route is None:
         return gathered.answer is not None or gathered.narrowed
-    return ask.route is None and gathered.narrowed and len(hits) < ask.limit
+    return ask.route is None and (gathered.mixed or (gathered.narrowed and len(hits) < ask.limit))
 
 
 def _given(hits: tuple[Hit, ...], ask: Ask, policy: Policy) -> tuple[Hit, ...]:

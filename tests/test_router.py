@@ -80,7 +80,7 @@ def test_words_find_files_best_first_each_once(project: Indexed) -> None:
         ("how does the login work", None, "semantic", None),
         ("who imports shop/sessions.py", None, "structural", ["shop/auth.py"]),
         ("what functions call login", None, "structural", ["tests/test_auth.py"]),
-        ("where is NoSuchThing defined", None, "structural", []),
+        ("where is NoSuchThing defined", None, "structural", None),
         ("password", "structural", "structural", []),
     ],
 )
@@ -306,3 +306,18 @@ def test_one_document(tmp_path: Path) -> None:
     project = indexed(tmp_path, {"only.py": "def alone():\n    return 1\n"})
     assert paths(project, "alone") == ["only.py"]
     assert paths(project, "other") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "mixed"),
+    [
+        ("who calls login?", False),
+        ("where is Session defined", False),
+        ("where are login functions called?", True),
+    ],
+)
+def test_an_answer_of_the_graph_to_a_part_of_a_question_is_not_all(
+    project: Indexed, text: str, mixed: bool
+) -> None:
+    gathered = collect(project, text)
+    assert (gathered.route, gathered.mixed) == ("structural", mixed)

@@ -45,9 +45,11 @@ def test_styles(name: str, expected: set[str]) -> None:
         ("getusername", "getUserName", True),
         ("parseURL", "parse_url", True),
         ("parseULR", "parse_url", True),
-        ("authirise", "authorize", True),
-        ("runn", "run", True),
-        ("rxn", "run", True),
+        ("authorise", "authorize", True),
+        ("authirise", "authorize", False),  # one letter in five
+        ("qarse_url", "parse_url", False),  # the first letter is hardly ever the wrong one
+        ("runn", "run", False),
+        ("rxn", "run", False),
         ("Ünicode", "Ünïcode", True),
         ("ac", None, False),
         ("nothingLikeIt", None, False),

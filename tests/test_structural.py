@@ -316,7 +316,7 @@ def test_a_name_that_means_nothing(project: Indexed, relation: Relation, written
 
 
 def test_the_nearest_names_are_offered(project: Indexed) -> None:
-    (remark,) = ask(project, "definition", "makes_tokenize").remarks
+    (remark,) = ask(project, "definition", "make_tokenize").remarks
     assert "nearest names are make_token" in remark
 
 

@@ -1,1 +1,1 @@
-"""Whether what stands in the source word for word is found there: strings, messages and names of 16 repositories."""
+"""How often what stands in the source word for word is found there: texts and names of 16 repositories."""

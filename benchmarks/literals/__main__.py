@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         for repository in chosen:
             code = provide(repository, options.clones, state / "projects")
             product.open(code.root)
-            for question in questions(code, LITERALS, NAMES):
+            for question in questions(code, LITERALS, NAMES, options.seed):
                 found = _places(product, code, question)
                 right = bool(found and found[0])
                 for key in ((repository.split, question.kind), (repository.split, "all")):
@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
             product.close(code.root)
     for split, kind in sorted(asked):
         number = asked[split, kind]
-        print(f"{split:9} {kind:15} {first[split, kind]:4} of {number:4} first, {first[split, kind] / number:.3f}")
+        share = first[split, kind] / number
+        print(f"{split:9} {kind:15} {first[split, kind]:4} of {number:4} first, {share:.3f}")
     if options.missed:
         options.missed.write_text("".join(json.dumps(one) + "\n" for one in missed), encoding="utf-8")
     met = all(first[key] >= TARGET * asked[key] for key in asked if key[1] == "all")
@@ -88,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--state", type=Path, default=state, help="folder that keeps what was made (default: %(default)s)")
     add("--split", nargs="+", choices=SPLITS, default=list(SPLITS), help="which half is asked")
     add("--only", nargs="+", metavar="NAME", default=[], help="only these projects")
+    add("--seed", type=int, default=1, help="which questions are drawn (default: %(default)s)")
     add("--embed", action="store_true", help="also search by meaning")
     add("--missed", type=Path, help="file for the questions whose place didn't come first, as JSON lines")
     return parser

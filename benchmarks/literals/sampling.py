@@ -1,4 +1,4 @@
-"""Owns the questions: strings, messages with their values filled in, and names, drawn from sources with a seed."""
+"""Owns the questions: strings, messages with values filled in, and names, drawn from sources by a seed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Question:
     places: frozenset[tuple[str, int]]
 
 
-def questions(code: CodeBase, literals: int, names: int) -> list[Question]:
-    """Return so many questions for literals and for names of a code base, the same ones each time."""
-    chance = random.Random(f"{code.name} 1")  # noqa: S311 - no secret
+def questions(code: CodeBase, literals: int, names: int, seed: int) -> list[Question]:
+    """Return so many questions for literals and for names of a code base, the same ones for a seed."""
+    chance = random.Random(f"{code.name} {seed}")
     lines = {path: code.file(path).lines for path in sorted(code.paths) if _is_source(path)}
     return [*_of_literals(lines, chance, literals), *_of_names(lines, chance, names)]
 
@@ -51,13 +51,16 @@ def _of_literals(lines: Mapping[str, Sequence[str]], chance: random.Random, most
             for written, said in _literals(line, language_of(path)):
                 places.setdefault(written, set()).add((path, number))
                 drawn.setdefault(written, (written, said))
-    everywhere = "\n".join(line for text in lines.values() for line in text)
+    numbered = [((path, at), line) for path, text in lines.items() for at, line in enumerate(text, 1)]
+    everywhere = "\n".join(line for _, line in numbered)
     kinds: dict[str, list[str]] = {"message": [], "filled message": [], "literal": []}
     for written, (_, said) in drawn.items():
         pieces = [piece for piece in _HOLES.split(written) if piece]
         longest = max(pieces, key=len, default="")
         if len(places[written]) <= PLACES_MAX and everywhere.count(longest) <= PLACES_MAX:
             kinds[_kind(written, said)].append(written)
+            # A longer string may say the same.
+            places[written] |= {place for place, line in numbered if longest in line}
     for kind, share in (("message", 0.35), ("filled message", 0.4), ("literal", 0.25)):
         chosen = sorted(kinds[kind])
         chance.shuffle(chosen)
@@ -78,13 +81,19 @@ def _literals(line: str, language: str) -> Iterator[tuple[str, str]]:
     for match in _LITERAL.finditer(line):
         written = next(group for group in match.groups() if group is not None)
         quote = match[0][0]
-        holes = match.start() > 0 and line[match.start() - 1] in "fFbrR$" or quote == "`" or language != "python"
-        if "\\" in written or (language == "python" and "{" in written and not holes):
+        if len(written) < 8 or (quote == "'" and language not in _SINGLE_QUOTES):
+            continue
+        formats = match.start() > 0 and line[match.start() - 1] in "fF"
+        if "\\" in written or (language == "python" and "{" in written and not formats):
             continue
         said = _HOLES.sub(" ", written)
         words = re.findall(r"[A-Za-z]{2,}", said)
         prose = len(words) >= 3 and sum(map(len, words)) >= 14 and written[0] not in " <"
-        exact = len(words) in {1, 2} and 8 <= len(written) <= 60 and re.fullmatch(r"[\w./:-]*[./:-][\w./:-]*", written)
+        exact = (
+            len(words) in {1, 2}
+            and 8 <= len(written) <= 60
+            and re.fullmatch(r"[\w./:-]*[./:-][\w./:-]*", written)
+        )
         if prose or (exact and said == written):
             yield written, said
 
@@ -134,17 +143,18 @@ def _of_names(lines: Mapping[str, Sequence[str]], chance: random.Random, most: i
 _LANGUAGES = frozenset(
     ("python", "go", "javascript", "typescript", "java", "php", "ruby", "rust", "c", "cpp", "csharp")
 )
-_LITERAL = re.compile(r"\"((?:[^\"\\]|\\.){8,200})\"|'((?:[^'\\]|\\.){8,200})'|`([^`]{8,200})`")
+_SINGLE_QUOTES = frozenset(("python", "javascript", "typescript", "php", "ruby"))
+_LITERAL = re.compile(r"\"((?:[^\"\\]|\\.){0,200})\"|'((?:[^'\\]|\\.){0,200})'|`([^`]{0,200})`")
 _HOLES = re.compile(
     r"#\{[^{}]*\}|\$\{[^{}]*\}|\{\$?[\w.:!?\[\]()>$'-]*\}|%%|%\(\w+\)s|%[-+0-9.*lhzj]*[a-zA-Z]\b|\$[a-z]\w*\b"
 )
-_COMMENT = re.compile(r"\s*(?:#|//|/?\*|--|\"\"\"|'''|use |import |require|from )")
+_COMMENT = re.compile(r"\s*(?:#(?! *define)|//|/?\*|--|\"\"\"|'''|use |import |require|from )")
 _NAME = re.compile(r"\b(?:[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+|[a-z]+(?:_[a-z]+)+|[a-z]+(?:[A-Z][a-z]+){2,})\b")
 _DEFINING = (
     r"\b(?:def|class|func|fn|function|const|let|var|val|type|struct|enum|interface|static|define|final|trait"
     r"|mod|sub)\b[^=({{]*\b{0}\b|^\s*(?:self\.|[@$])?{0}\s*(?::|=[^=])"
 )
-_VALUES = ("'abc'", "42", "/tmp/data.json", "user-17", "None", "[1, 2]", "example.com", "Foo", "\"x y\"")
+_VALUES = ("'abc'", "42", "/tmp/data.json", "user-17", "None", "[1, 2]", "example.com", "Foo", '"x y"')
 _MESSAGE_FORMS = (
     "{}",
     "{}",

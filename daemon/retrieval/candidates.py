@@ -55,7 +55,9 @@ class Candidates:
     definitions. `chunks` holds what is known of all of them. `named` tells for each file how surely the
     question names it or a line of it (0 to 1), `defined` for each file how surely it defines what is named;
     `why` says so in words, by file. `commits` counts for each file how many of the latest commits changed it.
-    `rare` are the files with the question's words where hardly any file has them.
+    `rare` are the files with the question's words where hardly any file has them. `exact` tells for each file
+    how much of a text that the question quotes stands there word for word (0 to 1), `lines` by chunk on which
+    line.
     """
 
     lexical: Sequence[tuple[int, float]] = ()
@@ -67,6 +69,8 @@ class Candidates:
     why: Mapping[str, Sequence[str]] = field(default_factory=dict)
     commits: Mapping[str, int] = field(default_factory=dict)
     rare: frozenset[str] = frozenset()
+    exact: Mapping[str, float] = field(default_factory=dict)
+    lines: Mapping[int, int] = field(default_factory=dict)
 
 
 def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]:

@@ -19,6 +19,12 @@ MAX_LINE = 1_000
 MAX_PROSE_LINES = 2_000
 """So many lines of prose are searched for errors."""
 
+MAX_QUOTES, MAX_QUOTED = 20, 20_000
+"""Maximum number of quotations that are read, and of characters in which they are looked for."""
+
+MAX_VALUES = 50
+"""Maximum number of values that are looked for in a message."""
+
 MIN_PHRASE_WORDS = 2
 """A single word is no phrase: it is found as a word anyway."""
 
@@ -53,6 +59,18 @@ def find_errors(pasted: Iterable[str], prose: str = "") -> tuple[ErrorMention, .
             break
     complete = {error.type for error in found.values() if error.phrases}
     return tuple(error for error in found.values() if error.phrases or error.type not in complete)
+
+
+def quoted(prose: str) -> Iterator[str]:
+    """Yield what stands in quotation marks or backticks in prose, in order; at most `MAX_QUOTES`."""
+    for match in islice(compiled(_QUOTE).finditer(prose[:MAX_QUOTED]), MAX_QUOTES):
+        yield next(filter(None, match.groups()))
+
+
+def value_spans(message: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a message that look like values put into it when it was made."""
+    for match in islice(compiled(_VALUE).finditer(message[:MAX_LINE]), MAX_VALUES):
+        yield match.span()
 
 
 def literal_parts(message: str) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ class Weights:
     `vector` is the share of meaning against words in it, `vector_of_names` the same for a question that names
     things: identifiers, errors, stack frames, or so much that words are bound to hit. `coherence` is for
     other good chunks of a file, `path` for the question's words in its path, `defined` and `named` for a file
-    that defines what is named or is named itself, `commits` for one that is often changed.
+    that defines what is named or is named itself, `exact` for one in which a text of the question stands word
+    for word, more than all else together, `commits` for one that is often changed.
     benchmarks/retrieval measures each by leaving it out.
     """
 
@@ -33,6 +34,7 @@ class Weights:
     path: float = 1.0
     defined: float = 0.5
     named: float = 2.0
+    exact: float = 4.0
     commits: float = 0.2
     penalties: Mapping[Role, float] = field(
         default_factory=lambda: {
@@ -136,6 +138,7 @@ def _evidence(
     rest = sum(scores[1:])
     evidence = scores[0] + weights.coherence * rest / (1 + rest) + weights.path * share
     evidence += weights.defined * candidates.defined.get(path, 0.0)
+    evidence += weights.exact * candidates.exact.get(path, 0.0)
     return evidence + weights.named * candidates.named.get(path, 0.0)
 
 
@@ -143,7 +146,8 @@ def _factor(path: str, language: str, question: Question, candidates: Candidates
     """Return what a file's evidence is multiplied by for what it is and how often it changes."""
     role = role_of(path, language)
     factor = 1.0 if _wanted(role, question) else weights.penalties[role]
-    if candidates.named.get(path, 0.0) >= SURELY_NAMED or path in candidates.rare:
+    surely = candidates.named.get(path, 0.0) >= SURELY_NAMED or path in candidates.exact
+    if surely or path in candidates.rare:
         factor = max(factor, NAMED_FACTOR)
     changed = log1p(candidates.commits.get(path, 0)) / log1p(OFTEN_CHANGED)
     return factor * (1 + weights.commits * min(1.0, changed))

@@ -52,7 +52,7 @@ def find_location(clause: Clause) -> RelationAsked | None:
     if not any(token.form in WHERE for token in tokens[:4]):
         return None
     names = [token.text for at, token in enumerate(tokens) if is_named(token) and not _filters(tokens, at)]
-    rest = content_of(tokens, KINDS | ASKING | WHERE | DETERMINERS | _LIVES)
+    rest = content_of(tokens, KINDS | ASKING | WHERE | DETERMINERS | LIVES)
     if len(names) == 1 and not rest and not _is_only_place(tokens):
         return whole(clause, "definition", (names[0],))
     kinded = any(token.form in KINDS - WHERE for token in tokens)
@@ -112,7 +112,7 @@ def find_outline(clause: Clause) -> RelationAsked | None:
     kind = next((at for at in range(len(tokens)) if _is_plural(tokens, at)), len(tokens))
     if len(names) != 1 or sure_names(tokens[kind:]) != names:
         return None
-    rest = content_of(tokens, KINDS | PLURAL_KINDS | ASKING | LOOKING | DETERMINERS | _HAS | _LIVES)
+    rest = content_of(tokens, KINDS | PLURAL_KINDS | ASKING | LOOKING | DETERMINERS | _HAS | LIVES)
     return None if rest else whole(clause, "outline", names)
 
 
@@ -174,13 +174,15 @@ WHERE = words(
 """Words that ask for a place."""
 
 _APART = words("outside except excluding besides without ignoring not than beyond apart")
-_LIVES = words(
+LIVES = words(
     """
     live lives living reside resides sit sits start starts begin begins come comes found stored located kept
     placed has have hold exist exists look introduced introduce find liegt steht befindet wohnt finde trouve
     trouver se encuentra está fica encontra trova si находится лежит живёт
     """
 )
+"""Words that say of a thing that it is in a place."""
+
 _HAS = words(
     """
     have has export exports exported define defines defined declare declares declared expose exposes contain

@@ -15,12 +15,14 @@ from ..index.lexical_files import LexicalDamaged
 from ..index.lexical_handle import LexicalHandle
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
+from ..index.terms import document_terms
 from ..lazy_dataclass import dataclass
 from ..project.tree import Tree
 from . import structural
 from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
 from .classify import Classification
 from .definitions import FoundDefinition, find_definitions
+from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names
 from .filters import EVERYTHING, Filter
 from .hits import Hit
 from .narrowing import classified, narrow
@@ -50,6 +52,13 @@ BEHIND_MAX = 20
 """So many files are looked at whose words are older than their chunks; while a branch is switched there are
 hundreds, and soon none."""
 
+TEXT_PROBABILITY = 0.9
+"""Probability that a definition is meant in which all of a quoted text stands: a little less than the share
+of such questions whose place comes first in benchmarks/literals."""
+
+TEXT_SHOWN = 60
+"""Characters of a text that a reason says of a place where it stands."""
+
 MEANING_FLOOR = 0.3
 """A chunk without a word of the question must be at least this near in meaning (cosine): below it lie the
 chunks that are nearest to nonsense."""
@@ -77,6 +86,12 @@ class Gathered:
     degraded: tuple[str, ...] = ()
     lexical_damaged: bool = False
     narrowed: bool = False
+    names: tuple[str, ...] = ()
+    """Names that the graph was asked for in vain, which are looked for as text; `used` where that is not
+    where they are defined."""
+    used: bool = False
+    mixed: bool = False
+    """The answer may not be what is meant, so that what words and meaning find follows it."""
 
 
 def gather(
@@ -120,7 +135,7 @@ def gather(
         if held:
             return replace(start, answer=held)
     if taken == "structural":
-        start = _structural(start, decided, tree, reader, paths, limit, forced=route == "structural")
+        start = _structural(start, decided, tree, reader, handle, paths, limit, forced=route == "structural")
         if start.answer is not None:
             return start
     return _with_candidates(start, tree, reader, handle, paths)
@@ -147,10 +162,24 @@ def conclude(
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
         for one in find_definitions(gathered.question, ranked, reader.symbols, candidates, languages, rarity):
-            by_path.setdefault(one.path, []).append(one)
+            by_path.setdefault(one.path, []).append(_with_text(one, candidates))
+        for found in by_path.values():
+            found.sort(key=lambda one: (-one.probability, one.first))
     ranks = list_ranks(candidates)
     outright = dict(candidates.tree)
-    return [_hit(file, ranks, outright, by_path.get(file.path, ())) for file in ranked[:limit]]
+    return [
+        _hit(file, ranks, outright, candidates.lines, by_path.get(file.path, ())) for file in ranked[:limit]
+    ]
+
+
+def _with_text(one: FoundDefinition, candidates: Candidates) -> FoundDefinition:
+    """Return a definition as that which is needed if a text that the question quotes stands in it."""
+    share = candidates.exact.get(one.path, 0.0)
+    lines = (line for number, line in candidates.lines.items() if candidates.chunks[number].path == one.path)
+    if not share or not any(one.first <= line <= one.last for line in lines):
+        return one
+    probability = max(one.probability, round(TEXT_PROBABILITY * min(share, 1.0), 4))
+    return replace(one, probability=probability, reasons=("text", *one.reasons))
 
 
 def candidates_of(
@@ -172,6 +201,7 @@ def _with_candidates(
     if paths is not None:
         allowed = set(paths)
         named = [pair for pair in named if pair[0].path in allowed]
+    exact: list[TextPlace] = []
     hits: list[LexicalHit] = []
     rarity: dict[str, float] = {}
     degraded: tuple[str, ...] = ()
@@ -183,6 +213,14 @@ def _with_candidates(
         most = LEXICAL_MAX * (KINDS_OVERFETCH if start.filter.kinds else 1)
         hits = lexical.search(terms, most, files=start.files)
         rarity = _rarities(start.question, lexical)
+        exact = find_text(
+            start.question,
+            start.names or unknown_names(start.question, reader),
+            reader,
+            lexical,
+            start.files,
+            used=start.used,
+        )
     except (LexicalDamaged, OSError) as error:
         degraded = (f"not searched by words, the lexical index is being rebuilt: {error}",)
         damaged = isinstance(error, LexicalDamaged)
@@ -190,14 +228,23 @@ def _with_candidates(
     found = _as_they_are_now(hits, chunks, reader)
     chunks.update((chunk.id, chunk) for chunk, _ in named)
     holders = {chunks[number].path for number, _ in found if number in chunks}
+    outright = {chunk.id: score for chunk, score in named}
+    shares = {} if start.names else defines_alone(start.question, reader)
+    for one in exact:
+        chunks[one.chunk.id] = one.chunk
+        outright[one.chunk.id] = max(outright.get(one.chunk.id, 0.0), one.share)
+        shares[one.chunk.path] = max(shares.get(one.chunk.path, 0.0), one.share)
+        why.setdefault(one.chunk.path, []).append(f"has {one.text[:TEXT_SHOWN]!r} on line {one.line}")
     candidates = Candidates(
         rare=frozenset(holders) if len(holders) <= RARE_FILES else frozenset(),
         lexical=found,
-        tree=[(chunk.id, score) for chunk, score in named],
+        tree=sorted(outright.items(), key=lambda pair: (-pair[1], pair[0])),
         chunks=chunks,
         named=by_name,
         defined=by_definition,
         why=why,
+        exact=shares,
+        lines={one.chunk.id: one.line for one in reversed(exact)},
     )
     degraded = (*start.degraded, *degraded)
     return replace(start, candidates=candidates, rarity=rarity, degraded=degraded, lexical_damaged=damaged)
@@ -286,30 +333,64 @@ def _structural(
     decided: Classification,
     tree: Tree,
     reader: Reader,
+    handle: LexicalHandle,
     paths: Sequence[str] | None,
     limit: int,
     *,
     forced: bool,
 ) -> Gathered:
     """Return what was gathered with what the graph says; it is the answer where it is one, or no other is to
-    be given: because the caller chose so, or since a name that only code has was asked for."""
+    be given, because the caller chose so. Else the question is asked in words, and its names as text.
+
+    A name that stands in the tree as it is written is no misspelt other one.
+    """
     relation, subjects, depth = structural.asked(start.question, decided)
     found = structural.answer(relation, subjects, tree, reader, limit, start.filter, paths, depth)
     evidence, degraded = (*start.evidence, *found.remarks), (*start.degraded, *found.degraded)
-    if found.hits:
-        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded)
-    if relation not in {"connection", "cycles"}:  # these say themselves what isn't there
+    names = tuple(filter(structural.is_code, subjects))
+    in_text = not forced and (
+        (found.guess and _stand_in_text(names, reader, handle))
+        or (found.misspelt and _are_words(subjects, handle))
+    )
+    if found.hits and not in_text:
+        mixed = not forced and (found.guess or structural.says_more(start.question, decided))
+        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded, mixed=mixed)
+    if in_text:
+        evidence = (*start.evidence, f"the project doesn't define {', '.join(subjects)}")
+    elif relation not in {"connection", "cycles"}:  # these say themselves what isn't there
         nothing = f"no {relation} of {', '.join(subjects) or 'the project'} is known"
         evidence = (*start.evidence, nothing, *found.remarks)
-    if forced or (found.known and not subjects) or (subjects and all(map(structural.is_code, subjects))):
+    if forced or (found.known and not subjects):
         return replace(start, answer=(), evidence=evidence, degraded=degraded)
-    return replace(start, evidence=(*evidence, "searched by words and meaning"))
+    said = "searched as text, by words and by meaning" if names else "searched by words and meaning"
+    used = relation != "definition"
+    return replace(start, evidence=(*evidence, said), degraded=degraded, names=names, used=used)
+
+
+def _stand_in_text(names: Sequence[str], reader: Reader, handle: LexicalHandle) -> bool:
+    """Whether all of some names stand in the tree as they are written; if that can't be told, no."""
+    try:
+        lexical = handle.current()
+        return bool(names) and all(has_name(name, reader, lexical) for name in names)
+    except (LexicalDamaged, OSError):
+        return False
+
+
+def _are_words(subjects: Sequence[str], handle: LexicalHandle) -> bool:
+    """Whether words stand in the tree as they are, so that they are no misspelt others; if unknown, no."""
+    try:
+        lexical = handle.current()
+        terms = [document_terms(subject) for subject in subjects]
+        return all(each and all(map(lexical.document_frequency, each)) for each in terms)
+    except (LexicalDamaged, OSError):
+        return False
 
 
 def _hit(
     file: RankedFile,
     ranks: Mapping[str, Mapping[int, int]],
     outright: Mapping[int, float],
+    lines: Mapping[int, int],
     definitions: Sequence[FoundDefinition],
 ) -> Hit:
     """Return a file's hit: at the place that the question names outright, else at its best one."""
@@ -319,4 +400,12 @@ def _hit(
     more = [chunk for chunk, other in chunks[1:] if other >= NEAR * score][:MORE_MAX]
     # Scores have no upper end; this keeps their order and brings them between 0 and 1.
     value = round(file.score / (1 + file.score), 4)
-    return Hit(best, value, sources, tuple(more), why=tuple(file.why), definitions=tuple(definitions))
+    return Hit(
+        best,
+        value,
+        sources,
+        tuple(more),
+        lines.get(best.id, 0),
+        why=tuple(file.why),
+        definitions=tuple(definitions),
+    )

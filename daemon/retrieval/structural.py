@@ -10,13 +10,14 @@ from typing import Final
 from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
+from ..index.terms import document_terms, query_terms
 from ..lazy_dataclass import dataclass
 from ..project.tree import Tree
-from .asking_words import ASKING
+from .asking_words import ASKING, AUXILIARY, LOOKING
 from .candidates import files_named
 from .classify import Classification
 from .code_graph import CodeGraph
-from .code_words import KINDS
+from .code_words import ADVERBS, KINDS, PLURAL_KINDS
 from .connection import connection
 from .file_links import cycles, importers, imports, outline
 from .filters import EVERYTHING, Filter
@@ -26,7 +27,7 @@ from .hits import Hit
 from .impact import IMPACT_DEPTH, impact, tests
 from .question import Question
 from .relation_cues import CUES, Relation
-from .relation_phrases import WHERE
+from .relation_phrases import LIVES, WHERE
 from .stop_words import STOP_WORDS
 from .subjects import Meaning, meaning_of, several
 from .unused import unused
@@ -55,6 +56,10 @@ class Answer:
     known: bool
     remarks: tuple[str, ...]
     degraded: tuple[str, ...]
+    guess: bool = False
+    """Something near was taken for one of the names, in another style or spelling."""
+    misspelt: bool = False
+    """The nearest name was taken for one of them."""
 
 
 def asked(question: Question, decided: Classification) -> tuple[Relation, tuple[str, ...], int]:
@@ -113,6 +118,25 @@ def is_code(name: str) -> bool:
     return bool(_CODE.search(name))
 
 
+def says_more(question: Question, decided: Classification) -> bool:
+    """Whether a question holds more than a relation, its subjects and places: that may be what is meant.
+
+    The functions of `where are X functions called` are others than X.
+    """
+    last_parts = [subject.rpartition(".")[2] for subject in decided.subjects]
+    if any(
+        re.search(rf"\b{re.escape(name)}[`'\")]*\s+(?:{_OTHERS})\b", question.asked) for name in last_parts
+    ):
+        return True
+    named = (
+        *decided.subjects,
+        *(place.said for place in decided.places),
+        *(one.name for one in decided.places),
+    )
+    known = {term for name in named for term in document_terms(name)} | _SAID_TERMS
+    return not known.issuperset(query_terms(question.asked).weights)
+
+
 def answer(
     relation: Relation,
     subjects: Sequence[str],
@@ -141,7 +165,14 @@ def answer(
         least = "more than " if findings.more else ""
         filtered = "" if chosen == EVERYTHING and paths is None else ", before the filter"
         remarks.append(f"{len(hits)} shown of {least}{len(findings.found):,}{filtered}")
-    return Answer(tuple(hits), known, tuple(dict.fromkeys(remarks)), _degraded(relation, reader))
+    return Answer(
+        tuple(hits),
+        known,
+        tuple(dict.fromkeys(remarks)),
+        _degraded(relation, reader),
+        guess=any(each.guess for each in meanings),
+        misspelt=any(each.guess and each.near for each in meanings),
+    )
 
 
 def _asked(
@@ -279,5 +310,11 @@ _MARKS: Final = ".,:;?!\"'"
 _ASKED_BY = STOP_WORDS | ASKING | WHERE | KINDS
 
 _CODE = re.compile(r"[_.:#/\\$@\d]|\(\)|[^\W\d_][A-Z]")
+_OTHERS = "functions|methods|classes|hooks|handlers|callbacks|listeners|subclasses of|middlewares?"
+_SAID_TERMS = frozenset(
+    document_terms(
+        " ".join((*CUES, *ASKING, *WHERE, *KINDS, *PLURAL_KINDS, *LOOKING, *ADVERBS, *AUXILIARY, *LIVES))
+    )
+)
 _DOCUMENTS = frozenset({"document", "file", "page", "doc", "guide", "readme"})
 """What may be said of a document itself, so that nothing is to be found in it."""
