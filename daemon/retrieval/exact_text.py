@@ -25,9 +25,9 @@ from .symbol_mentions import SHAPED
 TEXTS_MAX: Final = 6
 """Maximum number of messages and names of a question that are looked up."""
 
-CHUNKS_MAX, NAMED_MAX = 80, 200
-"""Maximum number of chunks that are read for a text, those with the most of its words first, and for a
-name, whose other spellings have the same term."""
+CHUNKS_MAX, PLAIN_MAX, NAMED_MAX = 80, 40, 200
+"""Maximum number of chunks that are read for a text, those with the most of its words first; for a
+question that nothing marks as a message; and for a name, whose other spellings have the same term."""
 
 BATCH: Final = 20
 """Chunks that are read at a time, until a source has all of a text: reading one takes .15 ms."""
@@ -46,7 +46,10 @@ LEAST_SHARE, LEAST_CHARACTERS = 0.4, 8
 values. On the tuning half of benchmarks/literals .3 and .5 find fewer."""
 
 PLAIN_SHARE: Final = 0.75
-"""The same for a line of the question that nothing marks as a message: it must say so nearly whole."""
+"""The same for a question of one line that nothing marks as a message: the source must say nearly all."""
+
+ABOUT: Final = 0.5
+"""The share of a question's words from which on it is about a text."""
 
 SINGLE_WORD: Final = 5
 """Characters of a word that counts by itself, beside a run of several."""
@@ -59,7 +62,8 @@ SOURCE_SHARE: Final = 0.6
 values as well."""
 
 SHARPER: Final = 3
-"""The power with which places count less that have less than the best."""
+"""The power with which places count less that have less of a text than the best, and texts that are less of a
+question than half."""
 
 PLACES_MAX: Final = 8
 """Maximum number of places of one text; one that stands in more files says little by itself."""
@@ -105,10 +109,9 @@ def find_text(
     *,
     used: bool = False,
 ) -> list[TextPlace]:
-    """Return where the messages, quotations and plain lines of a question, and some names, stand, the best
-    first.
+    """Return where the messages and quotations of a question stand, and some names, the best first.
 
-    Sources come alone where any has nearly as much of a text as the best place. What stands within another
+    A question of one line is looked up itself. Sources come alone where any has nearly as much of a text as the best place. What stands within another
     text that is found is left out. Of names that are `used` places where they get a value count less.
     `files` are the ids of those that are searched, None for all. Raises `LexicalDamaged`.
     """
@@ -121,6 +124,16 @@ def find_text(
         found += places
         said += [wanted.text for _ in places[:1]]
     return found
+
+
+def weight_of(text: str, question: Question) -> float:
+    """Return how much a text is what a question is about, 0 to 1: all where it is half of it or more.
+
+    A quoted line in a report of twenty is one hint of many.
+    """
+    asked = query_terms(question.text).weights.keys() - _ASKING
+    own = asked & query_terms(text).weights.keys()
+    return min(1.0, (len(own) / len(asked) / ABOUT) ** SHARPER) if asked else 0.0
 
 
 def has_name(name: str, reader: Reader, lexical: LexicalReader) -> bool:
@@ -137,7 +150,8 @@ def find_places(
     used: bool = False,
 ) -> list[TextPlace]:
     """Return where one text stands, as `find_text` does."""
-    most = NAMED_MAX if wanted.is_name else CHUNKS_MAX
+    most = PLAIN_MAX if wanted.least == PLAIN_SHARE else CHUNKS_MAX
+    most = NAMED_MAX if wanted.is_name else most
     hits = lexical.search(_terms(wanted, lexical), most, files=files)
     chunks = reader.chunks.by_ids([hit.chunk_id for hit in hits])
     found = [chunks[hit.chunk_id] for hit in hits if hit.chunk_id in chunks]
@@ -182,11 +196,11 @@ def defines_alone(question: Question, reader: Reader) -> dict[str, float]:
 
 
 def _wanted(question: Question, names: Iterable[str]) -> list[WantedText]:
-    """Return what is looked up, each once: names, quotations, errors, and lines that ask nothing."""
+    """Return what is looked up, each once: names, quotations, errors, and a single line that asks nothing."""
     wanted = [WantedText(name, 1.0, is_name=True) for name in names]
     marked = [*quoted(question.asked), *(error.message for error in question.errors)]
     wanted += [WantedText(text, LEAST_SHARE) for text in map(_cleaned, marked) if _tells(text)]
-    lines = question.asked.split("\n")[:TEXTS_MAX]
+    lines = [] if "\n" in question.asked or len(question.asked) > TEXT_CHARACTERS else [question.asked]
     lines = [_LEVEL.sub("", line) for line in lines if not _ASKS.match(line)]
     symbols = {symbol.name for symbol in question.symbols}  # those that nothing defines are among the names
     lines = [line for line in lines if line.strip(" `\"'") not in symbols]

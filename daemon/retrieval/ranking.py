@@ -146,7 +146,9 @@ def _factor(path: str, language: str, question: Question, candidates: Candidates
     """Return what a file's evidence is multiplied by for what it is and how often it changes."""
     role = role_of(path, language)
     factor = 1.0 if _wanted(role, question) else weights.penalties[role]
-    surely = candidates.named.get(path, 0.0) >= SURELY_NAMED or path in candidates.exact
+    surely = (
+        candidates.named.get(path, 0.0) >= SURELY_NAMED or candidates.exact.get(path, 0.0) >= SURELY_NAMED
+    )
     if surely or path in candidates.rare:
         factor = max(factor, NAMED_FACTOR)
     changed = log1p(candidates.commits.get(path, 0)) / log1p(OFTEN_CHANGED)

@@ -22,7 +22,7 @@ from . import structural
 from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
 from .classify import Classification
 from .definitions import FoundDefinition, find_definitions
-from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names
+from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
 from .hits import Hit
 from .narrowing import classified, narrow
@@ -231,9 +231,10 @@ def _with_candidates(
     outright = {chunk.id: score for chunk, score in named}
     shares = {} if start.names else defines_alone(start.question, reader)
     for one in exact:
+        share = one.share * (1.0 if one.text in start.names else weight_of(one.text, start.question))
         chunks[one.chunk.id] = one.chunk
-        outright[one.chunk.id] = max(outright.get(one.chunk.id, 0.0), one.share)
-        shares[one.chunk.path] = max(shares.get(one.chunk.path, 0.0), one.share)
+        outright[one.chunk.id] = max(outright.get(one.chunk.id, 0.0), share)
+        shares[one.chunk.path] = max(shares.get(one.chunk.path, 0.0), share)
         why.setdefault(one.chunk.path, []).append(f"has {one.text[:TEXT_SHOWN]!r} on line {one.line}")
     candidates = Candidates(
         rare=frozenset(holders) if len(holders) <= RARE_FILES else frozenset(),
