@@ -25,9 +25,9 @@ from .symbol_mentions import SHAPED
 TEXTS_MAX: Final = 6
 """Maximum number of messages and names of a question that are looked up."""
 
-CHUNKS_MAX, PLAIN_MAX, NAMED_MAX = 80, 40, 200
-"""Maximum number of chunks that are read for a text, those with the most of its words first; for a
-question that nothing marks as a message; and for a name, whose other spellings have the same term."""
+CHUNKS_MAX, NAMED_MAX = 80, 200
+"""Maximum number of chunks that are read for a text, those with the most of its words first, and for a
+name, whose other spellings have the same term."""
 
 BATCH: Final = 20
 """Chunks that are read at a time, until a source has all of a text: reading one takes .15 ms."""
@@ -111,9 +111,10 @@ def find_text(
 ) -> list[TextPlace]:
     """Return where the messages and quotations of a question stand, and some names, the best first.
 
-    A question of one line is looked up itself. Sources come alone where any has nearly as much of a text as the best place. What stands within another
-    text that is found is left out. Of names that are `used` places where they get a value count less.
-    `files` are the ids of those that are searched, None for all. Raises `LexicalDamaged`.
+    A question of one line is looked up itself. Sources come alone where any has nearly as much of a text as
+    the best place. What stands within another text that is found is left out. Of names that are `used`
+    places where they get a value count less. `files` are the ids of those that are searched, None for all.
+    Raises `LexicalDamaged`.
     """
     found: list[TextPlace] = []
     said: list[str] = []
@@ -150,8 +151,7 @@ def find_places(
     used: bool = False,
 ) -> list[TextPlace]:
     """Return where one text stands, as `find_text` does."""
-    most = PLAIN_MAX if wanted.least == PLAIN_SHARE else CHUNKS_MAX
-    most = NAMED_MAX if wanted.is_name else most
+    most = NAMED_MAX if wanted.is_name else CHUNKS_MAX
     hits = lexical.search(_terms(wanted, lexical), most, files=files)
     chunks = reader.chunks.by_ids([hit.chunk_id for hit in hits])
     found = [chunks[hit.chunk_id] for hit in hits if hit.chunk_id in chunks]
