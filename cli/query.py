@@ -18,7 +18,7 @@ from .errors import FAILED
 from .focus import locate
 from .progress import spinner, wait_until_known
 from .references import are_references
-from .results import describe_results
+from .results import describe_for_agent, describe_results
 from .standard_input import read_text
 
 ROUTES = ("structural", "positional", "semantic", "hybrid")
@@ -27,6 +27,9 @@ FRESHNESS = ("shown", "tree", "no")
 INDEX_WAIT_S = 60.0
 """A project that is seen for the first time is read before it is asked, for so long; that takes a second
 for some hundred files. After that the answer comes from what is known."""
+
+AGENT_PLACES = 4
+"""Places that an agent is shown where none is clearly the best."""
 
 EXAMPLES = (
     'foveal query "how do sessions expire?"',
@@ -52,9 +55,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     "--limit",
     metavar="N",
     type=click.IntRange(1, 1000),
-    default=10,
-    show_default=True,
-    help="At most so many files.",
+    help="At most so many files [default: 10]; not on a terminal, 4 or the best alone.",
 )
 @click.option(
     "--route", type=click.Choice(ROUTES), help="How to look, in place of what the question asks for."
@@ -85,7 +86,7 @@ def query_command(
     context: click.Context,
     question: str,
     cwd: str | None,
-    limit: int,
+    limit: int | None,
     route: str | None,
     path: str | None,
     glob: str | None,
@@ -104,15 +105,20 @@ def query_command(
     A QUESTION of - is read from the standard input: a stack trace, a log, an issue. One that begins with a
     dash goes behind --. Results go to the standard output, the best first, a place in each file; how they
     were looked for goes to the standard error. Exits with 1 if nothing was found.
+
+    Not on a terminal, as for an agent, one place that is clearly the best comes whole, with the values of
+    constants that it names and the heads of what it calls; else up to four places. A --limit gives the list.
     """
     settings = settings_of(context)
     folder = cwd or current_folder()
     text = read_text("question") if question == "-" else question
+    for_agent = limit is None and not as_json and not terminal.is_terminal(sys.stdout)
     given = {
         "cwd": folder,
         "scope_id": scope,
         "query": text,
-        "limit": limit,
+        "limit": AGENT_PLACES if for_agent else limit,
+        "for_agent": for_agent or None,
         "route": route,
         "path_prefix": None if path is None else _prefix(path, folder, cwd),
         "changed_since": None if since is None else _moment(since),
@@ -135,7 +141,8 @@ def query_command(
     if as_json:
         terminal.say_json(reply)
     else:
-        for line in describe_results(reply, text, os.path.realpath(current_folder())):
+        describe = describe_for_agent if for_agent else describe_results
+        for line in describe(reply, text, os.path.realpath(current_folder())):
             terminal.say(line)
         if not quiet:
             terminal.flush()

@@ -18,6 +18,9 @@ LISTS = {"tree": "structure", "lexical": "words", "vector": "meaning"}
 
 INDENT = "   "
 
+NEEDS = {"within": "In:", "value": "Names:", "call": "Calls:"}
+"""What is said above what a definition needs, by its role."""
+
 
 def describe_results(reply: dict[str, Any], question: str, folder: str) -> Iterator[str]:
     """Yield the lines about the results of a reply, best first, paths as seen from a folder."""
@@ -37,6 +40,50 @@ def describe_results(reply: dict[str, Any], question: str, folder: str) -> Itera
         if result.get("more"):
             others = ", ".join(_other(one, result) for one in result["more"])
             yield INDENT + terminal.styled(terminal.clean(f"also {others}"), dim=True)
+
+
+def describe_for_agent(reply: dict[str, Any], question: str, folder: str) -> Iterator[str]:
+    """Yield the lines about the results of a reply for an agent: one place whole with what it needs, or the
+    lines that match of a few, without ranks and scores."""
+    results = reply["results"]
+    if are_references(reply) and not results[0].get("definition"):
+        yield from describe_references(reply, question, folder)
+        return
+    for number, result in enumerate(results):
+        if number:
+            yield ""
+        place = seen_from(folder, reply["project"], result["path"])
+        name = (
+            f" {_name(result['symbol'], result['kind'])} ({result['kind']})" if result.get("symbol") else ""
+        )
+        yield terminal.clean(f"{place}:{result['start_line']}-{result['end_line']}{name}")
+        if "definition" in result:
+            yield from _numbered(result["definition"], result["start_line"])
+            if result["truncated"]:
+                yield f"{INDENT}… up to line {result['end_line']}"
+            yield from _needs(result, reply["project"], folder)
+        else:
+            yield from _snippet(result, None)
+
+
+def _needs(result: dict[str, Any], project: str, folder: str) -> Iterator[str]:
+    """Yield what a definition needs, under a line that says what it is, in the order in which it comes."""
+    said = ""
+    for one in result.get("needs", ()):
+        if one["role"] != said:
+            said = one["role"]
+            yield NEEDS.get(said, said)
+        path = one["node_id"].partition("#")[0]
+        where = "" if path == result["path"] else f"{seen_from(folder, project, path)}:"
+        text = one["text"] if one["role"] == "value" else " ".join(one["text"].split())
+        first, *others = text.split("\n")
+        yield terminal.clean(f"{INDENT}{where}{one['start_line']}: {first.strip()}")
+        yield from (f"{INDENT}{terminal.clean(line)}" for line in others)
+
+
+def _numbered(text: str, first: int) -> Iterator[str]:
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), first):
+        yield f"{number} {line}".rstrip()
 
 
 def _headline(rank: int, result: dict[str, Any], place: str) -> str:

@@ -288,12 +288,12 @@ class Engine:
         deadline = deadline_of(project, deadline_ms)
         degraded = await self._settle(project, fresh, deadline, policy)
         for attempt in range(QUERY_ATTEMPTS):
-            found = await self._searching.search(project, ask, deadline, policy, tells=True)
+            found = await self._searching.search(project, ask, deadline, policy, tells=not ask.for_agent)
             snapshot = project.snapshot(policy)
             try:
                 told = found.told
                 if told is None:
-                    told = await self._work.in_builder(partial(_told, snapshot, ask.text, found.hits))
+                    told = await self._work.in_builder(partial(_told, snapshot, ask, found.hits))
                 results, stale = told
             except DatabaseError as error:
                 results = []
@@ -340,8 +340,12 @@ class Engine:
             self._work.start_unheard(refresh, f"refresh {path}")
 
 
-def _told(snapshot: ProjectSnapshot, text: str, hits: tuple[Hit, ...]) -> Told:
+def _told(snapshot: ProjectSnapshot, ask: Ask, hits: tuple[Hit, ...]) -> Told:
     # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
+    if ask.for_agent:
+        from .agent_results import describe_for_agents
+
+        return Told(*describe_for_agents(snapshot, ask.text, hits, ask.for_agent))
     from .search_results import describe_hits
 
-    return Told(*describe_hits(snapshot, text, hits))
+    return Told(*describe_hits(snapshot, ask.text, hits))

@@ -23,6 +23,11 @@ from .searching import Ask
 
 ROUTES = ("structural", "semantic", "positional", "hybrid")
 HITS_MAX = 1_000
+
+AGENT_PLACES, COMPARED = 4, 10
+"""With a limit from the first on an agent's answer is chosen from as many files as other answers have: the
+second may be far behind only then. Who asks for fewer gets these."""
+
 SYMBOLS_SHOWN, SYMBOLS_MAX = 50, 500
 
 
@@ -44,13 +49,16 @@ class QueryMethods:
         deadline_ms = deadline_in(parameters)
         project, first, scope = await self._asked_project(parameters)
         policy = await self._engine.permissions.require(project, parameters, scope=scope)
+        limit = parameters.integer("limit", 10, 1, HITS_MAX) or 0
+        for_agent = limit if parameters.flag("for_agent") else 0
         ask = Ask(
             text=parameters.text("query"),
-            limit=parameters.integer("limit", 10, 1, HITS_MAX) or 0,
+            limit=COMPARED if COMPARED > for_agent >= AGENT_PLACES else limit,
             filter=_filter(project, parameters),
             route=cast("Route", parameters.choice("route", "", ROUTES)) if parameters.has("route") else None,
             min_score=parameters.number("min_score", 0.0, 0.0, 1.0),
             first=first,
+            for_agent=for_agent,
         )
         reply = await self._engine.query(project, ask, fresh, deadline_ms, policy)
         return timed({"project": project.root, **reply}, started)

@@ -49,9 +49,11 @@ allows: about 20 on one core at 160 a second."""
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question to a project. `route` forces one, None leaves the choice; `limit` counts files. With
-    `definitions` hits say which of their definitions may be needed, and an answer of the graph or of a place
-    is followed by what words and meaning find."""
+    """A question to a project. `route` forces one, None leaves the choice; `limit` counts files.
+
+    With `for_agent`, which counts the places that are shown, hits say which of their definitions may be
+    needed. With `definitions` they do as well, and an answer of the graph or of a place is followed by what
+    words and meaning find."""
 
     text: str
     limit: int
@@ -61,6 +63,7 @@ class Ask:
     first: frozenset[str] = frozenset()
     """Files of the scope that asks: their hits come before all others."""
     definitions: bool = False
+    for_agent: int = 0
 
 
 class Told(NamedTuple):
@@ -329,7 +332,8 @@ def _conclude(
 ) -> tuple[Hit, ...]:
     from .retrieval.router import conclude
 
-    return tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask), definitions=ask.definitions))
+    definitions = ask.definitions or ask.for_agent > 0
+    return tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask), definitions=definitions))
 
 
 def _most(ask: Ask) -> int:

@@ -84,6 +84,7 @@ def test_parameters_are_those_of_the_protocol(shared_daemon: DaemonProcess, read
         "symbol": 1,
         "changed_since": "yesterday",
         "min_score": 2,
+        "for_agent": "yes",
         "fresh": "never",
         "deadline_ms": -1,
     }

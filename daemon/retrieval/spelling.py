@@ -46,10 +46,10 @@ def nearest(name: str, tree: Tree, reader: Reader) -> tuple[list[str], bool]:
     """Return the last names of definitions that are nearest to one that doesn't exist, best first, and
     whether the first of them is near enough to be taken for it.
 
-    Near is what takes few letters to be inserted, left out, replaced or swapped: one for each five letters,
-    at most three, and one more to be offered. Only what begins with the same letter is taken, since that is
-    hardly ever the wrong one, while most short words are near to another. Case and underscores count for
-    nothing.
+    Near is what takes few letters to be inserted, left out, replaced or swapped: one for each five letters
+    of the longer name, at most three, and one more to be offered. Only what begins with the same letter is
+    taken, since that is hardly ever the wrong one, while most short words are near to another. Case and
+    underscores count for nothing.
     """
     plain = _plain(name)
     if len(plain) < SHORTEST:
@@ -58,10 +58,11 @@ def nearest(name: str, tree: Tree, reader: Reader) -> tuple[list[str], bool]:
     from rapidfuzz.distance import OSA
 
     written, plains = _names.get(tree, reader)
-    most = _allowed(plain) + 1
+    most = _allowed(f"{plain}.") + 1
     found = process.extract(plain, plains, scorer=OSA.distance, score_cutoff=most, limit=CANDIDATES_MAX)
     ordered = sorted(
-        (distance >= most or each[:1] != plain[:1], distance, written[at]) for each, distance, at in found
+        (distance > _allowed(max(plain, each, key=len)) or each[:1] != plain[:1], distance, written[at])
+        for each, distance, at in found
     )
     taken = bool(ordered) and not ordered[0][0]
     return [each for _, _, each in ordered[:NEAREST_MAX]], taken

@@ -9,10 +9,10 @@ from .caller import Inquiry
 from .marks import NOTE, block, plain
 from .places import MOST_TOKENS, PLACE, REMARKS, headline, told, why_nothing
 from .sizes import CHARACTERS_PER_TOKEN
-from .tool import TEXT, TEXTS, WHOLE, Tool, kept, left_out, reply, rows
+from .tool import TEXT, TEXTS, TRUTH, WHOLE, Tool, kept, left_out, reply, rows
 
 SEARCH_TOKENS = 1500
-"""Eight places with about ten lines each: enough to choose the one to open."""
+"""One place of sixty lines with what it needs, or four places with about ten lines each."""
 
 LINE_CHARACTERS = 200
 """Of a line of a snippet; longer ones are data or minified."""
@@ -26,6 +26,7 @@ async def _search(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
         path_prefix=given["path"],
         glob=given["glob"],
         kinds=given["kinds"],
+        for_agent=True,
     )
     answer = {
         "results": [_place(one, given["max_tokens"]) for one in _distinct(found["results"])],
@@ -56,14 +57,33 @@ def _place(hit: dict[str, Any], limit: int) -> dict[str, Any]:
     why = [*hit["why"], *([f"through {hit['via']}"] if hit.get("via") else [])]
     return {
         **{name: hit[name] for name in names},
-        **(begins if hit["snippet"] else {}),
+        **(begins if hit["snippet"] and "definition" not in hit else {}),
         **kept(
             {**hit, "why": "; ".join(why), "snippet": _snippet(hit["snippet"], limit)},
             "symbol",
             "certainty",
             "why",
-            "snippet",
+            *(() if "definition" in hit else ("snippet",)),
         ),
+        **_whole(hit, limit),
+    }
+
+
+def _whole(hit: dict[str, Any], limit: int) -> dict[str, Any]:
+    """Return the text of the best place and what it needs, as much of it as an answer has room for."""
+    if "definition" not in hit:
+        return {}
+    room = limit * CHARACTERS_PER_TOKEN * 2 // 3
+    text = hit["definition"]
+    shown = text if len(text) <= room else text[:room].rpartition("\n")[0]
+    needs = [
+        f"{one['node_id'].partition('#')[0]}:{one['start_line']} {one['text']}"
+        for one in hit.get("needs", ())
+    ]
+    return {
+        "definition": shown,
+        **({"truncated": True} if shown != text or hit["truncated"] else {}),
+        **({"needs": needs} if needs else {}),
     }
 
 
@@ -87,7 +107,11 @@ def _render_search(answer: dict[str, Any]) -> str:
     lines = [NOTE, *answer.get("remarks", [])]
     for one in answer["results"]:
         lines += ["", headline(one)]
-        if one.get("snippet"):
+        if one.get("definition"):
+            lines.append(block(one["definition"]))
+            lines += ["It goes on in the file."] if one.get("truncated") else []
+            lines += ["It names and calls:", block("\n".join(one["needs"]))] if one.get("needs") else []
+        elif one.get("snippet"):
             lines.append(block(one["snippet"]))
     return "\n".join([*lines, "", *left_out(answer), *answer["degraded"]]).rstrip()
 
@@ -98,13 +122,15 @@ SEARCH_CODE = Tool(
     description=(
         "Find the places of this project that answer a question, by words, meaning and structure: "
         '"where do sessions expire?", "who calls login", "which tests reach src/auth.py", an error message. '
+        "One clearly best place comes whole, with the values of constants that it names and the heads of "
+        "what it calls; else a few places with the lines that match. Quote exact text as it is. "
         "Use it instead of grep when you know what you look for but not how it is called. Not for the exact "
         "text of a known file (read it) or a known name (find_symbol)."
     ),
     arguments=Arguments(
         {
             "query": text("A question in words, a relation, names, or an error message.", required=True),
-            "limit": number("How many places at most.", 1, 50, 8),
+            "limit": number("How many places at most, where none is clearly the best.", 1, 50, 4),
             "path": text("Only in this folder or file, from the root.", most=1000),
             "glob": text("Only in files that match, such as **/*.py.", most=1000),
             "kinds": texts("Only these kinds: function, class, method, section, code, text, …", most=20),
@@ -120,6 +146,9 @@ SEARCH_CODE = Tool(
                 why=TEXT,
                 snippet=TEXT,
                 snippet_line=WHOLE,
+                definition=TEXT,
+                truncated=TRUTH,
+                needs=TEXTS,
             ),
             "route": TEXT,
             "degraded": TEXTS,

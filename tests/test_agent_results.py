@@ -1,0 +1,78 @@
+"""Agents get one clearly best place whole with what it needs, else the few places that may be it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DaemonProcess, write_files
+
+FILES: dict[str, str | bytes] = {
+    "shop/limits.py": "MOST_TRIES = 3\n\n\ndef wait(tries: int) -> float:\n    return 2.0 ** tries\n",
+    "shop/retry.py": (
+        "from .limits import MOST_TRIES, wait\n\n\n"
+        "class Retrying(Base):\n"
+        "    def pause_before_retry(self, tries):\n"
+        '        """Return the pause before a payment is sent again."""\n'
+        "        if tries > MOST_TRIES:\n            raise TooManyTries(f'gave up after {tries} tries')\n"
+        "        return wait(tries)\n"
+    ),
+    **{
+        f"shop/part{number}.py": f"def part{number}(basket):\n    return basket.price * {number}\n"
+        for number in range(9)
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def root(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
+    root = write_files(tmp_path_factory.mktemp("agent") / "p", FILES)
+    shared_daemon.open_ready(root)
+    return str(root)
+
+
+def ask(daemon: DaemonProcess, root: str, query: str, **options: Any) -> list[dict[str, Any]]:
+    reply = daemon.call("Query", cwd=root, query=query, for_agent=True, **{"limit": 4, **options})
+    results: list[dict[str, Any]] = reply["results"]
+    return results
+
+
+@pytest.mark.parametrize("query", ["gave up after 12 tries", "where is Retrying.pause_before_retry defined?"])
+def test_the_best_place_comes_whole_with_what_it_needs(
+    shared_daemon: DaemonProcess, root: str, query: str
+) -> None:
+    (best,) = ask(shared_daemon, root, query)
+    assert (best["node_id"], best["truncated"]) == ("shop/retry.py#Retrying.pause_before_retry", False)
+    assert best["definition"].split("\n")[0] == "    def pause_before_retry(self, tries):"
+    assert best["definition"].endswith("return wait(tries)")
+    assert [(one["role"], one["node_id"], one["text"].strip()) for one in best["needs"]] == [
+        ("within", "shop/retry.py#Retrying", "class Retrying(Base):"),
+        ("value", "shop/limits.py#MOST_TRIES", "MOST_TRIES = 3"),
+        ("call", "shop/limits.py#wait", "def wait(tries: int) -> float:"),
+    ]
+
+
+def test_several_that_may_be_it_are_few_and_by_probability(shared_daemon: DaemonProcess, root: str) -> None:
+    results = ask(shared_daemon, root, "basket price")
+    probabilities = [one["probability"] for one in results]
+    assert 1 < len(results) <= 4
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert all("definition" not in one and one["snippet"] for one in results)
+    assert len(ask(shared_daemon, root, "basket price", limit=2)) == 2
+
+
+def test_references_are_a_line_each(shared_daemon: DaemonProcess, root: str) -> None:
+    (call,) = ask(shared_daemon, root, "who calls wait?")
+    assert (call["path"], call["line"], "definition" in call) == ("shop/retry.py", 9, False)
+    assert ask(shared_daemon, root, "zzyzx qwfpgj") == []
+
+
+def test_a_file_that_changed_is_shown_as_it_is_now(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "p", {"a.py": "def parse_price(text):\n    return text\n"})
+    shared_daemon.open_ready(root)
+    assert ask(shared_daemon, str(root), "parse_price")
+    write_files(root, {"a.py": "LIMIT = 1\n\n\ndef parse_price(text):\n    return float(text)\n"})
+    (best,) = ask(shared_daemon, str(root), "parse_price", fresh="tree")
+    assert best["definition"] == "def parse_price(text):\n    return float(text)"
