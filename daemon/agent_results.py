@@ -14,6 +14,7 @@ from .project.tree import Symbol
 from .retrieval.code_graph import CLASSES
 from .retrieval.hits import Hit
 from .retrieval.needed_by import needed_by
+from .retrieval.path_roles import role_of
 from .search_results import describe_from
 from .snapshot import ProjectSnapshot
 
@@ -34,16 +35,16 @@ NEEDED_CHARACTERS: Final = 200
 
 
 def describe_for_agents(
-    snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], limit: int
+    snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], limit: int, *, asks_for_all: bool = False
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the places that an agent should see, and the files that must be read again.
 
     Of what words and meaning find they are at most `limit`; a reference of the graph takes a line.
-
     Where one is clearly the best it is the only one, with its whole text in `definition` and what it needs in
     `needs`: the values of constants that it names, heads of what it calls and of the class around it. Else
     those that are no noise, each with the lines that match. Every place that was found by words or meaning
-    has its `probability`. Blocks. Raises `DatabaseError`.
+    has its `probability`. With `asks_for_all`, of a question for usages that the graph can't answer, there is
+    no single best one. Blocks. Raises `DatabaseError`.
     """
     if not hits:
         return [], []
@@ -51,13 +52,13 @@ def describe_for_agents(
         placed = [one for hit in hits for one in _placed(hit, reader)]
         answered = [one for one in placed if one[0].certainty]
         found = sorted((one for one in placed if not one[0].certainty), key=lambda one: -one[1])
-        best = _best(answered, found)
+        best = None if asks_for_all and not answered else _best(answered, found)
         if best is not None:
             shown = [best]
         else:
             floor = max(NOISE, NOISE_SHARE * found[0][1]) if found else 0.0
             likely = [one for one in found if one[1] >= floor or one is found[0]]
-            shown = [*(answered[:limit] if likely else answered), *likely[:limit]]
+            shown = _together(answered, likely, limit)
         results, stale = describe_from(snapshot, text, [hit for hit, _ in shown], reader)
         probabilities = {hit.node_id: each for hit, each in shown if not hit.certainty}
         for result in results:
@@ -98,6 +99,15 @@ def _best(answered: Sequence[Placed], found: Sequence[Placed]) -> Placed | None:
         return None
     second = found[1][1] if len(found) > 1 else 0.0
     return found[0] if found[0][1] >= AHEAD * second else None
+
+
+def _together(answered: Sequence[Placed], found: Sequence[Placed], limit: int) -> list[Placed]:
+    """Return what the graph answers and what else was found, the graph first unless only tests answer it."""
+    if not found:
+        return list(answered)
+    sources = [one for one in answered if role_of(one[0].path, one[0].chunk.language) != "test"]
+    tests = [one for one in answered if one not in sources]
+    return [*sources[:limit], *found[:limit], *tests[: max(limit - len(sources), 0)]]
 
 
 def _whole(snapshot: ProjectSnapshot, reader: Reader, hit: Hit) -> dict[str, Any]:

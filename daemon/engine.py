@@ -41,10 +41,9 @@ from .projects import IndexSize, Project
 from .quarantine import Quarantine
 from .rendered import BYTES_MAX, RenderedContexts
 from .request_log import RequestLog
-from .retrieval.hits import Hit
 from .room import descriptor_problem, disk_problem
 from .scoping import Scoping
-from .searching import Ask, Searching, Told
+from .searching import Ask, Found, Searching, Told
 from .semantics import Semantics
 from .sessions import Sessions
 from .snapshot import ProjectSnapshot
@@ -293,7 +292,7 @@ class Engine:
             try:
                 told = found.told
                 if told is None:
-                    told = await self._work.in_builder(partial(_told, snapshot, ask, found.hits))
+                    told = await self._work.in_builder(partial(_told, snapshot, ask, found))
                 results, stale = told
             except DatabaseError as error:
                 results = []
@@ -340,12 +339,16 @@ class Engine:
             self._work.start_unheard(refresh, f"refresh {path}")
 
 
-def _told(snapshot: ProjectSnapshot, ask: Ask, hits: tuple[Hit, ...]) -> Told:
+def _told(snapshot: ProjectSnapshot, ask: Ask, found: Found) -> Told:
     # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
     if ask.for_agent:
         from .agent_results import describe_for_agents
 
-        return Told(*describe_for_agents(snapshot, ask.text, hits, ask.for_agent))
+        return Told(
+            *describe_for_agents(
+                snapshot, ask.text, found.hits, ask.for_agent, asks_for_all=found.intent == "structural"
+            )
+        )
     from .search_results import describe_hits
 
-    return Told(*describe_hits(snapshot, ask.text, hits))
+    return Told(*describe_hits(snapshot, ask.text, found.hits))

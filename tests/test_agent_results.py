@@ -63,6 +63,16 @@ def test_several_that_may_be_it_are_few_and_by_probability(shared_daemon: Daemon
     assert len(ask(shared_daemon, root, "basket price", limit=2)) == 2
 
 
+def test_usages_that_the_graph_does_not_know_are_not_one_place(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    files = {f"{name}.py": f"def {name}(config):\n    return config['KEY_LIFE'] + 1\n" for name in ("a", "b")}
+    root = write_files(tmp_path / "p", files)
+    shared_daemon.open_ready(root)
+    results = ask(shared_daemon, str(root), "usages of KEY_LIFE")
+    assert sorted((one["path"], one["line"]) for one in results) == [("a.py", 2), ("b.py", 2)]
+
+
 def test_references_are_a_line_each(shared_daemon: DaemonProcess, root: str) -> None:
     (call,) = ask(shared_daemon, root, "who calls wait?")
     assert (call["path"], call["line"], "definition" in call) == ("shop/retry.py", 9, False)

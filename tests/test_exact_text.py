@@ -111,6 +111,16 @@ def test_a_name_that_nothing_defines_is_found_as_text(
         assert "searched as text, by words and by meaning" in gathered.evidence
 
 
+def test_usages_are_told_of_tests_and_documents_as_well(project: Indexed) -> None:
+    _, hits = ask(project, "usages of PORT_FALLBACKS")
+    assert [hit.path for hit in hits if hit.line] == ["shop/ports.py", "shop/settings.py", "docs/ports.md"]
+
+
+def test_an_abbreviation_is_no_name_that_is_looked_up(project: Indexed) -> None:
+    gathered, _ = ask(project, "where is the PORT parser?")
+    assert gathered.names == ()
+
+
 def test_a_name_that_stands_in_the_tree_is_no_misspelt_other_one(project: Indexed) -> None:
     gathered, hits = ask(project, "where is LOWEST_PORTS defined?")
     assert (gathered.mixed, hits[0].node_id) == (True, "shop/ports.py#LOWEST_PORT")

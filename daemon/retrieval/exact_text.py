@@ -61,6 +61,9 @@ SOURCE_SHARE: Final = 0.6
 """What a source must have of the best place's share to come before tests and documents, which may have the
 values as well."""
 
+BESIDE_SOURCES: Final = 0.7
+"""What a test or document counts that uses a name, beside sources that do."""
+
 SHARPER: Final = 3
 """The power with which places count less that have less of a text than the best, and texts that are less of a
 question than half."""
@@ -113,8 +116,8 @@ def find_text(
 
     A question of one line is looked up itself. Sources come alone where any has nearly as much of a text as
     the best place. What stands within another text that is found is left out. Of names that are `used`
-    places where they get a value count less. `files` are the ids of those that are searched, None for all.
-    Raises `LexicalDamaged`.
+    places where they get a value count less, and tests and documents are told as well. `files` are the ids
+    of those that are searched, None for all. Raises `LexicalDamaged`.
     """
     found: list[TextPlace] = []
     said: list[str] = []
@@ -163,9 +166,9 @@ def find_places(
             text = texts.get(chunk.id, "")
             lines = _whole(wanted, text, used=used) if wanted.is_name else _runs(wanted, text)
             places += (TextPlace(chunk, chunk.start_line + at, share, wanted.text) for at, share in lines)
-        if any(one.share >= ENOUGH and _is_source(one.chunk) for one in places):
+        if not used and any(one.share >= ENOUGH and _is_source(one.chunk) for one in places):
             break
-    return _chosen(places)
+    return _chosen(places, everywhere=used and wanted.is_name)
 
 
 def unknown_names(question: Question, reader: Reader) -> list[str]:
@@ -347,14 +350,19 @@ def _is_source(chunk: StoredChunk) -> bool:
     return role_of(chunk.path, chunk.language) in _SOURCES
 
 
-def _chosen(places: Sequence[TextPlace]) -> list[TextPlace]:
+def _chosen(places: Sequence[TextPlace], *, everywhere: bool) -> list[TextPlace]:
     """Return the best places of a text, a line a file: in sources if one of them is nearly the best."""
     best = max((one.share for one in places), default=0.0)
     sources = [one for one in places if one.share >= SOURCE_SHARE * best and _is_source(one.chunk)]
+    if everywhere:
+        sources = [
+            one if _is_source(one.chunk) else one._replace(share=one.share * BESIDE_SOURCES) for one in places
+        ]
     best = max((one.share for one in sources), default=best)
     places = [one._replace(share=one.share * (one.share / best) ** SHARPER) for one in sources or places]
-    good = [one for one in places if one.share >= NEARLY_BEST * best]
-    good = [one for one in good if role_of(one.chunk.path, one.chunk.language) != "document"] or good
+    good = [one for one in places if everywhere or one.share >= NEARLY_BEST * best]
+    if not everywhere:
+        good = [one for one in good if role_of(one.chunk.path, one.chunk.language) != "document"] or good
     by_file: dict[str, TextPlace] = {}
     for one in sorted(good, key=lambda one: -one.share):  # stable: those with the most words first
         by_file.setdefault(one.chunk.path, one)

@@ -348,7 +348,10 @@ def _structural(
     relation, subjects, depth = structural.asked(start.question, decided)
     found = structural.answer(relation, subjects, tree, reader, limit, start.filter, paths, depth)
     evidence, degraded = (*start.evidence, *found.remarks), (*start.degraded, *found.degraded)
-    names = tuple(filter(structural.is_code, subjects))
+    # An abbreviation stands everywhere in prose, and names things by a part: `CORS` the CORSMiddleware.
+    names = tuple(
+        one for one in subjects if structural.is_code(one) and not (one.isalpha() and one.isupper())
+    )
     in_text = not forced and (
         (found.guess and _stand_in_text(names, reader, handle))
         or (found.misspelt and _are_words(subjects, handle))
