@@ -766,7 +766,12 @@ def test_constraints_are_inherited_over_two_levels(shared_daemon: DaemonProcess,
         "Be brief.",
     ]
     shared_daemon.call("ReleaseScope", scope_id=middle["scope_id"])
-    assert constraints(ask(scope_id=bottom["scope_id"])) == ["No network.", "No new files.", "Be brief."]
+    assert constraints(ask(scope_id=bottom["scope_id"])) == [
+        "No network.",
+        "No mail.",
+        "No new files.",
+        "Be brief.",
+    ]
 
 
 def test_foveal_toml_takes_effect(shared_daemon: DaemonProcess, ready_shop: str) -> None:

@@ -220,6 +220,42 @@ def test_an_ancestor_that_is_gone_leaves_what_it_had() -> None:
     assert scopes.constraints_above(leaf) == ("a", "b")
 
 
+def test_a_released_parent_leaves_its_constraints_as_they_were_then() -> None:
+    scopes = table()
+    top = add(scopes, "top", constraints=("old",))
+    middle = add(scopes, "middle", constraints=("b",), parent_id=top.id, inherited=("old",))
+    leaf = add(scopes, "leaf", parent_id=middle.id, inherited=("old", "b"))
+    other = add(scopes, "other", parent_id=top.id, inherited=("old",))
+    scopes.update(replace(top, constraints=("new",)))
+    scopes.update(replace(middle, constraints=("c",)))
+    scopes.take_changes()
+    scopes.remove(middle.id)
+    assert scopes.get(leaf.id).inherited == ("new", "c")
+    scopes.remove(top.id)
+    assert [scopes.constraints_above(scopes.get(each.id)) for each in (leaf, other)] == [
+        ("new", "c"),
+        ("new",),
+    ]
+    changes = scopes.take_changes()
+    assert set(changes) == {top.id, middle.id, leaf.id, other.id}, "what they inherit is written"
+    scopes.remove(leaf.id)
+    scopes.remove(other.id)
+    assert scopes.memory_bytes == 0
+
+
+def test_an_evicted_parent_leaves_its_constraints_too() -> None:
+    scopes = table(max_count=2)
+    parent = add(scopes, "parent", constraints=("old",))
+    child = add(scopes, "child", parent_id=parent.id, inherited=("old",))
+    scopes.update(replace(parent, constraints=("new",)))
+    scopes.get(child.id)
+    newest = add(scopes, "newest")
+    assert [scope.id for scope in scopes.evict()] == [parent.id]
+    assert scopes.constraints_above(scopes.get(child.id)) == ("new",)
+    add(scopes, "one more")
+    assert [scope.id for scope in scopes.evict()] == [newest.id], "inheriting is no use of the child"
+
+
 def test_a_chain_longer_than_is_followed_keeps_the_constraints_of_its_far_end() -> None:
     scopes = table()
     scope = add(scopes, "0", constraints=("c0",))

@@ -34,7 +34,8 @@ class Scope:
     """What one agent sees of a project. Never changes: the table replaces it by its next revision.
 
     `focus_paths` are as the caller gave them, cleaned; `expanded` are node ids that were asked for later.
-    `constraints` are the scope's own, `inherited` those of its ancestors when it was made, nearest last.
+    `constraints` are the scope's own, `inherited` those of its ancestors, nearest last, as they were when it
+    was made or when its parent went.
     `hot` is frozen until the focus changes, so that the same state gives the same bytes.
     """
 
@@ -97,6 +98,8 @@ class ScopeTable:
         self._max_count = max_count
         self._scopes: OrderedDict[str, Scope] = OrderedDict()
         self._by_identity: dict[str, str] = {}
+        self._children: dict[str, set[str]] = {}
+        """Scopes by their parent, whether that is there or gone."""
         self._total = 0
         self._changed: dict[str, None] = {}
 
@@ -155,10 +158,15 @@ class ScopeTable:
         return scope
 
     def remove(self, scope_id: str) -> Scope:
-        """Remove a scope. Raises `NotFound`."""
+        """Remove a scope; its children keep the constraints that it left them. Raises `NotFound`."""
         scope = self.get(scope_id)
+        for child in [self._scopes[child_id] for child_id in self._children.get(scope_id, ())]:
+            inherited = self.constraints_above(child)
+            if inherited != child.inherited:
+                self._insert(replace(child, inherited=inherited), used=False)
+                self._changed[child.id] = None
         del self._scopes[scope_id]
-        self._forget_identity(scope)
+        self._forget_links(scope)
         self._total -= scope.memory_bytes
         self._changed[scope_id] = None
         return scope
@@ -181,7 +189,7 @@ class ScopeTable:
     def constraints_above(self, scope: Scope) -> tuple[str, ...]:
         """Return the constraints of all ancestors, the farthest first, each once.
 
-        An ancestor that is gone leaves what it had when this scope was made.
+        An ancestor that is gone leaves what was above its children when it went.
         """
         chain: list[str] = []
         seen = {scope.id}
@@ -213,19 +221,27 @@ class ScopeTable:
         """Have scopes given out by `take_changes` again, since they could not be written."""
         self._changed.update(dict.fromkeys(scope_ids))
 
-    def _insert(self, scope: Scope) -> None:
+    def _insert(self, scope: Scope, *, used: bool = True) -> None:
         former = self._scopes.get(scope.id)
         if former is not None:
-            self._forget_identity(former)
+            self._forget_links(former)
             self._total -= former.memory_bytes
         self._scopes[scope.id] = scope
-        self._scopes.move_to_end(scope.id)
+        if used:
+            self._scopes.move_to_end(scope.id)
         self._by_identity[scope.identity] = scope.id
+        if scope.parent_id:
+            self._children.setdefault(scope.parent_id, set()).add(scope.id)
         self._total += scope.memory_bytes
 
-    def _forget_identity(self, scope: Scope) -> None:
+    def _forget_links(self, scope: Scope) -> None:
+        """Forget how a scope is found: by its identity and by its parent."""
         if self._by_identity.get(scope.identity) == scope.id:
             del self._by_identity[scope.identity]
+        siblings = self._children.get(scope.parent_id, set())
+        siblings.discard(scope.id)
+        if not siblings:
+            self._children.pop(scope.parent_id, None)
 
 
 class ScopeStore:
