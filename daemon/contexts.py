@@ -33,7 +33,7 @@ from .project.tree import Tree
 from .projects import Project
 from .rendered import Entry, RenderedContexts
 from .request_log import sent_of
-from .scoping import Scoping
+from .scoping import Scoping, has_hot
 from .sessions import NOBODY, Met, Sessions
 from .system import System
 from .talks import Talk, Talks, capped
@@ -154,7 +154,7 @@ class Contexts:
             await self._work.in_builder(lambda: request.key)  # and it is remembered
         await self._permissions.prepare(project, talk.policy)
         degraded += filter(None, (talk.problem, self._scoping.problem))
-        scope = self._scoping.settled(project, scope)
+        scope = self._scoping.with_hot(project, scope)
         project.settle_feedback()
         # Before it is looked up, so that all who ask now ask for the same.
         metadata = await self._gathering.metadata(project, times.gathered)
@@ -306,7 +306,7 @@ class Contexts:
     def _find_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
     ) -> tuple[Talk, Built] | None:
-        if fresh == "tree" or not project.settings_hold() or (project.state == "ready" and not scope.settled):
+        if fresh == "tree" or not project.settings_hold() or not has_hot(project, scope):
             return None
         now = asyncio.get_running_loop().time()
         if fresh == "shown" and not (self._items.holds(project, now) and project.metadata_holds(now)):

@@ -212,6 +212,8 @@ class Project:
         self._edited: dict[str, None] = {}
         self._opened: dict[str, None] = {}
         self._asked: Counter[str] = Counter()
+        self._hot: tuple[HotNode, ...] | None = None
+        """What `hot_nodes` answered, until something of that changes."""
         self._versions = Counter[str]()
         self._changed = asyncio.Event()
         self.on_damage: Callable[[str], None] = lambda _: None
@@ -395,6 +397,7 @@ class Project:
             # The last indexer may have committed what it could not announce any more.
             self._drop_saved(tree.files.values())
             self.tree = tree.after(self.tree)
+            self._hot = None
             self.set_activity(activity)
             self._bump("links")
         self._bump("index")
@@ -407,6 +410,7 @@ class Project:
         if delta.generation > self.tree.generation:
             self._forget_contents(delta)
             self.tree = self.tree.with_changes(delta.generation, delta.upserted, delta.removed)
+            self._hot = None
         if delta.links_changed:
             self._bump("links")
         named = (*delta.removed, *delta.touched, *(record.path for record in delta.upserted))
@@ -422,6 +426,7 @@ class Project:
             for path in delta.touched:
                 if path in self.tree.files:
                     _remember(self._edited, path)
+            self._hot = None
         self._wake()
 
     def set_progress(self, progress: ProjectProgress) -> None:
@@ -509,6 +514,7 @@ class Project:
 
     def set_activity(self, activity: tuple[Activity, ...]) -> None:
         """Take over what the index knows of edits and commits."""
+        self._hot = None
         self._activity = {one.path: one for one in activity}
         self._activity_known = True
         self._wake()
@@ -543,19 +549,27 @@ class Project:
     def note_opened(self, path: str) -> None:
         """Remember that an editor has a file open, the latest last."""
         _remember(self._opened, path)
+        self._hot = None
 
     def note_closed(self, path: str) -> None:
         """Forget that a file is open."""
         self._opened.pop(path, None)
+        self._hot = None
 
     def note_asked(self, paths: tuple[str, ...]) -> None:
         """Count files that somebody focused on."""
         self._asked.update(path.partition("#")[0] for path in paths[:HOT_MAX])
         if len(self._asked) > ASKED_MAX:
             self._asked = Counter(dict(self._asked.most_common(ASKED_MAX // 2)))
+        self._hot = None
 
     def hot_nodes(self) -> tuple[HotNode, ...]:
         """Return the files that are worked on now, the strongest reason first, at most `HOT_MAX`."""
+        if self._hot is None:
+            self._hot = self._find_hot()
+        return self._hot
+
+    def _find_hot(self) -> tuple[HotNode, ...]:
         activity = sorted(self._activity.values(), key=lambda one: one.path)
         edited = [
             *reversed(self._edited),
@@ -684,4 +698,5 @@ def _remember(paths: dict[str, None], path: str) -> None:
 
 
 def _most_first(pair: tuple[str, int]) -> tuple[int, str]:
-    return -pair[1], pair[0]
+    """Order by the power of two of the count: files asked for in turns must not swap places each time."""
+    return -pair[1].bit_length(), pair[0]

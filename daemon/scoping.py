@@ -142,18 +142,18 @@ class Scoping:
             self._scopes.get(changed.parent_id)  # raises with a hint
             changed = replace(changed, inherited=self._scopes.constraints_above(changed))
         if changed is not scope:
-            scope = self._change(project, changed)
+            scope = self._change(changed)
         if scope.revision == 0 or changed is not scope:
             # A context is what was asked for: it can be given without the scope, which `problem` tells.
             with suppress(DatabaseError):
                 await self.persist()
         return scope
 
-    def settled(self, project: Project, scope: Scope) -> Scope:
-        """Return a scope with what is hot, taken once as soon as that is known; then it stays as it is."""
-        if scope.settled or project.state != "ready" or self._scopes.get(scope.id) is not scope:
+    def with_hot(self, project: Project, scope: Scope) -> Scope:
+        """Return a scope with the files that are worked on now, as soon as these are known."""
+        if has_hot(project, scope) or self._scopes.get(scope.id) is not scope:
             return scope
-        return self._scopes.update(replace(scope, hot=project.hot_nodes(), settled=True))
+        return self._scopes.update(replace(scope, hot=project.hot_nodes()))
 
     # What a client asks for
 
@@ -170,7 +170,7 @@ class Scoping:
         added = [node for node in unique if node in known and node not in present]
         if added:
             project.note_asked(tuple(added))
-            self._change(project, replace(scope, expanded=(*scope.expanded, *added)))
+            self._change(replace(scope, expanded=(*scope.expanded, *added)))
             await self.persist()
         return {
             "expanded": added,
@@ -180,7 +180,6 @@ class Scoping:
 
     async def contract(self, scope_id: str, node_ids: Sequence[str]) -> dict[str, list[str]]:
         """Take nodes out of a scope's focus; returns which were taken out and which weren't in it."""
-        project = await self._projects.open_root(self._scopes.get(scope_id).root)
         scope = self._scopes.get(scope_id)
         present = {*scope.expanded, *scope.focus_paths}
         unique = list(dict.fromkeys(node_ids))
@@ -192,7 +191,7 @@ class Scoping:
                 expanded=_without(scope.expanded, left_out),
                 focus_paths=_without(scope.focus_paths, left_out),
             )
-            self._change(project, changed)
+            self._change(changed)
             await self.persist()
         return {"contracted": gone, "unknown": [node for node in unique if node not in present]}
 
@@ -218,7 +217,6 @@ class Scoping:
             constraints=selector.constraints or (),
             parent_id=selector.parent_scope_id,
             hot=project.hot_nodes(),
-            settled=project.state == "ready",
             created_at=iso(self._system),
         )
         scope = self._scopes.add(replace(scope, inherited=self._scopes.constraints_above(scope)))
@@ -227,9 +225,9 @@ class Scoping:
         self._evict(scope.id)
         return scope
 
-    def _change(self, project: Project, scope: Scope) -> Scope:
-        """Put a changed scope in place; what is hot is taken anew with its focus."""
-        scope = self._scopes.update(replace(scope, hot=project.hot_nodes(), settled=project.state == "ready"))
+    def _change(self, scope: Scope) -> Scope:
+        """Put a changed scope in place."""
+        scope = self._scopes.update(scope)
         self._events.publish("scope.changed", {"scope_id": scope.id, "project": scope.root})
         return scope
 
@@ -287,6 +285,11 @@ class Scoping:
                     await self.persist()
         finally:
             self._retrying = False
+
+
+def has_hot(project: Project, scope: Scope) -> bool:
+    """Whether a scope names the files that are worked on now; until these are known it keeps what it has."""
+    return project.state != "ready" or scope.hot == project.hot_nodes()
 
 
 def _replaced_store(store: ScopeStore, path: str, system: System, distrusted: str) -> ScopeStore:

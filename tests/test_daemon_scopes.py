@@ -399,25 +399,26 @@ def test_memory_is_limited_too(tmp_path: Path, shop: Path) -> None:
         assert [(one["scope_id"], one["cached"]) for one in again] == [(ids[8], True), (ids[0], False)]
 
 
-# The same bytes
+# Hot files
 
 
-def test_hot_nodes_are_frozen_until_the_focus_changes(shared_daemon: DaemonProcess, root: str) -> None:
-    def notify(path: str) -> None:
-        shared_daemon.call("NotifyFile", cwd=root, path=path, event="opened")
+@pytest.mark.parametrize("owner", [{}, {"session_id": "hot"}], ids=["no session", "session"])
+def test_hot_files_follow_the_work(owner: dict[str, str], shared_daemon: DaemonProcess, root: str) -> None:
+    def notify(path: str, event: str = "opened") -> None:
+        shared_daemon.call("NotifyFile", cwd=root, path=path, event=event)
 
-    def ask(**more: Any) -> str:
-        context = shared_daemon.call("GetContext", cwd=root, session_id="frozen", **more)["context"]
-        assert isinstance(context, str)
-        return context
+    def ask() -> str:
+        reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["README.md"], **owner)
+        return str(reply["context"])
 
     notify("web/app.ts")
-    first = ask(focus_paths=["README.md"])
+    first = ask()
     assert "- `web/app.ts` (open in an editor)" in first
+    assert ask() == first, "the same state gives the same bytes"
     notify("src/shop/cart.py")
-    (Path(root) / "web/money.ts").write_text("export const total = 0;\n")
-    assert ask(fresh="tree") == first
-    assert "- `src/shop/cart.py` (open in an editor)" in ask(focus_paths=["CLAUDE.md"])
+    assert "- `src/shop/cart.py` (open in an editor)\n- `web/app.ts` (open in an editor)" in ask()
+    notify("web/app.ts", "closed")
+    assert "web/app.ts` (open" not in ask()
 
 
 # Budgets

@@ -417,6 +417,18 @@ async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> 
     assert [node.path for node in hot[:HOT_EACH]] == ["f39.py", "f38.py", "f37.py"][:HOT_EACH]
 
 
+async def test_files_asked_for_in_turns_keep_their_places(project: Project) -> None:
+    project.apply(delta(1, "a.py", "b.py"))
+    for _ in range(ASKED_OFTEN + 1):
+        project.note_asked(("a.py", "b.py"))
+    before = project.hot_nodes()
+    project.note_asked(("b.py",))
+    assert project.hot_nodes() == before
+    for _ in range(2 * ASKED_OFTEN):
+        project.note_asked(("b.py",))
+    assert project.hot_nodes() == before[::-1]
+
+
 async def test_the_history_is_read_from_the_index(project: Project, folder: Path) -> None:
     assert project.read_activity() == (), "there is no index"
     write_index(folder, content("a.py"), edits=["a.py"])

@@ -30,7 +30,6 @@ FULL = Scope(
     inherited=("be quick",),
     parent_id="s_0",
     hot=(HotNode("c.py", "edited"),),
-    settled=True,
     created_at="2026-01-31T12:00:00.000Z",
     revision=3,
 )

@@ -36,7 +36,7 @@ class Scope:
     `focus_paths` are as the caller gave them, cleaned; `expanded` are node ids that were asked for later.
     `constraints` are the scope's own, `inherited` those of its ancestors, nearest last, as they were when it
     was made or when its parent went.
-    `hot` is frozen until the focus changes, so that the same state gives the same bytes.
+    `hot` are the files that were worked on when its last context was asked for.
     """
 
     id: str
@@ -52,8 +52,6 @@ class Scope:
     inherited: tuple[str, ...] = ()
     parent_id: str = ""
     hot: tuple[HotNode, ...] = ()
-    settled: bool = False
-    """Whether `hot` was taken when it was known; else it is taken again, once."""
     created_at: str = ""
     revision: int = 0
 
