@@ -145,8 +145,10 @@ def delete_command(
 @click.option("--type", "kinds", multiple=True, type=click.Choice(TYPES), help="Only of this type.")
 @click.option("--preset", type=click.Choice(PRESETS), help="How many are taken; aggressive takes the fewest.")
 @click.option("--top-k", metavar="N", type=click.IntRange(0, 1000), help="So many passages are looked at.")
-@click.option("--top-n", metavar="N", type=click.IntRange(0, 200), help="So many items are filled up to.")
-@click.option("--include-score", metavar="S", type=click.FloatRange(-1, 2), help="This score suffices alone.")
+@click.option("--top-n", metavar="N", type=click.IntRange(0, 200), help="At most so many items.")
+@click.option(
+    "--include-score", metavar="S", type=click.FloatRange(-1, 2), help="From this score on, however many."
+)
 @click.option("--floor", metavar="S", type=click.FloatRange(-1, 2), help="Nothing with a lower score.")
 @click.option("--agent", metavar="NAME", help="As for this agent, where settings are made for it.")
 @cwd_option

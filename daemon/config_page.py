@@ -180,10 +180,10 @@ Both files may have it, the project's going before the user's.
 | key | meaning |
 |---|---|
 | `preset` | `aggressive` (the fewest items), `normal` (the default), `conservative` (the most) or `off` |
-| `top_k` | so many parts of texts, the best ones, are looked at |
-| `include_score` | what scores so much or more is taken |
-| `top_n` | others fill up to so many |
-| `floor` | what scores less is never taken |
+| `top_n` | the maximum number of items |
+| `floor` | the lowest score that is taken; set here it decides alone, without the share of the best |
+| `include_score` | a score from which on items are taken in spite of `top_n`; by default there is none |
+| `top_k` | the number of parts of texts, the best ones, whose items are looked at |
 | `rules`, `tools` | a preset, `off`, or a table with the keys above, for rules and references, or for tools |
 
 ```toml
@@ -192,8 +192,19 @@ preset = "normal"
 tools = "off"
 
 [selection.agents.reviewer]
-rules = { preset = "aggressive", top_n = 2 }
+rules = { preset = "aggressive", top_n = 1 }
 ```
+
+The score of an item is its similarity to the message in meaning, up to 1, and up to 0.4 for the words that \
+they share; `foveal items search` shows it.
+An item is taken if it scores at least `floor` and at least a share of what the best one scores, and is \
+among the best `top_n`:
+
+| preset | `top_n` | `floor` for rules | share of the best | `floor` for tools | share of the best | `top_k` |
+|---|---|---|---|---|---|---|
+| `aggressive` | 3 | 0.4 | 0.9 | 0.36 | 0.9 | 10 |
+| `normal` | 5 | 0.3 | 0.7 | 0.32 | 0.7 | 20 |
+| `conservative` | 8 | 0.22 | 0.6 | 0.26 | 0.7 | 40 |
 
 ## `[agents.NAME]`: what an agent may not see.
 

@@ -19,7 +19,6 @@ from .experience_meaning import WAIT_S, ExperienceMeaning, Meanings
 from .freshness import Deadline
 from .item.agent_items import AgentItems
 from .item.item_keys import ItemKey
-from .item.selection import scaled
 from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from .item_searching import ItemSearching
 from .lazy_dataclass import dataclass
@@ -186,7 +185,6 @@ class Gathering:
         self, project: Project, scope: Scope, request: ContextRequest, talk: Talk, deadline: Deadline
     ) -> ItemPlan:
         profiles = profiles_for(project.config, talk.agent_name(request, scope), talk.selection)
-        profiles = scaled(profiles, request.context_tokens)
         served: Mapping[ItemKey, float] = {}
         problem: tuple[str, ...] = ()
         if request.prompt.strip():

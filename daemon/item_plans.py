@@ -130,7 +130,7 @@ async def _search(
 
 def _served(one: ItemScore, served: Mapping[ItemKey, float]) -> bool:
     """Whether an item that a search left for its score is taken since it served before."""
-    return one.reason in {"floor", "top_n"} and served.get(one.key, 0.0) >= SERVED_WELL
+    return one.reason in {"floor", "near_best", "top_n"} and served.get(one.key, 0.0) >= SERVED_WELL
 
 
 def _asked_mode(known: AgentItems, key: ItemKey) -> IncludeMode:

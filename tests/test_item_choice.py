@@ -1,4 +1,4 @@
-"""Good items are all taken, others fill up and never below the floor; what isn't taken says why."""
+"""The best items are taken, none below the floor or far below the best; what isn't taken says why."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from foveal.daemon.context.items import Item, ItemType
 from foveal.daemon.item.item_choice import LEXICAL_WEIGHT, Evidence, choose
 from foveal.daemon.item.item_keys import ItemKey, key_of
-from foveal.daemon.item.selection import Profile, Profiles
+from foveal.daemon.item.selection import Profile, Profiles, parse_selection, resolve
 
-PROFILE = Profile(top_k=20, top_n=2, include_score=0.6, floor=0.3)
+PROFILE = Profile(top_k=20, top_n=2, floor=0.3, near_best=0.7, include_score=0.6)
 
 
 def evidence(name: str, *totals: float, kind: ItemType = "rule", named: bool = False) -> Evidence:
@@ -44,7 +44,7 @@ def check(
         ({"a": 0.3, "b": 0.29}, {"a": "+top_n", "b": "floor"}),
         ({"a": 0.2, "b": 0.1}, {"a": "floor", "b": "floor"}),
         # above the floor, but far from the best
-        ({"a": 0.9, "b": 0.5}, {"a": "+include_score", "b": "floor"}),
+        ({"a": 0.9, "b": 0.5}, {"a": "+include_score", "b": "near_best"}),
         ({"b": 0.4, "a": 0.4}, {"a": "+top_n", "b": "+top_n"}),
     ],
 )
@@ -53,14 +53,44 @@ def test_by_score(scores: dict[str, float], expected: dict[str, str]) -> None:
 
 
 def test_a_floor_above_the_score_that_suffices_holds() -> None:
-    check([evidence("a", 0.6)], {"a": "floor"}, Profile(20, 5, include_score=0.5, floor=0.7))
+    check([evidence("a", 0.6)], {"a": "floor"}, Profile(20, 5, floor=0.7, near_best=0.7, include_score=0.5))
+
+
+def test_a_floor_that_is_set_decides_alone() -> None:
+    found = [evidence(name, score) for name, score in {"a": 0.5, "b": 0.32, "c": 0.31, "d": 0.1}.items()]
+    check(found, {"a": "+top_n", "b": "near_best", "c": "near_best", "d": "floor"}, _rules("normal"))
+    lower = _rules({"preset": "normal", "floor": 0.31})
+    check(found, {"a": "+top_n", "b": "+top_n", "c": "+top_n", "d": "floor"}, lower)
+    all_of_them = _rules({"floor": -1})
+    below = [*found, evidence("e", -0.2)]
+    check(below, dict.fromkeys("abcde", "+top_n"), all_of_them)
+
+
+def test_presets_take_more_from_the_smallest_to_the_largest() -> None:
+    scores = {"a": 0.5, "b": 0.48, "c": 0.4, "d": 0.32}
+    found = [evidence(name, score) for name, score in scores.items()]
+    taken = {
+        preset: [one.item.name for one in choose(found, resolve(parse_selection(preset)), {}).taken]
+        for preset in ("aggressive", "normal", "conservative")
+    }
+    assert taken == {
+        "aggressive": ["a", "b"],
+        "normal": ["a", "b", "c"],
+        "conservative": ["a", "b", "c", "d"],
+    }
+
+
+def _rules(selection: object) -> Profile:
+    profile = resolve(parse_selection(selection)).rules
+    assert profile is not None
+    return profile
 
 
 def test_no_room_at_all() -> None:
     check(
         [evidence("a", 0.7), evidence("b", 0.5)],
         {"a": "+include_score", "b": "top_n"},
-        Profile(20, 0, 0.6, 0.3),
+        Profile(20, 0, 0.3, 0.7, 0.6),
     )
 
 
@@ -70,8 +100,8 @@ def test_an_item_counts_by_its_best_chunk() -> None:
 
 def test_only_the_best_chunks_are_looked_at() -> None:
     found = [evidence("a", 0.9, 0.8, 0.7), evidence("b", 0.75), evidence("c", 0.72)]
-    check(found, {"a": "+include_score", "b": "+include_score"}, Profile(3, 5, 0.6, 0.3))
-    check(found, {}, Profile(0, 5, 0.6, 0.3))
+    check(found, {"a": "+include_score", "b": "+include_score"}, Profile(3, 5, 0.3, 0.7, 0.6))
+    check(found, {}, Profile(0, 5, 0.3, 0.7, 0.6))
 
 
 def test_what_is_named_is_taken() -> None:
@@ -82,7 +112,7 @@ def test_what_is_named_is_taken() -> None:
         evidence("d", named=True),
     ]
     expected = {"a": "+top_n", "c": "+top_n", "b": "+named", "d": "+named"}
-    check(found, expected, Profile(2, 2, 0.6, 0.3))
+    check(found, expected, Profile(2, 2, 0.3, 0.7, 0.6))
 
 
 def test_what_is_barred_takes_nobody_s_room() -> None:
@@ -103,7 +133,7 @@ def test_rules_and_tools_are_chosen_apart() -> None:
         evidence("f", 0.5, kind="reference"),
         evidence("u", 0.4, kind="tool"),
     ]
-    check(found, {"f": "+top_n", "r": "+top_n", "t": "+include_score", "u": "floor"})
+    check(found, {"f": "+top_n", "r": "+top_n", "t": "+include_score", "u": "near_best"})
     only_tools = choose(found, Profiles(None, PROFILE), {})
     assert {one.item.name for one in (*only_tools.taken, *only_tools.considered)} == {"t", "u"}
 

@@ -156,6 +156,7 @@ async def test_what_is_gone_is_told_but_not_all_of_it() -> None:
     ("weight", "reason", "taken"),
     [
         (SERVED_WELL, "floor", True),
+        (1.0, "near_best", True),
         (1.0, "top_n", True),
         (SERVED_WELL - 0.01, "floor", False),
         (1.0, "removed", False),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from foveal.daemon.config_page import render_page
 from foveal.daemon.errors import InvalidRequest
 from foveal.daemon.item.selection import (
     RULE_PROFILES,
     TOOL_PROFILES,
     KindSettings,
+    Profile,
     Profiles,
     Selection,
     parse_selection,
     resolve,
-    scaled,
 )
 
 NORMAL = Profiles(RULE_PROFILES["normal"], TOOL_PROFILES["normal"])
@@ -82,7 +83,7 @@ def test_what_can_not_be_read_names_its_field(value: object, field: str) -> None
         (
             ["conservative", {"rules": {"floor": 0.1}}, {"top_k": 7}],
             Profiles(
-                replace(RULE_PROFILES["conservative"], floor=0.1, top_k=7),
+                replace(RULE_PROFILES["conservative"], floor=0.1, near_best=0.0, top_k=7),
                 replace(TOOL_PROFILES["conservative"], top_k=7),
             ),
         ),
@@ -95,7 +96,7 @@ def test_later_levels_go_before_earlier_ones(levels: list[object], expected: Pro
 @pytest.mark.parametrize("profiles", [RULE_PROFILES, TOOL_PROFILES])
 def test_presets_go_from_the_smallest_context_to_the_largest(profiles: dict[str, object]) -> None:
     ordered = [profiles[name] for name in ("aggressive", "normal", "conservative")]
-    for name, falling in (("top_k", False), ("top_n", False), ("include_score", True), ("floor", True)):
+    for name, falling in (("top_k", False), ("top_n", False), ("floor", True)):
         values = [getattr(one, name) for one in ordered]
         assert values == sorted(set(values), reverse=falling), name
 
@@ -109,13 +110,12 @@ def test_references_go_with_rules() -> None:
     )
 
 
-def test_a_small_context_fills_up_with_fewer_items_and_a_large_one_with_more() -> None:
-    normal = resolve()
-    assert normal.rules is not None
-    assert scaled(normal, 6_000) == normal
-    for tokens, expected in ((1_000, 2), (3_000, 2), (12_000, 10), (100_000, 10)):
-        small = scaled(normal, tokens)
-        assert small.rules is not None
-        assert small.rules.top_n == expected
-        assert small.rules.include_score == normal.rules.include_score
-    assert scaled(Profiles(None, None), 100) == Profiles(None, None)
+@pytest.mark.parametrize("kind", ["rules", "tools"])
+def test_the_page_about_settings_shows_the_presets(kind: str) -> None:
+    profiles = RULE_PROFILES if kind == "rules" else TOOL_PROFILES
+    for name, profile in profiles.items():
+        row = next(line for line in render_page().split("\n") if line.startswith(f"| `{name}` |"))
+        cells = [cell.strip() for cell in row.strip("|").split("|")][1:]
+        top_n, *rules_and_tools, top_k = map(float, cells)
+        floor, near_best = rules_and_tools[:2] if kind == "rules" else rules_and_tools[2:]
+        assert Profile(int(top_k), int(top_n), floor, near_best) == profile

@@ -24,7 +24,7 @@ from .searching import PATIENT_S, item_search
 
 KINDS = ("rules", "tools")
 PRESETS = ("aggressive", "normal", "conservative")
-EVERYTHING = Profile(top_k=100_000, top_n=100_000, include_score=-1.0, floor=-1.0)
+EVERYTHING = Profile(top_k=100_000, top_n=100_000, floor=-1.0, near_best=0.0)
 
 FIRST_CHUNKS = 151
 FIRST_SEARCHES = 7

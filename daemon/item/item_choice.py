@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -15,15 +16,11 @@ LEXICAL_WEIGHT = 0.4
 precision for rules (.56, by meaning alone .47) without loss in recall@5, on the half of the labelled queries
 that is for choosing; see the benchmarks."""
 
-NEAR_BEST = 0.7
-"""What only fills up must score at least this share of the best one's score: where one item fits well, those
-that merely resemble it aren't wanted. That raised the precision of the preset `normal` from .27 to .41 at a
-recall of .79 and .76."""
-
-Reason = Literal["named", "include_score", "top_n", "floor", "removed", "denied", "budget"]
-"""Why an item was taken: the query names it, its score suffices by itself, or there was room for it. Or why
-it wasn't: there was no room (`top_n`), its score is too low (`floor`), a person removed it from the session,
-a policy denies it, or the context had no tokens left for it."""
+Reason = Literal["named", "include_score", "top_n", "floor", "near_best", "removed", "denied", "budget"]
+"""Why an item was taken: the query names it, its score suffices by itself, or it is among the best. Or why
+it wasn't: there were enough better ones (`top_n`), its score is too low (`floor`) or too far below the best
+one's (`near_best`), a person removed it from the session, a policy denies it, or the context had no tokens
+left for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +93,26 @@ def _choose(
     among_best = {n for _, n in chunks[: profile.top_k]} | {n for n, one in enumerate(found) if one.named}
     candidates = sorted((found[n] for n in among_best), key=lambda one: (-one.score, key_of(one.item)))
     allowed = [one.score for one in candidates if key_of(one.item) not in barred]
-    floor = max(profile.floor, NEAR_BEST * max(allowed, default=0.0))
+    near = profile.near_best * max(allowed, default=0.0) if profile.near_best else -math.inf
     room = profile.top_n
     scores = []
     for one in candidates:
         bar = barred.get(key_of(one.item))
-        taken, reason = (False, bar) if bar else _verdict(one, profile, floor, room)
+        taken, reason = (False, bar) if bar else _verdict(one, profile, near, room)
         room -= taken
         scores.append(_scored(one, taken=taken, reason=reason))
     return scores
 
 
-def _verdict(one: Evidence, profile: Profile, floor: float, room: int) -> tuple[bool, Reason]:
+def _verdict(one: Evidence, profile: Profile, near: float, room: int) -> tuple[bool, Reason]:
     if one.named:
         return True, "named"
-    if one.score >= max(profile.include_score, profile.floor):
-        return True, "include_score"
-    if one.score < floor:
+    if one.score < profile.floor:
         return False, "floor"
+    if one.score >= profile.include_score:
+        return True, "include_score"
+    if one.score < near:
+        return False, "near_best"
     return room > 0, "top_n"
 
 

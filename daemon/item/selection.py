@@ -2,14 +2,14 @@
 
 A score is a cosine of the bundled model plus `LEXICAL_WEIGHT` for the words (see `item_search.py`), so the
 numbers here mean nothing for another scale: 0.7, which is common advice, is reached by one relevant rule in
-ten. They were chosen on half of the labelled queries of `benchmarks/items`, whose README has the figures.
+ten. They were chosen on half of the labelled queries of `benchmarks/items`; benchmarks/README.md has the
+figures.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from ..context.items import ItemType
@@ -26,32 +26,31 @@ MAX_TOP_N = 200
 class Profile:
     """How items of one kind are chosen.
 
-    The best `top_k` chunks are looked at. Items that score `include_score` or more are all taken; others, the
-    best first, until `top_n` are taken, but none below `floor`.
+    An item is taken if its score is at least `floor`, at least the share `near_best` of the best item's
+    score, and among the best `top_n`. From `include_score` on the floor alone counts. Looked at are the items
+    of the best `top_k` chunks.
     """
 
     top_k: int
     top_n: int
-    include_score: float
     floor: float
+    near_best: float
+    include_score: float = math.inf
 
 
 RULE_PROFILES: Mapping[Preset, Profile] = {
-    "aggressive": Profile(top_k=10, top_n=3, include_score=0.65, floor=0.42),
-    "normal": Profile(top_k=20, top_n=5, include_score=0.60, floor=0.30),
-    "conservative": Profile(top_k=40, top_n=8, include_score=0.55, floor=0.22),
+    "aggressive": Profile(top_k=10, top_n=3, floor=0.40, near_best=0.9),
+    "normal": Profile(top_k=20, top_n=5, floor=0.30, near_best=0.7),
+    "conservative": Profile(top_k=40, top_n=8, floor=0.22, near_best=0.6),
 }
-"""For rules and references. `include_score` is where at least three quarters (conservative), 85 and 95 % of
-what scored so was relevant. `floor` is what leaves half of the relevant ones (aggressive), three quarters,
-or five in six."""
+"""For rules and references. The floors leave 58, 79 and 90 % of the relevant ones; see the benchmarks."""
 
 TOOL_PROFILES: Mapping[Preset, Profile] = {
-    "aggressive": Profile(top_k=10, top_n=3, include_score=0.70, floor=0.40),
-    "normal": Profile(top_k=20, top_n=5, include_score=0.60, floor=0.32),
-    "conservative": Profile(top_k=40, top_n=8, include_score=0.50, floor=0.26),
+    "aggressive": Profile(top_k=10, top_n=3, floor=0.36, near_best=0.9),
+    "normal": Profile(top_k=20, top_n=5, floor=0.32, near_best=0.7),
+    "conservative": Profile(top_k=40, top_n=8, floor=0.26, near_best=0.7),
 }
-"""For tools. Many resemble each other, so that a high score is right less often than with rules, and their
-descriptions are short, so that irrelevant ones seldom score much."""
+"""For tools, whose descriptions are short: relevant and irrelevant ones score lower than rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +63,6 @@ class Profiles:
     def of(self, kind: ItemType) -> Profile | None:
         """Return what holds for items of a type; references go with rules."""
         return self.tools if kind == "tool" else self.rules
-
-
-USUAL_TOKENS = 6_000
-"""The context that the presets were chosen for: 8,000 tokens, of which 2,000 are kept for the answer."""
-
-
-def scaled(profiles: Profiles, context_tokens: int) -> Profiles:
-    """Return profiles for a context of another size: half as many items to fill up with in a small one, twice
-    as many in a large one. What scores high is in whatever the size."""
-    factor = min(max(context_tokens / USUAL_TOKENS, 0.5), 2.0)
-    rules, tools = (
-        None if one is None else replace(one, top_n=max(round(one.top_n * factor), min(one.top_n, 1)))
-        for one in (profiles.rules, profiles.tools)
-    )
-    return Profiles(rules, tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +135,9 @@ def _profile(settings: KindSettings, presets: Mapping[Preset, Profile]) -> Profi
     return Profile(
         base.top_k if settings.top_k is None else settings.top_k,
         base.top_n if settings.top_n is None else settings.top_n,
+        # A floor that is set says what is good enough; how good the best one is doesn't matter then.
+        *((base.floor, base.near_best) if settings.floor is None else (settings.floor, 0.0)),
         base.include_score if settings.include_score is None else settings.include_score,
-        base.floor if settings.floor is None else settings.floor,
     )
 
 

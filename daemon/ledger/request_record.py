@@ -13,7 +13,7 @@ from ..context.items import IncludeMode, ItemType
 from ..item.item_keys import ItemKey
 from ..lazy_dataclass import dataclass
 
-LeftOut = Literal["floor", "top_n", "removed", "denied", "budget"]
+LeftOut = Literal["floor", "near_best", "top_n", "removed", "denied", "budget"]
 """Why an item that was considered was not taken; `item_choice.py` says what each means."""
 
 MAX_CONSIDERED = 100

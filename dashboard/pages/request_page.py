@@ -17,6 +17,7 @@ from .session_page import given_contexts, known_items, named_session
 
 REASONS: Final[Mapping[str, str]] = {
     "floor": "Its score is too low: it is hardly about this message.",
+    "near_best": "Another one fits much better.",
     "top_n": "Others scored higher, and no more are taken.",
     "removed": "It was taken out of this session by hand.",
     "denied": "The request asked to leave it out.",
