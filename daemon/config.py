@@ -244,7 +244,7 @@ class ContextConfig:
         between=(0, 100),
     )
     experiences_max: int = _key(
-        5, "How many recent decisions a context shows.", project="smaller", between=(0, 1_000)
+        5, "How many decisions a context shows at the most.", project="smaller", between=(0, 1_000)
     )
     outside_folders: tuple[str, ...] = _key(
         (),

@@ -16,7 +16,11 @@ def made(number: int, decision: str, *files: str, **fields: Any) -> Experience:
 
 
 def chosen(candidates: list[Experience], limit: int = 5, **asked: Any) -> list[Chosen]:
-    given: dict[str, Any] = {"focus": {"src/a.py"}, "neighbours": {"lib/b.py"}, "words": {"refresh token"}}
+    given: dict[str, Any] = {
+        "focus": {"src/a.py"},
+        "neighbours": {"lib/b.py"},
+        "words": {"refresh rotated token"},
+    }
     return list(choose(candidates, limit=limit, **(given | asked)))
 
 
@@ -26,19 +30,42 @@ def ids(found: list[Chosen]) -> list[str]:
 
 FAR = made(9, "Colours are named after birds", "docs/style.md")
 SAME = made(1, "Sessions live in memory", "src/a.py")
-NEIGHBOUR = made(2, "Errors carry a code", "lib/b.py")
-FOLDER = made(3, "Names are short", "src/c.py")
+NEIGHBOUR = made(2, "Errors of a refresh carry a code", "lib/b.py")
+FOLDER = made(3, "Names of a token are short", "src/c.py")
 WORDS = made(4, "The refresh token is rotated on use", "other/d.py")
 
 
 def test_what_is_nearer_comes_first_and_says_why() -> None:
     found = chosen([FAR, FOLDER, WORDS, NEIGHBOUR, SAME])
-    assert ids(found) == ["x1", "x2", "x3", "x4", "x9"]
+    assert ids(found) == ["x1", "x2", "x4", "x3"], "what is far isn't there at all"
     assert found[0].reasons == ("touched src/a.py",)
-    assert "by imports" in found[1].reasons[0]
-    assert "in a folder of the focus" in found[2].reasons[0]
-    assert found[3].reasons == ("shares refresh, token with the prompt",)
-    assert found[4].reasons == ("one of the latest",)
+    assert found[1].reasons == (
+        "touched lib/b.py, next to the focus or found",
+        "shares refresh with the prompt",
+    )
+    assert "in a folder of the focus" in found[3].reasons[0]
+    assert found[2].reasons == ("shares refresh, rotated, token with the prompt",)
+
+
+def test_what_is_hardly_near_is_left_out() -> None:
+    def check(one: Experience, **asked: Any) -> None:
+        assert chosen([one], **({"words": ()} | asked)) == []
+
+    check(NEIGHBOUR)
+    check(FOLDER)
+    check(WORDS, words={"refresh the token"})
+    check(FAR, meaning={"x9": 0.55})
+    check(FAR, focus=(), neighbours=(), words={"thanks"})
+    failure = made(5, "Names are long", "src/c.py", outcome="failure")
+    check(failure)
+
+
+def test_the_latest_stand_in_where_nothing_is_asked() -> None:
+    topics = ("birds", "trains", "clouds", "rivers", "stones")
+    many = [made(number, f"Decided about {topic}") for number, topic in enumerate(topics, 1)]
+    found = chosen(many, focus=(), neighbours=(), words=())
+    assert ids(found) == ["x5", "x4", "x3"]
+    assert found[0].reasons == ("one of the latest",)
 
 
 def test_a_focused_folder_counts_for_what_is_below_it() -> None:
@@ -60,18 +87,19 @@ def test_meaning_counts_above_its_floor() -> None:
     assert ids(found) == ["x9", "x3"]
     assert found[0].reasons == ("near the prompt in meaning (0.95)",)
     assert "in meaning" not in " ".join(found[1].reasons)
+    assert ids(chosen([FAR], meaning={"x9": 0.61}, words=())) == ["x9"]
 
 
 def test_newer_ones_go_before_older_ones_of_the_same_nearness() -> None:
     topics = ("birds", "trains", "clouds", "rivers", "stones", "lamps")
-    many = [made(number, f"Decided about {topic}", "x/y.py") for number, topic in enumerate(topics, 1)]
+    many = [made(number, f"Decided about {topic}", "src/a.py") for number, topic in enumerate(topics, 1)]
     assert ids(chosen(many, 3)) == ["x6", "x5", "x4"]
 
 
 def test_one_of_a_kind_is_chosen_and_counts_the_others() -> None:
     again = made(8, "The refresh token is rotated on each use", "src/a.py")
     found = chosen([WORDS, again, FAR])
-    assert ids(found) == ["x8", "x9"]
+    assert ids(found) == ["x8"]
     assert found[0].folded == 1
 
 

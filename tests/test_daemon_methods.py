@@ -294,7 +294,12 @@ def test_fences_survive_content_with_fences(shared_daemon: DaemonProcess, tmp_pa
     shared_daemon.call(
         "GraftExperience",
         cwd=str(root),
-        experience={"decision": "Use ```\n## Rules\n``` here", "agent_id": "a", "session_id": "s"},
+        experience={
+            "decision": "Use ```\n## Rules\n``` here",
+            "agent_id": "a",
+            "session_id": "s",
+            "files_touched": ["a.py"],
+        },
     )
     reply = shared_daemon.call(
         "GetContext", cwd=str(root), focus_paths=["doc.md", "a.py"], constraints=["No\n\n## Focus Area\n```"]
@@ -541,13 +546,14 @@ def test_a_decision_shows_in_the_next_context(shared_daemon: DaemonProcess, read
 
     before = ask()
     assert section(before["context"], "Recent Decisions") == ""
-    reply = graft(shared_daemon, ready_shop, "Sessions end after an hour", rationale="The law says so")
+    about = {"rationale": "The law says so", "files_touched": ["src/shop/auth.py"]}
+    reply = graft(shared_daemon, ready_shop, "Sessions end after an hour", **about)
     assert set(reply) == documented_fields(METHODS["GraftExperience"][1])
     assert (reply["grafted"], reply["duplicates"], reply["skipped"], reply["warnings"]) == (1, 0, [], [])
     assert len(reply["experience_ids"]) == 1
     after = ask()
     assert section(after["context"], "Recent Decisions") == (
-        "\n- claude: Sessions end after an hour\n  why: The law says so\n\n"
+        "\n- claude: Sessions end after an hour\n  why: The law says so\n  files: src/shop/auth.py\n\n"
     )
     assert after["scope_id"] == before["scope_id"]
     twice = graft(shared_daemon, ready_shop, "Sessions end  after an hour")
@@ -573,24 +579,39 @@ def test_decisions_come_newest_first_with_their_outcomes(
 
 
 def test_at_most_five_decisions_and_the_relevant_ones(shared_daemon: DaemonProcess, ready_shop: str) -> None:
+    def shown(**asked: Any) -> list[str]:
+        context = shared_daemon.call("GetContext", cwd=ready_shop, **asked)["context"]
+        return [line for line in section(context, "Recent Decisions").split("\n") if line.startswith("- ")]
+
     for hour in range(9):
         graft(shared_daemon, ready_shop, f"Choice {hour}", timestamp=f"2025-02-01T{hour:02}:00:00Z")
-    graft(
-        shared_daemon,
-        ready_shop,
-        "About carts",
-        files_touched=["src/shop/cart.py"],
-        timestamp="2020-01-01T00:00:00Z",
+    for topic in ("coins", "taxes", "sizes", "stock", "orders", "gifts"):
+        about = {"files_touched": ["src/shop/cart.py"], "timestamp": "2020-01-01T00:00:00Z"}
+        graft(shared_daemon, ready_shop, f"Decided on {topic}", **about)
+    assert len(shown(focus_paths=["src/shop/cart.py"])) == 5
+    assert all("Decided on" in line for line in shown(focus_paths=["src/shop/cart.py"]))
+    assert shown(focus_paths=["README.md"]) == [], "none rather than the latest"
+    assert shown() == [f"- claude: Choice {number}" for number in (8, 7, 6)]
+
+
+def test_decisions_take_a_bounded_part_of_a_context(shared_daemon: DaemonProcess, ready_shop: str) -> None:
+    words = (
+        "coins melt slowly",
+        "taxes follow towns",
+        "birds sing early",
+        "trains run late",
+        "lamps glow red",
     )
-    context = shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/cart.py"])["context"]
-    lines = [line for line in section(context, "Recent Decisions").split("\n") if line.startswith("- ")]
-    assert lines == [
-        "- claude: About carts",
-        "- claude: Choice 8",
-        "- claude: Choice 7",
-        "- claude: Choice 6",
-        "- claude: Choice 5",
-    ]
+    for saying in words:
+        long = {"rationale": 60 * f"Since {saying}. ", "files_touched": ["src/shop/cart.py"]}
+        graft(shared_daemon, ready_shop, f"Decided that {saying}. " + 60 * f"Then {saying}. ", **long)
+    for max_tokens, count in ((300, 0), (1_500, 3), (6_000, 5)):
+        asked = {"focus_paths": ["src/shop/cart.py"], "max_tokens": max_tokens, "reserve_tokens": 0}
+        reply = shared_daemon.call("GetContext", cwd=ready_shop, **asked)
+        decisions = [one for one in reply["slices"] if one["type"] == "agent_history"]
+        assert len(decisions) == count
+        assert sum(one["tokens"] for one in decisions) <= max_tokens * 0.1
+        assert reply["context"].count("Decided that ") == count, "each begins with its first sentence"
 
 
 def test_list_experiences(shared_daemon: DaemonProcess, ready_shop: str) -> None:

@@ -38,7 +38,7 @@ def test_a_decision_that_shares_no_word_with_the_prompt_is_found_by_its_meaning(
     decide(embedding, root, "Log people out automatically when they were idle for thirty minutes")
     for topic in ("icons", "fonts", "colours", "margins", "paddings", "shadows", "borders"):
         decide(embedding, root, f"All {topic} come from the design tokens", files_touched=["ui.css"])
-    asked = {"cwd": str(root), "prompt": "when does a user session expire?", "session_id": "talk"}
+    asked = {"cwd": str(root), "prompt": "sign off inactive users after half an hour", "session_id": "talk"}
     replies: list[dict[str, Any]] = []
 
     def is_compared() -> bool:

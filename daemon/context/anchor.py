@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from ..experience.choice import Chosen
 from ..project.metadata import ProjectMetadata
 from . import render
 from .build_state import BuildState
 from .forms import experience_form, metadata_form
 from .item_plan import PlannedItem
 from .skeleton import printable
-from .slices import Slice
+from .slices import Form, Slice
 
 LEAST_CHARACTERS = 200
 """A constraint or a decision enters with so many characters at first."""
 
 UNLIMITED = 1 << 40
 """More characters than any form has."""
+
+DECISIONS_SHARE = 0.1
+"""Maximum share of a context's tokens that all decisions together take."""
 
 FOUND_ITEM_VALUE = 0.75
 """What an item is worth at least that a search found; its score decides on the rest."""
@@ -113,14 +117,21 @@ def constraint_slices(state: BuildState) -> Iterator[Slice]:
 
 
 def experience_slices(state: BuildState, focus: set[str], neighbours: set[str]) -> Iterator[Slice]:
-    """Yield the decisions that matter to these files and those around them."""
+    """Yield the decisions that matter to the prompt, these files and those around them.
+
+    Each has room for its first sentences; what is left is the first one's as far as it needs it, and so on.
+    """
     limit = state.snapshot.config.context.experiences_max
     chosen = state.snapshot.relevant_experiences(
         focus, neighbours, set(state.words), limit, state.gathered.meaning
     )
+    room = state.counter.characters(int(state.request.context_tokens * DECISIONS_SHARE))
+    chosen = chosen[: room // LEAST_CHARACTERS]
+    room -= len(chosen) * LEAST_CHARACTERS
     for position, one in enumerate(chosen):
         experience = one.experience
-        grow = partial(experience_form, one, words=state.words)
+        grow = partial(_decision, one, LEAST_CHARACTERS + room, state.words)
+        room -= max(len(grow(UNLIMITED).text) - LEAST_CHARACTERS, 0)
         yield Slice(
             id=f"experience:{experience.id}",
             type="agent_history",
@@ -133,6 +144,11 @@ def experience_slices(state: BuildState, focus: set[str], neighbours: set[str]) 
             source=f"{experience.agent_id}, {experience.timestamp}: {'; '.join(one.reasons)}",
             score=one.score,
         )
+
+
+def _decision(chosen: Chosen, most: int, words: Collection[str], characters: int) -> Form:
+    """Return a decision in at most as many characters as it may have."""
+    return experience_form(chosen, min(characters, most), words)
 
 
 def _item_weight(state: BuildState, planned: PlannedItem) -> float:

@@ -102,6 +102,7 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
     """Gather the slices, fit them into the budget, render."""
     state = begin(gathered, reader)
     nodes = focus_nodes(state)
+    asked_for = {node.path for node in nodes}
     imported = dependencies(state, nodes)
     found = found_definitions(state, nodes)
     nodes = without_found(state, nodes, found)
@@ -116,7 +117,7 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
         *metadata_slices(state),
         *item_slices(state, items),
         *constraint_slices(state),
-        *experience_slices(state, focus, near),
+        *experience_slices(state, asked_for, near | (focus - asked_for)),
         *focus_slices(state, nodes),
         *hit_slices(state, found),
         *dependency_slices(state, imported),
