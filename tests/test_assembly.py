@@ -191,9 +191,13 @@ def test_a_definition_in_focus_has_its_lines(shop: Desk) -> None:
 
 
 def test_imports_that_lead_nowhere_are_gaps(shop: Desk) -> None:
-    shop.write({"src/shop/auth.py": "import os\nfrom .gone import x\nfrom . import maybe_a_name\n"})
+    shop.write({"src/shop/auth.py": "import os\nfrom .gone import x\nfrom . import sessions\n"})
     assert shop.build("src/shop/auth.py").reply["gaps"] == [
         "src/shop/auth.py:2 imports .gone, which doesn't exist"
+    ]
+    shop.write({"src/shop/auth.py": "import shop.gone\nimport elsewhere.gone\n"})
+    assert shop.build("src/shop/auth.py").reply["gaps"] == [
+        "src/shop/auth.py:1 imports shop.gone, which doesn't exist"
     ]
     shop.write({"many.py": "".join(f"from .nowhere{n} import x\n" for n in range(50)), "__init__.py": ""})
     gaps = shop.build("many.py").reply["gaps"]
@@ -232,6 +236,38 @@ def test_a_go_package_comes_whole_without_its_tests(desk: Desk) -> None:
     assert "func Open()" in block(context, "store/open.go")
     assert "func Close()" in block(context, "store/close.go")
     assert not block(context, "store/open_test.go")
+
+
+@pytest.mark.parametrize(
+    ("package", "importer", "line", "is_gap"),
+    [
+        ("", "pkg/a.py", "from . import gone", True),
+        ("", "pkg/a.py", "from . import (\n    b,\n    gone,\n)", True),
+        ("", "pkg/sub/a.py", "from .. import gone", True),
+        ("", "run.py", "from pkg import gone", True),
+        ("", "run.py", "from numpy import gone", False),
+        (None, "scripts/a.py", "from . import gone", True),
+        (None, "scripts/sub/a.py", "from .. import gone", True),
+        ("from . import gone\n", "pkg/__init__.py", "from . import gone", True),
+        ("", "pkg/a.py", "from . import b", False),
+        ("", "pkg/a.py", "from . import built", False),
+        ("", "pkg/a.py", "from . import folder", False),
+        ("gone = 1\n", "pkg/a.py", "from . import gone", False),
+        ('NAMES = {"gone": 1}\n', "pkg/a.py", "from . import gone", False),
+        ("from .b import *\n", "pkg/a.py", "from . import gone", False),
+        ("def __getattr__(name): ...\n", "pkg/a.py", "from . import gone", False),
+        ("", "pkg/a.py", "try:\n    from . import gone\nexcept ImportError:\n    gone = None", False),
+    ],
+)
+def test_a_name_that_no_package_has_is_a_gap(
+    desk: Desk, package: str | None, importer: str, line: str, is_gap: bool
+) -> None:
+    (desk.root / "pkg/folder").mkdir(parents=True)
+    (desk.root / "pkg/built.so").write_bytes(b"\0")
+    desk.write({"pkg/__init__.py": package or "", "pkg/sub/__init__.py": "", "pkg/b.py": "", importer: line})
+    gaps = [gap for gap in desk.build(importer).reply["gaps"] if "has no such file or name" in gap]
+    assert len(gaps) == is_gap
+    assert all("imports gone from " in gap for gap in gaps)
 
 
 def test_too_many_dependencies_are_counted(desk: Desk) -> None:

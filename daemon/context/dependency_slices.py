@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+import os
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from ..project.languages import fence_tag, language_of
+from ..project.tree import ResolvedImport
 from ..retrieval.path_roles import role_of
 from .build_state import BuildState, content_key
 from .file_forms import OutlineForms, name_of
@@ -42,10 +45,16 @@ def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str
     found: dict[str, str] = {}
     inside = {node.path for node in nodes}
     for path in dict.fromkeys(node.path for node in nodes if node.role == "focus"):
-        for one in state.files.imports(path):
+        imports = state.files.imports(path)
+        for one in imports:
             if one.missing:
                 state.gaps.append(
                     f"{path}:{one.imported.line} imports {one.imported.module}, which doesn't exist"
+                )
+            elif _is_in_no_package(state, path, one, imports):
+                module, name = one.imported.module, one.imported.name
+                state.gaps.append(
+                    f"{path}:{one.imported.line} imports {name} from {module}, which has no such file or name"
                 )
             elif one.target:
                 for target in package_files(state.snapshot.tree.layout, one.target):
@@ -136,6 +145,67 @@ def sibling_slices(state: BuildState, siblings: Mapping[str, str]) -> Iterator[S
         one = _outline(state, path, f"beside {name_of(beside)}", f"beside {beside}", weight, position)
         if one is not None:
             yield one
+
+
+def _is_in_no_package(
+    state: BuildState, importer: str, one: ResolvedImport, imports: Iterable[ResolvedImport]
+) -> bool:
+    """Whether a name that Python imports from a package here is certainly none of its files or names.
+
+    What a package makes up while it runs can't be told from its text: then it may have any name.
+    """
+    name, module = one.imported.name, one.imported.module
+    if not name.isidentifier() or one.target or language_of(importer) != "python":
+        return False
+    whole = [each for each in imports if each.imported.module == module and not each.imported.name]
+    if not whole or not all(each.imported.required for each in whole):
+        return False  # it may fail, as in `try`
+    package = _package(importer, module, whole[0].target)
+    if package is None:
+        return False
+    folder, file = package
+    if file:
+        content = state.files.note(file)
+        state.left_out.add(file)
+        lines = content.text.split("\n")
+        if file == importer:
+            del lines[one.imported.line - 1]
+        says_it = re.compile(rf"\b{name}\b|{_MAKES_NAMES}")
+        if content.problem or any(map(says_it.search, lines)):
+            return False
+    return not _lies_in(state, folder, name)
+
+
+def _package(importer: str, module: str, target: str) -> tuple[str, str] | None:
+    """Return the folder of the package that a module is, and its file, "" where it has none."""
+    if target:
+        folder, _, file = target.rpartition("/")
+        return (folder, target) if file in _PACKAGES else None
+    if module.strip("."):
+        return None  # without a file it may also lie elsewhere
+    folder, _, file = importer.rpartition("/")
+    if module == "." and file in _PACKAGES:
+        return folder, importer
+    for _ in module[1:]:
+        if not folder:
+            return None
+        folder = folder.rpartition("/")[0]
+    return folder, ""
+
+
+_PACKAGES = frozenset({"__init__.py", "__init__.pyi"})
+_MAKES_NAMES = (
+    r"import\s*\(?\s*\*|__getattr__|__path__|\b(?:globals|vars|setattr|exec|sys\.modules|lazy\w*)\b"
+)
+
+
+def _lies_in(state: BuildState, folder: str, name: str) -> bool:
+    """Whether the disk has a file or folder of this name, whatever its ending: also one that is ignored."""
+    try:
+        with state.snapshot.system.scandir(os.path.join(state.snapshot.tree.root, folder)) as entries:
+            return any(entry.name.partition(".")[0] == name for entry in entries)
+    except OSError:
+        return True
 
 
 def _outline(
