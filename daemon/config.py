@@ -238,8 +238,7 @@ class ContextConfig:
     )
     hits_max: int = _key(
         60,
-        "How many files that are found for a prompt a context shows at the most. "
-        "A small context shows fewer: four, and one more for each 600 tokens.",
+        "How many files that are found for a prompt may have a definition in a context.",
         project="smaller",
         between=(0, 100),
     )
@@ -292,7 +291,8 @@ class WeightsConfig:
     focus: float = _weight(0.95, "The files and symbols in focus, and what was expanded.")
     reference: float = _weight(0.8, "References of the project, the user and the session.", "no")
     document: float = _weight(
-        1.0, "Files that were found for the prompt. Each weighs this times what its score is worth."
+        1.0,
+        "Definitions that were found for the prompt. Each weighs this times its worth beside the best.",
     )
     compressed_segment: float = _weight(0.8, "The parts of a large document that are nearest to the prompt.")
     session_set: float = _weight(0.7, "Files of the session's context sets.")

@@ -62,7 +62,8 @@ def told_by_context(scope: Scope, request: ContextRequest, reply: Mapping[str, A
 
 def taken_hits(reply: Mapping[str, Any]) -> int:
     """Return how many of the files that were found for the prompt are in a context."""
-    return sum(one["source"].startswith("found for the prompt") for one in reply["slices"])
+    found = (one for one in reply["slices"] if one["source"].startswith("found for the prompt"))
+    return len({one["path"] for one in found})
 
 
 def _why_shown(one: Mapping[str, Any], path: str) -> str:

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import sqrt
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,7 +37,7 @@ from foveal.daemon.project.metadata import ProjectMetadata
 from foveal.daemon.project.tree import Symbol, Tree
 from foveal.daemon.projects import read_tree
 from foveal.daemon.reader_pool import ReaderPool
-from foveal.daemon.retrieval.hits import Hit
+from foveal.daemon.retrieval.hits import FoundDefinition, Hit
 from foveal.daemon.snapshot import ProjectSnapshot
 from foveal.daemon.storage import DatabaseError
 from foveal.daemon.system import System
@@ -130,9 +131,10 @@ def block(context: str, heading: str) -> str:
     return found.group(1) if found else ""
 
 
-def found(path: str, score: float, symbol: str = "") -> Hit:
-    """Return a hit as retrieval gives it."""
-    return Hit(StoredChunk(1, 1, path, "python", 1, 2, symbol, "function", (), b""), score)
+def found(path: str, score: float, last: int = 2) -> Hit:
+    """Return a hit as retrieval gives it, with its first lines as the place that is probably needed."""
+    chunk = StoredChunk(1, 1, path, "python", 1, last, "", "code", (), b"")
+    return Hit(chunk, score, definitions=(FoundDefinition(path, None, 1, last, score),))
 
 
 def slices(built: Built) -> dict[str, dict[str, Any]]:
@@ -180,10 +182,12 @@ def test_a_file_is_there_once_whatever_asks_for_it(shop: Desk) -> None:
 
 
 def test_a_definition_in_focus_has_its_lines(shop: Desk) -> None:
-    text = block(shop.context("src/shop/sessions.py#Session.touch"), "src/shop/sessions.py#Session.touch")
+    context = shop.context("src/shop/sessions.py#Session.touch")
+    text = block(context, "src/shop/sessions.py#Session.touch")
     lines = (shop.root / "src/shop/sessions.py").read_text().splitlines()
     start = next(number for number, line in enumerate(lines, 1) if "def touch" in line)
-    assert f"{start}      def touch(self) -> None:" in text
+    assert f"`src/shop/sessions.py#Session.touch` (lines {start}-" in context
+    assert "\n    def touch(self) -> None:\n" in text
     assert "MAX_AGE" not in text
     built = shop.build("src/shop/sessions.py#Session.nothing")
     assert "Not found in this file." in built.reply["context"]
@@ -602,16 +606,11 @@ def test_a_type_of_task_has_its_own_weights(shop: Desk) -> None:
 
 def test_a_hit_weighs_what_its_score_is_worth_and_says_so(desk: Desk) -> None:
     desk.write(many(6))
-    hits = [found("lib0/m0.py", 0.8, "f0_0"), found("lib0/m5.py", 0.8), found("lib1/m1.py", 0.5)]
+    hits = [found("lib0/m0.py", 0.8), found("lib0/m5.py", 0.8), found("lib1/m1.py", 0.5)]
     known = slices(desk.build(hits=hits, prompt="what is f?"))
-    assert [
-        known[f"document:{one}"]["weight"] for one in ("lib0/m0.py#f0_0", "lib0/m5.py", "lib1/m1.py")
-    ] == [
-        0.8,
-        0.776,
-        0.5,
-    ]
-    first = known["document:lib0/m0.py#f0_0"]
+    weights = [known[f"document:{one}.py:1"]["weight"] for one in ("lib0/m0", "lib0/m5", "lib1/m1")]
+    assert weights == [weights[0], weights[0], round(weights[0] * sqrt(0.5 / 0.8), 4)]
+    first = known["document:lib0/m0.py:1"]
     assert first["score"] == 0.8
     assert first["tokens_before"] == first["tokens"]
     assert not first["compressed"]
@@ -632,15 +631,15 @@ def test_a_shortened_slice_says_how_much_there_was(desk: Desk) -> None:
     assert (part["start_line"], part["end_line"]) == (305, 606)
 
 
-def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing(desk: Desk) -> None:
+def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing_else(desk: Desk) -> None:
     desk.write(many(40) | {"main.py": "import lib0.m0\nimport lib1.m1\n", "user.py": "import main\n"})
     desk.write({f"lib{n}/__init__.py": f"N = {n}\n" for n in range(5)})
-    hits = [found(f"lib{n % 5}/m{n}.py", 0.9 - n / 50) for n in range(39, -1, -1)]
+    hits = [found(f"lib{n % 5}/m{n}.py", 0.9 - n / 50, 32) for n in range(39, -1, -1)]
     last: set[str] = set()
     counts = []
     for tokens in (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000):
         built = desk.build("main.py", hits=hits, prompt="f?", max_tokens=tokens, reserve_tokens=0)
-        ids = set(slices(built))
+        ids = {one for one in slices(built) if not one.startswith("document:")}
         assert last <= ids, tokens
         assert built.reply["tokens"] <= tokens
         last = ids
@@ -648,8 +647,6 @@ def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing(desk: Desk
     assert counts == sorted(counts)
     assert counts[0] <= 8
     assert counts[-1] > 30
-    assert "document:lib0/m0.py" in last, "what is imported and found is shown in full"
-    assert "dependency:lib0/m0.py" not in last
     assert "dependency:user.py" in last
 
 
@@ -681,9 +678,6 @@ def test_the_same_content_is_shown_once(desk: Desk) -> None:
     assert "x = 1" in block(context, "small1.py")
     assert "x = 1" in block(context, "small2.py")
     assert "### `c.py`" not in context
-    assert built.reply["dropped"] == [
-        {"id": "document:c.py", "type": "document", "weight": 0.9, "reason": "duplicate"}
-    ]
     assert any(shown.path.endswith("/c.py") for shown in built.shown), "it may become something else"
 
 
@@ -696,14 +690,14 @@ def test_a_rule_that_is_in_focus_too_is_shown_as_a_rule(shop: Desk) -> None:
 
 def test_a_definition_that_the_prompt_names_is_shown_in_the_file_that_was_found(desk: Desk) -> None:
     desk.write(many(3, lines=100))
-    built = desk.build(hits=[found("lib0/m0.py", 0.6)], prompt="what does `f0_3` do?")
-    assert [one for one in slices(built) if "m0" in one] == ["document:lib0/m0.py"]
-    tight = desk.build(
-        hits=[found("lib0/m0.py", 0.6)], prompt="what does `f0_3` do?", max_tokens=800, reserve_tokens=0
-    )
+    hits = [found("lib0/m0.py", 0.6)]
+    built = desk.build(hits=hits, prompt="what does `f0_3` do?")
+    ids = [one for one in slices(built) if "m0" in one]
+    assert sorted(ids) == ["document:lib0/m0.py#f0_3", "document:lib0/m0.py:1"]
+    tight = desk.build(hits=hits, prompt="what does `f0_3` do?", max_tokens=800, reserve_tokens=0)
     shown = block(tight.reply["context"], "lib0/m0.py")
-    assert "a += 0" in shown.partition("def f0_3")[2]
-    assert "a += 0" not in shown.partition("def f0_1")[2].partition("def f0_2")[0]
+    assert shown.partition("def f0_3")[2].count("a += 0") == 100
+    assert "def f0_2" not in shown
 
 
 def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:

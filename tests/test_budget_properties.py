@@ -49,12 +49,13 @@ def growing(text: str, least: str, step: int) -> tuple[Form, Callable[[int], For
 
 
 @st.composite
-def slices(draw: st.DrawFn, *, bulky: bool = True) -> list[Slice]:
+def slices(draw: st.DrawFn, *, bulky: bool = True, competing: bool = False) -> list[Slice]:
     """Return up to a dozen slices; what is required is never bulky, and the others only if asked for."""
     found = []
     for index in range(draw(st.integers(0, 12))):
         text = draw(st.sampled_from(TEXTS)) * draw(st.integers(1, 400))
-        required = draw(st.booleans())
+        competes = draw(st.booleans()) if competing else False
+        required = not competes and draw(st.booleans())
         least = "·" * draw(st.integers(1, 900 if bulky and not required else LEAST_TOKENS // 3))
         smallest, grow = growing(text, least, draw(st.sampled_from([1, 7, 100])))
         path = draw(st.sampled_from(["", "", "a.py", "b/c.py", f"{index}.py"]))
@@ -72,6 +73,8 @@ def slices(draw: st.DrawFn, *, bulky: bool = True) -> list[Slice]:
                 required=required,
                 lines=draw(st.sampled_from([None, None, (1, 9), (3, 5)])) if path else None,
                 content=draw(st.sampled_from(["", "", "k1", "k2"])),
+                competes=competes,
+                frame=draw(st.sampled_from([None, ("### a\n", "```\n")])) if competes else None,
             )
         )
     return found
@@ -98,6 +101,22 @@ def test_neither_limit_is_ever_exceeded(given_: list[Slice], limits: Limits, cou
     assert cost.bytes <= limits.bytes
     assert cost.tokens == sum(one.tokens for one in selection.costs.values())
     assert cost.bytes == sum(one.bytes for one in selection.costs.values())
+
+
+@given(slices(competing=True), LIMITS, COUNTERS)
+@settings(max_examples=200)
+def test_what_competes_comes_last_with_its_frame_and_within_the_limits(
+    given_: list[Slice], limits: Limits, counter: TokenCounter
+) -> None:
+    selection = select(given_, limits, counter)
+    cost = spent(selection, counter)
+    frames = {one.frame for one, _ in selection.chosen if one.frame}
+    around = sum(counter.count("".join(frame)) for frame in frames)
+    assert cost.tokens + around <= limits.tokens
+    assert cost.bytes + sum(len("".join(frame)) for frame in frames) <= limits.bytes
+    without = select([one for one in given_ if not one.competes], limits, counter)
+    if not any(one.path or one.content or one.id == "same" for one in given_):
+        assert ids(without) == {one.id for one, _ in selection.chosen if not one.competes}
 
 
 @given(slices(), LIMITS, st.integers(0, 600), st.integers(0, 4_000), COUNTERS)

@@ -90,7 +90,7 @@ def test_what_is_embedded_is_found_by_meaning(daemon: DaemonProcess, project: Pa
     assert code == 0
     by_path = {result["path"]: result["sources"] for result in json.loads(output)["results"]}
     assert "vector" in by_path["web/money.ts"]
-    assert "meaning #" in run(daemon, project, "query", "sum of costs")[1]
+    assert "meaning #" in run(daemon, project, "query", "sum of costs", "--limit", "5")[1]
 
 
 def test_up_says_that_it_goes_on_or_waits(daemon: DaemonProcess, project: Path) -> None:

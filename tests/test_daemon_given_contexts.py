@@ -131,7 +131,7 @@ def test_the_event_names_the_context(shop: Shop) -> None:
 def test_what_is_in_a_context_has_its_reason(shop: Shop) -> None:
     for path, reason in (
         ("src/shop/auth.py", "it is in focus: asked for; "),
-        ("src/shop/sessions.py", "it was found for the prompt: by its words (rank 1)"),
+        ("src/shop/sessions.py", "it was found for the prompt, probability 0."),
         ("src/shop/cart.py", "it imports src/shop/auth.py, which is in focus; "),
         ("CLAUDE.md", "it holds a rule (CLAUDE.md:1, always); "),
         (f"{shop.root}/src/shop/auth.py#login", "it is in focus: asked for; "),

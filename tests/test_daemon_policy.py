@@ -411,7 +411,8 @@ def test_what_is_not_hidden_is_there(asked: Asked) -> None:
     assert "numbat" in asked.ask("Query", cwd=asked.root, query="treasure chamber").lower()
     reply = asked.daemon.call("GetContext", **everyone, agent_name="intern")
     assert "def run" in reply["context"]
-    assert ".env" in reply["context"], "that there is a file of secrets is no secret"
+    mapped = asked.ask("GetContext", cwd=asked.root, focus_paths=["src/app.py"], agent_name="intern")
+    assert ".env" in mapped, "that there is a file of secrets is no secret"
     assert reply["masked"] >= 2
     assert {one["path"] for one in reply["slices"] if "path" in one} >= {"src/app.py", "AGENTS.md"}
     assert reply["tokens"] <= 3000

@@ -82,7 +82,8 @@ async def test_what_was_sent_in_other_formats_is_there_once(
     }[form]
     found = texts_in(page)
     assert list(found.values()) == sent
-    assert page.count("Open a session for a user") == 1
+    said = "Open a session for a user"
+    assert page.count(said) == sum(str(text).count(said) for text in sent) > 0
     assert page.count('class="part"') == len(given["slices"])
     for name, text in found.items():
         async with pages.get(f"/contexts/{given['context_id']}/text/{name}") as reply:

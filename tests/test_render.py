@@ -67,7 +67,8 @@ def test_the_sections_come_in_their_order_and_empty_ones_are_left_out() -> None:
 def test_the_frame_is_what_rendering_adds_at_most(parts: list[tuple[SliceType, str, int]]) -> None:
     chosen = [pair(f"s{index}", kind, text, (order,)) for index, (kind, text, order) in enumerate(parts)]
     text = render_markdown(chosen)
-    costs = [frame_cost(ESTIMATE, "markdown", "p"), *(plain_measure(ESTIMATE)(*one) for one in chosen)]
+    frame = frame_cost(ESTIMATE, "markdown", "p", {one.type for one, _ in chosen})
+    costs = [frame, *(plain_measure(ESTIMATE)(*one) for one in chosen)]
     assert ESTIMATE.count(text) <= sum(cost.tokens for cost in costs)
     assert len(text.encode()) <= sum(cost.bytes for cost in costs)
     assert text.startswith(TITLE.rstrip())
@@ -79,7 +80,7 @@ def test_the_frame_is_what_rendering_adds_at_most(parts: list[tuple[SliceType, s
 def test_a_json_document_costs_no_more_than_its_parts(parts: list[tuple[SliceType, str, str]]) -> None:
     chosen = [pair(f"{name}{index}", kind, text) for index, (kind, text, name) in enumerate(parts)]
     text = render_json('a"b', chosen)
-    costs = [frame_cost(ESTIMATE, "json", 'a"b'), *(json_measure(ESTIMATE)(*one) for one in chosen)]
+    costs = [frame_cost(ESTIMATE, "json", 'a"b', set()), *(json_measure(ESTIMATE)(*one) for one in chosen)]
     assert ESTIMATE.count(text) <= sum(cost.tokens for cost in costs)
     assert len(text.encode("utf-8", "replace")) <= sum(cost.bytes for cost in costs)
 

@@ -123,7 +123,7 @@ def test_a_variant_changes_one_thing_of_the_recipe() -> None:
 
 def test_without_boosts_a_test_ranks_as_its_chunk_does(folder: Path) -> None:
     assert set(without_boosts(DEFAULT).penalties.values()) == {1}
-    found = ranked(folder, "assert vat_of")
+    found = ranked(folder, "asserts of vat_of")
     assert found[BARE_LEXICAL][0] == "tests/test_tax.py"
     assert found[RECIPE][0] == "shop/tax.py"
 

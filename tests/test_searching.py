@@ -274,7 +274,7 @@ async def test_meaning_finds_what_no_word_does(base: Path, models: Path) -> None
         assert all(set(hit.sources) == {"vector"} for hit in found.hits)
 
 
-def _damaged(*_: object) -> Any:
+def _damaged(*_: object, **__: object) -> Any:
     raise DatabaseError("database disk image is malformed")
 
 

@@ -119,11 +119,11 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
         *constraint_slices(state),
         *experience_slices(state, asked_for, near | (focus - asked_for)),
         *focus_slices(state, nodes),
-        *hit_slices(state, found),
+        *hit_slices(state, nodes, found),
         *dependency_slices(state, imported),
         *importer_slices(state, importing),
         *sibling_slices(state, beside),
-        *horizon_slices(state, focus | state.passed_over, near),
+        *horizon_slices(state, {node.path for node in nodes} | state.passed_over, near | focus),
     ]
     slices = list(boosted(slices, gathered.boosts))
     if state.request.news:

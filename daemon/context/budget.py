@@ -15,7 +15,7 @@ What it promises, whatever the slices are:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from ..lazy_dataclass import dataclass
@@ -121,7 +121,7 @@ def select(
     unique = _unique(ranked)
     purse = _Purse(limits, counter, measure)
     given = [one for one in unique if not one.competes]
-    is_whole = all(purse.admit(one, one.smallest, smallest[id(one)], purse.tokens) for one in given)
+    is_whole = all(purse.admit(one, one.smallest, smallest[id(one)]) for one in given)
     purse.withhold(withheld)
     # Where the bytes bind before the tokens do, shares of the tokens would give all to who comes first.
     room = min(limits.tokens, limits.bytes // CHARACTERS_PER_TOKEN)
@@ -171,10 +171,10 @@ class _Purse:
         size = len(text.encode("utf-8", "replace"))
         return Cost(cost.tokens + self._counter.count(text), cost.bytes + size)
 
-    def admit(self, one: Slice, form: Form, cost: Cost, most: int) -> bool:
-        """Take a slice in a form if there is room, and it costs at most so many tokens."""
+    def admit(self, one: Slice, form: Form, cost: Cost) -> bool:
+        """Take a slice in a form if there is room."""
         price = self.price(one, cost)
-        if price.tokens > min(self.tokens, most) or price.bytes > self.bytes:
+        if price.tokens > self.tokens or price.bytes > self.bytes:
             return False
         self.tokens -= price.tokens
         self.bytes -= price.bytes
@@ -188,7 +188,7 @@ class _Purse:
         """Take a slice in a form for what room there is, if it has one."""
         around = self.price(one, NOTHING)
         part = one.grow(min(self._counter.characters(self.tokens - around.tokens), self.bytes - around.bytes))
-        return self.admit(one, part, self._measure(one, part), self.tokens)
+        return self.admit(one, part, self._measure(one, part))
 
     def withhold(self, cost: Cost) -> None:
         """Keep so much from being spent."""
@@ -240,22 +240,10 @@ def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], purse: _Purs
 
     Of the first at least a part enters: what is most probably needed must not be missing for its length.
     """
-    spent = purse.spent
-    for level in _levels(purse.tokens):
-        for one in ranked:
-            if one.id not in purse.chosen:
-                purse.admit(one, one.smallest, smallest[id(one)], level - purse.spent + spent)
+    for one in ranked:
+        purse.admit(one, one.smallest, smallest[id(one)])
     if ranked and ranked[0].id not in purse.chosen:
         purse.admit_part(ranked[0])
-
-
-def _levels(tokens: int) -> Iterator[int]:
-    """Yield the sizes that are filled one after the other, so that twice the room has all of the half."""
-    level = LEAST_TOKENS
-    while level < tokens:
-        yield level
-        level *= 2
-    yield tokens
 
 
 def _unique(ranked: Iterable[Slice]) -> list[Slice]:

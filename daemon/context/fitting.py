@@ -24,7 +24,7 @@ def fit(
     Which slices are in depends on the limits and the slices alone; only how far they grow may take a second
     attempt, since a vocabulary may count a whole a little above its parts.
     """
-    frame = render.frame_cost(counter, request.format, project)
+    frame = render.frame_cost(counter, request.format, project, {one.type for one in slices})
     limits = Cost(max(request.context_tokens - frame.tokens, 0), max(request.max_bytes - frame.bytes, 0))
     measure = render.json_measure(counter) if request.format == "json" else None
     withheld = NOTHING

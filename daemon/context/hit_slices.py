@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import sqrt
 
-from ..retrieval.definitions import FoundDefinition
-from ..retrieval.hits import Hit
+from ..project.tree import Symbol
+from ..retrieval.hits import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
 from .file_forms import DefinitionForms, name_of
@@ -34,6 +34,9 @@ ANSWER_DECAY = 0.93
 NAMED = 0.9
 """Probability of a definition that the prompt names outright."""
 
+WANTED_SHARE = 0.5
+"""In a file in focus what is at least so probable beside the best is shown first where not all fits."""
+
 LINES_FREE = 3
 """Lines that a definition of one line is counted as more: what stands around it takes as much."""
 
@@ -48,11 +51,12 @@ def reasons_of(hit: Hit) -> str:
 def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[tuple[str, FoundDefinition]]:
     """Return what competes for the context, each with its reasons, what is worth most for its length first.
 
-    What lies in a file in focus becomes wanted there.
+    The best in a file in focus become wanted there, unless the prompt names some in it.
     """
     inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
     asked_for = {node.node_id for node in nodes if node.role != "document"}
     best: dict[tuple[str, int], tuple[str, FoundDefinition]] = {}
+    in_focus: dict[str, list[FoundDefinition]] = {}
 
     def add(reasons: str, one: FoundDefinition) -> None:
         known = best.get((one.path, one.first))
@@ -68,7 +72,11 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[tup
             if one.path not in inside:
                 add(reasons_of(hit), one)
             elif one.symbol is not None:
-                state.wanted.setdefault(one.path, set()).add(one.symbol.name)
+                in_focus.setdefault(one.path, []).append(one)
+    for path, held in in_focus.items():
+        most = max(one.probability for one in held)
+        names = {one.symbol.name for one in held if one.symbol and one.probability >= WANTED_SHARE * most}
+        state.wanted.setdefault(path, names)
     for node in nodes:
         if node.role == "document" and node.symbol:
             for symbol in state.files.symbols(node.path):
@@ -93,8 +101,11 @@ def without_found(
     ]
 
 
-def hit_slices(state: BuildState, found: Iterable[tuple[str, FoundDefinition]]) -> Iterator[Slice]:
-    """Yield a slice for each definition that can be read."""
+def hit_slices(
+    state: BuildState, nodes: Sequence[FocusNode], found: Sequence[tuple[str, FoundDefinition]]
+) -> Iterator[Slice]:
+    """Yield a slice for each definition that can be read and lies in no copy of a file in focus."""
+    inside = {content_key(state.files.note(node.path)) for node in nodes if found and not node.symbol}
     files: dict[str, int] = {}
     most = 0.0
     for reasons, one in found:
@@ -102,12 +113,15 @@ def hit_slices(state: BuildState, found: Iterable[tuple[str, FoundDefinition]]) 
         if content.problem:
             state.gaps.append(f"{one.path} was found for the prompt but is not shown: {content.problem}")
             continue
-        symbols = state.files.symbols(one.path)
-        if (one.symbol is not None and one.symbol not in symbols) or state.files.unsaved(one.path):
+        if content_key(content) in inside:
+            state.left_out.add(one.path)
+            continue
+        symbol = _as_shown(one, state.files.symbols(one.path))
+        if (one.symbol is not None and symbol is None) or state.files.unsaved(one.path):
             continue  # the file changed: it is read again, and what it is now may be found
         most = most or _worth(one)
         source = state.source(one.path, content)
-        forms = DefinitionForms(source, one.symbol, one.first, one.last, state.words, in_frame=True)
+        forms = DefinitionForms(source, symbol, one.first, one.last, state.words, in_frame=True)
         name = f"#{one.symbol.name}" if one.symbol is not None else f":{one.first}"
         place = files.setdefault(one.path, len(files))
         yield Slice(
@@ -127,6 +141,14 @@ def hit_slices(state: BuildState, found: Iterable[tuple[str, FoundDefinition]]) 
             competes=True,
             frame=render.code_frame(name_of(one.path), source.text, source.tag),
         )
+
+
+def _as_shown(one: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:
+    """Return a definition as its file has it now, without secrets; None where it isn't there any more."""
+    if one.symbol is None:
+        return None
+    wanted = (one.symbol.name, one.symbol.start_line, one.symbol.end_line)
+    return next((each for each in symbols if (each.name, each.start_line, each.end_line) == wanted), None)
 
 
 def _answered(hit: Hit, place: int) -> Sequence[FoundDefinition]:

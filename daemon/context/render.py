@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 from typing import Any
 
@@ -61,12 +62,14 @@ def spans(chosen: Sequence[tuple[Slice, Form]], context: str) -> dict[str, tuple
     return found
 
 
-def frame_cost(counter: TokenCounter, format_: str, project: str) -> Cost:
-    """Return what a context costs beside its slices: its title and the headings of all sections."""
+def frame_cost(counter: TokenCounter, format_: str, project: str, types: AbstractSet[SliceType]) -> Cost:
+    """Return what a context costs beside its slices: its title and the headings of sections with slices of
+    these types."""
     if format_ == "json":
         texts = [render_json(project, ())]
     else:
-        texts = [TITLE, *(f"## {title}\n\n" for title, _ in SECTIONS), *("\n" for _ in SECTIONS)]
+        titles = [title for title, members in SECTIONS if not types.isdisjoint(members)]
+        texts = [TITLE, *(f"## {title}\n\n\n" for title in titles)]
     return Cost(sum(map(counter.count, texts)), sum(len(one.encode("utf-8", "replace")) for one in texts))
 
 

@@ -9,12 +9,12 @@ from typing import Final
 
 from ..index.chunk_table import StoredChunk
 from ..index.terms import document_terms, query_terms
-from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .candidates import Candidates
+from .hits import FoundDefinition
 from .path_roles import role_of
 from .question import Question
-from .ranking import RankedFile
+from .ranking import SURELY_NAMED, RankedFile, is_wanted
 
 FILES_MAX: Final = 30
 """Maximum number of files whose definitions compete: what a commit edits lies in a later one in 3 of 100
@@ -67,20 +67,6 @@ WEIGHTS: Final[Mapping[str, float]] = {
 that commits edit in the `tune` half of its repositories."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundDefinition:
-    """A definition, or lines outside of any, that may be what is asked for. `first` and `last` are its lines,
-    from 1, both inclusive; of one that holds others the lines above the first of these. `probability` is that
-    of being needed, 0 to 1; `reasons` name the features that speak most for it."""
-
-    path: str
-    symbol: Symbol | None
-    first: int
-    last: int
-    probability: float
-    reasons: Sequence[str] = ()
-
-
 def find_definitions(
     question: Question,
     ranked: Sequence[RankedFile],
@@ -127,6 +113,9 @@ def with_features(
     outright = dict(candidates.tree)
     best = ranked[0].score if ranked else 1.0
     for place, file in enumerate(ranked[:FILES_MAX]):
+        role = role_of(file.path, languages.get(file.path, ""))
+        if is_wanted(role, question) or candidates.named.get(file.path, 0.0) >= SURELY_NAMED:
+            role = "source"  # a test that is asked about is as probable as source elsewhere
         of_file = {
             "file": log(file.score + 0.001),
             "file, of the best": file.score / (best or 1.0),
@@ -135,7 +124,7 @@ def with_features(
             "file defines what is named": min(candidates.defined.get(file.path, 0.0), 1.0),
             "commits": log1p(candidates.commits.get(file.path, 0)),
             "words asked": log(1 + words.count),
-            f"role {role_of(file.path, languages.get(file.path, ''))}": 1.0,
+            f"role {role}": 1.0,
         }
         for symbol, first, last, chunks in _parts(file, symbols_of(file.path)):
             score = max(one for _, _, one in chunks)

@@ -9,9 +9,22 @@ from typing import Literal
 from ..index.chunk_table import StoredChunk
 from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
-from .definitions import FoundDefinition
 
 Certainty = Literal["", "resolved", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDefinition:
+    """A definition, or lines outside of any, that may be what is asked for. `first` and `last` are its lines,
+    from 1, both inclusive; of one that holds others the lines above the first of these. `probability` is that
+    of being needed, 0 to 1; `reasons` name the features that speak most for it."""
+
+    path: str
+    symbol: Symbol | None
+    first: int
+    last: int
+    probability: float
+    reasons: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

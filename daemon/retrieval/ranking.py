@@ -145,7 +145,7 @@ def _evidence(
 def _factor(path: str, language: str, question: Question, candidates: Candidates, weights: Weights) -> float:
     """Return what a file's evidence is multiplied by for what it is and how often it changes."""
     role = role_of(path, language)
-    factor = 1.0 if _wanted(role, question) else weights.penalties[role]
+    factor = 1.0 if is_wanted(role, question) else weights.penalties[role]
     surely = (
         candidates.named.get(path, 0.0) >= SURELY_NAMED or candidates.exact.get(path, 0.0) >= SURELY_NAMED
     )
@@ -167,7 +167,8 @@ class _Topic:
         return sum(self._weights.get(term, 0.0) for term in terms) / self._total
 
 
-def _wanted(role: Role, question: Question) -> bool:
+def is_wanted(role: Role, question: Question) -> bool:
+    """Whether a question is after files of a role that isn't source."""
     return (
         (role == "test" and question.wants_tests)
         or (role == "document" and question.wants_docs)
