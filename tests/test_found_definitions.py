@@ -14,6 +14,7 @@ SYMBOLS = (
     Symbol("Session", "class", 1, 30, "class Session:", "", 0),
     Symbol("Session.refresh", "method", 4, 12, "def refresh(self):", "Move the end.", 1),
     Symbol("Session.close", "method", 14, 30, "def close(self):", "", 1),
+    Symbol("Session.close.flush", "function", 16, 18, "def flush():", "", 2),
 )
 
 
@@ -39,7 +40,8 @@ def test_the_definition_whose_name_is_asked_for_comes_first() -> None:
 def test_of_a_definition_that_holds_others_only_its_head_counts() -> None:
     spans = {one.symbol.name: (one.first, one.last) for one in find("session", "a.py") if one.symbol}
     assert spans["Session"] == (1, 3)
-    assert spans["Session.close"] == (14, 30)
+    assert spans["Session.close"] == (14, 30), "a function inside a function is part of it"
+    assert "Session.close.flush" not in spans
 
 
 def test_tests_are_probable_only_where_they_are_asked_for() -> None:

@@ -20,6 +20,9 @@ FILES_MAX: Final = 30
 """Maximum number of files whose definitions compete: what a commit edits lies in a later one in 3 of 100
 tasks of benchmarks/needed."""
 
+WHOLE_LINES: Final = 100
+"""A function of more lines is told apart by the functions inside: some wrap a whole module."""
+
 PROBABILITY_MIN: Final = 0.002
 """What is less probable is left out: among 1,000 such definitions of benchmarks/needed two were edited."""
 
@@ -194,8 +197,16 @@ def _parts(
 
 
 def _spans(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int, int]]:
-    """Yield the definitions by their first line, each with its lines up to the first definition inside."""
-    ordered = sorted(symbols, key=lambda one: (one.start_line, -one.end_line))
+    """Yield the definitions by their first line, each with its lines up to the first definition inside; a
+    function that isn't long is one with what it defines inside."""
+    ordered: list[Symbol] = []
+    within = 0
+    for one in sorted(symbols, key=lambda one: (one.start_line, -one.end_line)):
+        if one.end_line <= within:
+            continue
+        ordered.append(one)
+        if one.kind in {"function", "method"} and one.end_line - one.start_line < WHOLE_LINES:
+            within = one.end_line
     for place, symbol in enumerate(ordered):
         inner = ordered[place + 1] if place + 1 < len(ordered) else None
         if inner is not None and symbol.start_line < inner.start_line <= symbol.end_line:
