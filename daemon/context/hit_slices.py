@@ -20,6 +20,11 @@ SHOWN_MIN = 0.008
 """What is needed with less probability isn't shown. In benchmarks/needed contexts of 8,000 tokens then show
 .96 of what they show without a threshold, in .64 of the tokens."""
 
+SHOWN_SHARE = 0.03
+"""Beside the best one: where a place is sure, what is barely probable is noise. On 106 tasks of five
+repositories it costs .01 to .03 of the edited lines and saves 7, 15 and 16 % of the tokens at 1,000, 4,000
+and 8,000."""
+
 LONG_CHARACTERS = 4_000
 """A definition of more characters (1,000 tokens, some 100 lines) enters by the lines that matter most, and
 grows where there is room: else one would take the place of five."""
@@ -86,7 +91,8 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[tup
                         FoundDefinition(node.path, symbol, symbol.start_line, symbol.end_line, NAMED),
                     )
     ordered = sorted(best.values(), key=lambda pair: (-_worth(pair[1]), pair[1].path, pair[1].first))
-    return ordered[:DEFINITIONS_MAX]
+    least = SHOWN_SHARE * max((one.probability for _, one in ordered), default=0.0)
+    return [pair for pair in ordered if pair[1].probability >= least][:DEFINITIONS_MAX]
 
 
 def without_found(
