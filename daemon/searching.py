@@ -167,7 +167,8 @@ class Searching:
         if gathered.lexical_damaged:
             self._rebuild(project)
         if gathered.answer is not None:
-            return gathered, gathered.answer, degraded, told
+            hits = _answered(gathered) if ask.definitions else gathered.answer
+            return gathered, hits, degraded, told
         vectors, problem = await self._vectors(project, gathered, deadline)
         if problem:
             degraded.append(problem)
@@ -334,6 +335,12 @@ def _conclude(
 
     definitions = ask.definitions or ask.for_agent > 0
     return tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask), definitions=definitions))
+
+
+def _answered(gathered: Gathered) -> tuple[Hit, ...]:
+    from .retrieval.definitions import answered
+
+    return tuple(answered(gathered.question, gathered.answer or ()))
 
 
 def _most(ask: Ask) -> int:

@@ -41,7 +41,7 @@ from .fitting import fit, without_held
 from .focus_nodes import focus_nodes, paths_called_for
 from .focus_slices import focus_slices
 from .gathered import Gathered
-from .hit_slices import found_definitions, hit_slices, without_found
+from .hit_slices import found_definitions, hit_slices, needed_slices, without_found
 from .horizon import horizon_slices
 from .item_plan import LeftOutItem, PlannedItem
 from .news import has_news, news_in
@@ -120,6 +120,7 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
         *experience_slices(state, asked_for, near | (focus - asked_for)),
         *focus_slices(state, nodes),
         *hit_slices(state, nodes, found),
+        *needed_slices(state, nodes, found),
         *dependency_slices(state, imported),
         *importer_slices(state, importing),
         *sibling_slices(state, beside),

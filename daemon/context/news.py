@@ -29,7 +29,7 @@ def news_in(slices: Sequence[Slice], resident: Resident | None) -> Iterator[Slic
     best = max((one.score or 0.0 for one in slices if one.competes), default=0.0)
     least = max(PROBABILITY_MIN, SHARE_OF_BEST * best)
     for one in slices:
-        if one.type in BEGINNING or (one.competes and (one.score or 0.0) < least):
+        if one.type in BEGINNING or (one.competes and one.score is not None and one.score < least):
             continue
         if resident is None or one.type not in STANDING or not holds_whole(resident, one):
             yield one

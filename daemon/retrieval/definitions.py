@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import exp, log, log1p
 from typing import Final
 
@@ -11,7 +12,7 @@ from ..index.chunk_table import StoredChunk
 from ..index.terms import document_terms, query_terms
 from ..project.tree import Symbol
 from .candidates import Candidates
-from .hits import FoundDefinition
+from .hits import FoundDefinition, Hit
 from .path_roles import role_of
 from .question import Question
 from .ranking import SURELY_NAMED, RankedFile, is_wanted
@@ -20,11 +21,25 @@ FILES_MAX: Final = 30
 """Maximum number of files whose definitions compete: what a commit edits lies in a later one in 3 of 100
 tasks of benchmarks/needed."""
 
+FUNCTIONS: Final = frozenset({"function", "method"})
+"""Kinds of definitions that are read as one."""
+
 WHOLE_LINES: Final = 100
 """A function of more lines is told apart by the functions inside: some wrap a whole module."""
 
 PROBABILITY_MIN: Final = 0.002
 """What is less probable is left out: among 1,000 such definitions of benchmarks/needed two were edited."""
+
+ANSWERED: Final = {"resolved": 0.5, "name": 0.2, "": 0.3}
+"""Probability of the first place that the graph answers: by a link, by its name alone, or of a place that the
+question names."""
+
+ANSWER_DECAY: Final = 0.93
+"""And of each one behind it, beside the one before: ten answers are seldom all needed."""
+
+USE_SHARE: Final = 0.2
+"""What a test or example counts that the graph answers, beside source, unless it is asked about: the ratio of
+`role test` to `role source` below is .015, but who asks for usages may mean these."""
 
 WEIGHTS: Final[Mapping[str, float]] = {
     "constant": -13.51,
@@ -89,6 +104,23 @@ def find_definitions(
             )
     found.sort(key=lambda one: (-one.probability, one.path, one.first))
     return found
+
+
+def answered(question: Question, hits: Iterable[Hit]) -> list[Hit]:
+    """Return what the graph or a place answered, each with its definition to compete with what words find."""
+    result = []
+    places = {True: 0, False: 0}
+    for hit in hits:
+        role = role_of(hit.path, hit.chunk.language)
+        lower = role in {"test", "example"} and not is_wanted(role, question)
+        share = ANSWERED[hit.certainty] * ANSWER_DECAY ** places[lower] * (USE_SHARE if lower else 1.0)
+        places[lower] += 1
+        first, last = hit.chunk.start_line, hit.chunk.end_line
+        if hit.node is not None:
+            first, last = hit.node.start_line, hit.node.end_line
+        found = FoundDefinition(hit.path, hit.node, first, last, round(share, 4), ("answer",))
+        result.append(replace(hit, definitions=(found,)))
+    return result
 
 
 def probability_of(features: Mapping[str, float]) -> float:
@@ -205,12 +237,13 @@ def _spans(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int, int]]:
         if one.end_line <= within:
             continue
         ordered.append(one)
-        if one.kind in {"function", "method"} and one.end_line - one.start_line < WHOLE_LINES:
+        if one.kind in FUNCTIONS and one.end_line - one.start_line < WHOLE_LINES:
             within = one.end_line
     for place, symbol in enumerate(ordered):
         inner = ordered[place + 1] if place + 1 < len(ordered) else None
         if inner is not None and symbol.start_line < inner.start_line <= symbol.end_line:
-            yield symbol, symbol.start_line, inner.start_line - 1
+            if inner.start_line > symbol.start_line + 1:  # else the line that what is inside names it by
+                yield symbol, symbol.start_line, inner.start_line - 1
         else:
             yield symbol, symbol.start_line, symbol.end_line
 

@@ -52,7 +52,7 @@ def needed_by(reader: Reader, path: str, symbol: Symbol) -> list[Needed]:
     inside = [] if symbol.kind in CLASSES else reader.links.inside([own[0].id])
     links = reader.links.out_of([own[0].id, *inside], ("call", "use", "type"), LINKS_MAX)
     found: dict[int, Needed] = {}
-    for link, target in _targets(reader, links, at_home):
+    for link, target in _targets(reader, links, at_home, own[0].symbol.name.rpartition(".")[0]):
         within = target.path == path and symbol.start_line <= target.symbol.start_line <= symbol.end_line
         one = None if within or target.id in found else _needed(target, link)
         if one is not None:
@@ -69,14 +69,16 @@ def head_lines(symbol: Symbol) -> tuple[int, int]:
 
 
 def _targets(
-    reader: Reader, links: Sequence[Link], at_home: Sequence[Definition]
+    reader: Reader, links: Sequence[Link], at_home: Sequence[Definition], owner: str
 ) -> Iterator[tuple[Link, Definition]]:
-    """Yield what references lead to; by its name alone where the file defines that once, at its top."""
+    """Yield what references lead to; by its name alone where the file defines that once, at its top or in the
+    class that is the `owner` of what refers."""
     targets = reader.links.definitions([link.target for link in links if link.target])
     named: dict[str, list[Definition]] = {}
     for each in at_home:
-        if not each.symbol.depth:
-            named.setdefault(without_number(each.symbol.name), []).append(each)
+        around, _, name = without_number(each.symbol.name).rpartition(".")
+        if around in {"", owner}:
+            named.setdefault(name, []).append(each)
     for link in links:
         target = targets.get(link.target)
         if target is None and link.state == "name":
@@ -88,7 +90,7 @@ def _targets(
 
 def _needed(target: Definition, link: Link) -> Needed | None:
     symbol = target.symbol
-    if symbol.kind in VALUES:
+    if symbol.kind in VALUES and link.kind != "type":  # an alias of a type says nothing by its value
         last = min(symbol.end_line, symbol.start_line + VALUE_LINES - 1)
         return Needed(target.path, symbol, "value", symbol.start_line, last)
     if link.kind == "call":

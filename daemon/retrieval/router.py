@@ -21,7 +21,7 @@ from ..project.tree import Tree
 from . import structural
 from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
 from .classify import Classification
-from .definitions import find_definitions
+from .definitions import FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
 from .hits import FoundDefinition, Hit
@@ -55,6 +55,9 @@ hundreds, and soon none."""
 TEXT_PROBABILITY = 0.9
 """Probability that a definition is meant in which all of a quoted text stands: a little less than the share
 of such questions whose place comes first in benchmarks/literals."""
+
+TEXT_LINES = 6
+"""Lines above and below a quoted text that are shown of what is longer and no function."""
 
 TEXT_SHOWN = 60
 """Characters of a text that a reason says of a place where it stands."""
@@ -173,13 +176,19 @@ def conclude(
 
 
 def _with_text(one: FoundDefinition, candidates: Candidates) -> FoundDefinition:
-    """Return a definition as that which is needed if a text that the question quotes stands in it."""
+    """Return a definition as that which is needed if a text that the question quotes stands in it: a function
+    whole, of a long class or section the lines around the text."""
     share = candidates.exact.get(one.path, 0.0)
     lines = (line for number, line in candidates.lines.items() if candidates.chunks[number].path == one.path)
-    if not share or not any(one.first <= line <= one.last for line in lines):
+    line = next((line for line in lines if one.first <= line <= one.last), 0)
+    if not share or not line:
         return one
     probability = max(one.probability, round(TEXT_PROBABILITY * min(share, 1.0), 4))
-    return replace(one, probability=probability, reasons=("text", *one.reasons))
+    one = replace(one, probability=probability, reasons=("text", *one.reasons))
+    if one.last - one.first < 2 * TEXT_LINES or (one.symbol is not None and one.symbol.kind in FUNCTIONS):
+        return one
+    first, last = max(line - TEXT_LINES, one.first), min(line + TEXT_LINES, one.last)
+    return replace(one, symbol=None, first=first, last=last)
 
 
 def candidates_of(
