@@ -65,6 +65,29 @@ def test_a_definition_is_whole_cut_after_a_line_or_its_signature() -> None:
     assert "line_0" not in forms(0).text
 
 
+def test_the_head_of_a_class_never_shows_its_members() -> None:
+    head = [
+        "class C:",
+        '    """Rates."""',
+        *(f"    RATE_{n} = {n}" for n in range(80)),
+        "",
+        "    # The first rate.",
+    ]
+    members = [line for n in range(20) for line in (f"    def rate_{n}(self):", f"        return {n}", "")]
+    starts = range(len(head) + 1, len(head) + len(members), 3)
+    inside = [Symbol(f"C.rate_{n}", "method", at, at + 1, "def", "", 1) for n, at in enumerate(starts)]
+    outer = Symbol("C", "class", 1, len(head) + len(members) - 1, "class C", "Rates.", 0)
+    source = Source("a.py", "\n".join(head + members), "python", (outer, *inside))
+    for in_frame in (False, True):
+        forms = DefinitionForms(source, outer, 1, len(head), ("rate",), in_frame=in_frame)
+        assert "RATE_79 = 79" in forms(forms.full_characters).text
+        for characters in range(0, forms.full_characters + 50, 50):
+            form = forms(characters)
+            assert form.compressed == (characters < forms.full_characters)
+            assert "def rate_" not in form.text
+            assert "first rate" not in form.text
+
+
 def test_the_least_of_a_dependency() -> None:
     some = Content("{\n}\n", None)
     assert least(some, SYMBOLS[:2]) == "Defines `f0`, `f1`."

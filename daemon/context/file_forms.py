@@ -105,6 +105,7 @@ class DefinitionForms:
         if symbol is not None and last < symbol.end_line:  # what stands above the next definition is its own
             while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith(COMMENTS)):
                 lines.pop()
+        self._last = first + len(lines) - 1
         self._text = "\n".join(lines).rstrip()
         self._whole = self._form(self._text)
         self.full_characters = len(self._whole.text)
@@ -119,7 +120,7 @@ class DefinitionForms:
             text = text or self._text.partition("\n")[0]
             return self._form(text, self._text.count("\n") - text.count("\n"))
         if room >= EXCERPT_CHARACTERS_MIN:
-            shown = shorten_definition(self._source, self._symbol, self._words, room)
+            shown = shorten_definition(self._source, self._symbol, self._words, room, self._last)
             return self._form(shown.text, shown.left_out)
         return self._form(outline([self._symbol], self._source.tag, docs=True), self._text.count("\n"))
 

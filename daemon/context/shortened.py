@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from ..compression.compress import MARK, Compressed, compress
 from ..compression.text_kinds import kind_of
@@ -39,13 +40,20 @@ def shorten(source: Source, words: Iterable[str], wanted: Collection[str], chara
     return Shortened(found.text, found.left_out_lines)
 
 
-def shorten_definition(source: Source, symbol: Symbol, words: Iterable[str], characters: int) -> Shortened:
-    """Show the lines of one definition that matter most, with the numbers that they have in their file."""
+def shorten_definition(
+    source: Source, symbol: Symbol, words: Iterable[str], characters: int, last: int = 0
+) -> Shortened:
+    """Show the lines of one definition that matter most, with the numbers that they have in their file.
+
+    Of one that ends behind the line `last` only what stands up to there: the head of a class.
+    """
+    head = (replace(symbol, end_line=last),) if last and last < symbol.end_line else ()
+    symbol = head[0] if head else symbol
     before = symbol.start_line - 1
     lines = source.lines[before : symbol.end_line]
     # Blank lines in its place, so that the lines keep their numbers.
     text = "\n" * before + "\n".join(lines)
-    inside = tuple(one for one in source.symbols if _holds(symbol, one))
+    inside = (*head, *(one for one in source.symbols if _holds(symbol, one)))
     room = min(characters, len(text) - 1)  # a text that fits would come back without its numbers
     found = compress(text, source.path, sorted(words), room, inside)
     shown = found.text.split("\n")
