@@ -172,6 +172,8 @@ def test_definitions_of_a_file_share_a_line() -> None:
         "",
         "- `shop.py`: unchanged, as sent before\n",
     ]
+    joined = named_if_held([part(1, 2), part(3, 5), part(4, 4), part(8, 12)], after(whole_file()), lines)
+    assert joined.chosen[0][1].text == "- `shop.py`, lines 1-5, 8-12: unchanged, as sent before\n"
     tiny = part(4, 4)
     short = named_if_held([tiny], after(whole_file()), lines)
     assert short.chosen == (tiny,), "its line would be longer"

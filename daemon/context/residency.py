@@ -258,7 +258,12 @@ def _name(one: Slice) -> str:
 
 def _line(name: str, slices: Iterable[Slice]) -> str:
     """Return the line that names slices of one name."""
-    ranges = sorted({one.lines for one in slices if one.path and one.lines})
+    ranges: list[tuple[int, int]] = []
+    for first, last in sorted({one.lines for one in slices if one.path and one.lines}):
+        if ranges and first <= ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], max(ranges[-1][1], last))
+        else:
+            ranges.append((first, last))
     places = f", lines {', '.join(f'{first}-{last}' for first, last in ranges)}" if ranges else ""
     return f"- `{render.inline(name)}`{places}: unchanged, as sent before\n"
 
