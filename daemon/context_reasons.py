@@ -48,7 +48,7 @@ def told_by_context(scope: Scope, request: ContextRequest, reply: Mapping[str, A
     advice: list[str] = []
     reasons = []
     for one in reply.get("dropped", ()):
-        if _is_at(_path_in(one["id"]), path):
+        if any(_is_at(each, path) for each in _paths_in(one["id"])):
             reason, what_to_do = _why_dropped(one, request)
             reasons.append(reason)
             advice += what_to_do
@@ -91,7 +91,7 @@ def _why_dropped(one: Mapping[str, Any], request: ContextRequest) -> tuple[str, 
     room = request.context_tokens
     reason = (
         f"there was no room for it in {room:,} tokens: as a {one['type']} it has the weight"
-        f" {one['weight']:g}, and what is heavier came first"
+        f" {one['weight']:g}, and other slices came first"
     )
     return reason, (f"ask with more than {request.max_tokens:,} max_tokens, or with less in focus",)
 
@@ -117,10 +117,10 @@ def _map_in(reply: Mapping[str, Any]) -> str:
     return fenced.partition("\n")[2].rpartition("\n```")[0]
 
 
-def _path_in(slice_id: str) -> str:
-    """Return the path of the node that a slice's id names: `document:src/a.py#f`."""
-    node = slice_id.partition(":")[2]
-    return node.partition("#")[0]
+def _paths_in(slice_id: str) -> tuple[str, str]:
+    """Return the path that a slice's id names: `document:src/a.py#f`, or by a line `document:src/a.py:12`."""
+    path = slice_id.partition(":")[2].partition("#")[0]
+    return path, re.sub(r":\d+$", "", path)
 
 
 def _is_at(path: str, wanted: str) -> bool:

@@ -97,7 +97,7 @@ class Explaining:
             return "the request had no prompt, so that nothing was searched for it"
         if not project.config.context.hits_max:
             return "nothing is searched for prompts: context.hits_max is 0"
-        ask = Ask(prompt, RANKS_MAX)
+        ask = Ask(prompt, RANKS_MAX, definitions=True)
         found = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), given.policy)
         degraded += found.degraded
         ranks = {hit.path: place for place, hit in enumerate(found.hits, 1)}
@@ -105,8 +105,15 @@ class Explaining:
         took = f"this context shows {taken or 'no'} {found_files} that it found"
         if path not in ranks:
             return f"the search for the prompt doesn't find it among the first {RANKS_MAX}; {took}"
-        score = found.hits[ranks[path] - 1].score
-        return f"the search for the prompt has it at place {ranks[path]} (score {score:.2f}); {took}"
+        hit = found.hits[ranks[path] - 1]
+        place = f"the search for the prompt has it at place {ranks[path]} (score {hit.score:.2f})"
+        needed = [[one.probability for one in each.definitions] for each in found.hits]
+        best = max((one for each in needed for one in each), default=0.0)
+        if not best or hit.certainty:
+            return f"{place}; {took}"
+        own = max((one.probability for one in hit.definitions), default=0.0)
+        needs = f"needed with probability {own:g}" if own else "hardly needed"
+        return f"{place}, {needs}, the best place with probability {best:g}; {took}"
 
     def _is_in_focus_now(self, given: Given, path: str) -> bool:
         scope = self._scopes.get(given.scope.id) if given.scope.id in self._scopes else given.scope

@@ -700,6 +700,19 @@ def test_a_definition_that_the_prompt_names_is_shown_in_the_file_that_was_found(
     assert "def f0_2" not in shown
 
 
+def test_files_without_room_for_their_definitions_are_named_once(desk: Desk) -> None:
+    desk.write(many(2, lines=40))
+    hits = []
+    for path in ("lib0/m0.py", "lib1/m1.py"):
+        starts = [1 + 44 * place for place in range(4)]
+        places = [
+            FoundDefinition(path, None, at, at + 41, 0.9 if path == "lib0/m0.py" else 0.5) for at in starts
+        ]
+        hits.append(replace(found(path, 0.9), definitions=places))
+    gaps = desk.build(hits=hits, prompt="f?", max_tokens=400, reserve_tokens=0).reply["gaps"]
+    assert gaps == ["no room in the budget for more of lib0/m0.py, lib1/m1.py: ask with a larger max_tokens"]
+
+
 def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:
     items = [Item("rule", f"r{n}", "manual", f"Rule {n}. " * 200, "PutItem") for n in range(40)]
     plan = ItemPlan(tuple(PlannedItem(item, "manual") for item in items))

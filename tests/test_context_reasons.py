@@ -88,6 +88,8 @@ def test_what_had_no_room_says_what_it_would_take() -> None:
     assert (found.slices, found.is_settled) == ((), True)
     assert "no room for it in 3,000 tokens" in found.reasons[0]
     assert found.advice == ("ask with more than 4,000 max_tokens, or with less in focus",)
+    lines = [{**dropped[0], "id": "document:a.py:12"}]
+    assert told("a.py", dropped=lines) == told("a.py", dropped=dropped)
     copies = [{**dropped[0], "reason": "duplicate"}]
     assert told("a.py", dropped=copies).reasons == ("it is left out as another slice shows the same",)
     assert told("b.py", dropped=dropped) == Told()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,6 +212,18 @@ def test_what_the_search_finds_too_late_has_its_place(shop: Shop) -> None:
         for one in explained
     )
     assert any("the search for the prompt has it at place " in reason for one in explained for reason in one)
+
+
+def test_what_is_found_but_improbable_says_how_probable_it_is(shop: Shop) -> None:
+    feed = 'def feed_ostrich(meal):\n    """Feed the ostrich its meal."""\n    return meal\n'
+    other = "\n\n".join(f"def step_{n}(a):\n    return a + {n}\n" for n in range(20))
+    write_files(shop.root, {"zoo/feed.py": feed, "zoo/walk.py": f"# The ostrich has a meal.\n{other}"})
+    found = shop.ask(prompt="where is feed_ostrich?", fresh="tree")
+    assert "zoo/feed.py" in {one.get("path") for one in found["slices"]}
+    reasons = shop.why("zoo/walk.py", found["context_id"])["reasons"]
+    assert any(
+        re.search(r"(probability|hardly) [\w.]+, the best place with probability 0\.", one) for one in reasons
+    )
 
 
 def test_what_had_no_room_and_what_came_into_focus_later(shop: Shop) -> None:

@@ -101,7 +101,7 @@ def reply_of(
         "tokens": counter.count(context),
         "bytes": len(context.encode("utf-8", "replace")),
         "truncated": bool(no_room) or any(form.compressed for _, form in selection.chosen),
-        "gaps": _capped([*gaps, *_no_room(no_room)]),
+        "gaps": _capped([*gaps, *_no_room(no_room, {one.path for one, _ in selection.chosen})]),
         "degraded": list(degraded),
         "layers": layers,
         "slices": _slices(selection, request, context),
@@ -146,14 +146,19 @@ def _dropped(dropped: Sequence[Dropped]) -> list[dict[str, Any]]:
     ]
 
 
-def _no_room(dropped: Sequence[Slice]) -> list[str]:
+def _no_room(dropped: Sequence[Slice], shown: Collection[str]) -> list[str]:
+    """Say what has no room, each file once, and as a part where others of its definitions are `shown`."""
     if not dropped:
         return []
     # What had to be in it comes first.
     ranked = sorted(dropped, key=lambda one: not one.required)
-    named = ", ".join(one.path or one.id for one in ranked[:NO_ROOM_MAX])
-    more = f" and {len(dropped) - NO_ROOM_MAX:,} more" if len(dropped) > NO_ROOM_MAX else ""
-    return [f"no room in the budget for {named}{more}: ask with a larger max_tokens"]
+    names = list(
+        dict.fromkeys(
+            f"more of {one.path}" if one.path and one.path in shown else one.path or one.id for one in ranked
+        )
+    )
+    more = f" and {len(names) - NO_ROOM_MAX:,} more" if len(names) > NO_ROOM_MAX else ""
+    return [f"no room in the budget for {', '.join(names[:NO_ROOM_MAX])}{more}: ask with a larger max_tokens"]
 
 
 def _capped(gaps: Sequence[str]) -> list[str]:
