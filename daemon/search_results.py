@@ -91,7 +91,8 @@ def _shown(snapshot: ProjectSnapshot, hits: Sequence[Hit], reader: Reader) -> di
 
 def _describe(hit: Hit, text: str, words: frozenset[str]) -> dict[str, Any]:
     chunk = hit.chunk
-    first, snippet, line = _snippet(text, chunk.start_line, words, hit.line)
+    start, text = _part(hit, text)
+    first, snippet, line = _snippet(text, start, words, hit.line)
     place = hit.node or chunk
     symbol = hit.node_id.partition("#")[2]
     result: dict[str, Any] = {
@@ -121,6 +122,17 @@ def _describe(hit: Hit, text: str, words: frozenset[str]) -> dict[str, Any]:
     if hit.more:
         result["more"] = [_place(one) for one in hit.more]
     return result
+
+
+def _part(hit: Hit, text: str) -> tuple[int, str]:
+    """Return the first line and the text of a chunk, of a definition that was found only what is its own: one
+    chunk may hold several."""
+    chunk, node = hit.chunk, hit.node
+    if node is None or hit.certainty:
+        return chunk.start_line, text
+    first = max(chunk.start_line, node.start_line)
+    own = text.split("\n")[first - chunk.start_line : node.end_line - chunk.start_line + 1]
+    return (first, "\n".join(own)) if own else (chunk.start_line, text)
 
 
 def _place(chunk: StoredChunk) -> dict[str, Any]:

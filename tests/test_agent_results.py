@@ -63,6 +63,20 @@ def test_several_that_may_be_it_are_few_and_by_probability(shared_daemon: Daemon
     assert len(ask(shared_daemon, root, "basket price", limit=2)) == 2
 
 
+def test_definitions_of_one_chunk_each_show_their_own_lines(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    names = ("open", "close")
+    text = "".join(f"def {name}_parcel(box):\n    return box.{name}\n\n\n" for name in names)
+    root = write_files(tmp_path / "p", {"parcels.py": text})
+    shared_daemon.open_ready(root)
+    results = ask(shared_daemon, str(root), "parcel box")
+    assert sorted((one["start_line"], one["snippet_line"], one["snippet"]) for one in results) == [
+        (1, 1, "def open_parcel(box):\n    return box.open"),
+        (5, 5, "def close_parcel(box):\n    return box.close"),
+    ]
+
+
 def test_usages_that_the_graph_does_not_know_are_not_one_place(
     shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
