@@ -38,6 +38,7 @@ oui, vas-y
 ASKING = """
 the cache
 why is the client cache cold?
+#123 is still open, the timeout of the pool
 add retries
 run the tests of the parser
 fix `it`

@@ -72,8 +72,8 @@ def _asks_for_place(clause: Clause) -> bool:
 
 # Whole prompts that aren't prose
 
-_COMMAND = r"/[A-Za-z][\w:.-]*(?:\s|$)|![^\s!].*$|#\w[^\n]*$"
-"""What hosts take for themselves: `/review 12`, a line for the shell, a note to remember."""
+_COMMAND = r"/[A-Za-z][\w:.-]*(?:\s|$)|![^\s!].*$|#(?!\d)\w[^\n]*$"
+"""What hosts take for themselves: `/review 12`, a line for the shell, a note; but `#12` is an issue."""
 
 _NOTICE = (
     r"\[Request interrupted\b|Caveat: The messages below were generated\b"
