@@ -15,6 +15,7 @@ CALLBACKS = "".join(
     for n in range(9)
 )
 SETTINGS = "".join(f"    'OPTION_{n}': {n},\n" for n in range(40))
+TOTALS = "".join(f"    fun total_{n}(): Int {{ return {n} }}\n" for n in range(120))
 FILES: Mapping[str, str | bytes] = {
     "src/app.py": (
         "from .limits import TRIES, wait_for\n\n\n"
@@ -28,6 +29,10 @@ FILES: Mapping[str, str | bytes] = {
     "src/settings.py": f"class Settings:\n  defaults = {{\n{SETTINGS}    'FALLBACK_KEYS': None,\n{SETTINGS}  }}\n",
     "src/keys.py": "def keys(config):\n    return [*config['FALLBACK_KEYS'], 1]\n",
     "tests/test_app.py": CALLBACKS,
+    "src/Cart.kt": (
+        "class Cart(val id: String) {\n    fun open() {\n        println(id)\n    }\n\n    init {\n"
+        '        require(id.isNotBlank()) { "cart must not be blank" }\n    }\n\n' + TOTALS + "}\n"
+    ),
 }
 
 
@@ -42,6 +47,11 @@ class Shop:
         """Return the reply for a prompt."""
         fields = {"max_tokens": tokens, "reserve_tokens": 0}
         return self._daemon.call("GetContext", cwd=str(self._root), prompt=prompt, **fields)
+
+    def change(self, path: str, **fields: Any) -> None:
+        """Give a file an unsaved text, or none."""
+        root = str(self._root)
+        self._daemon.call("NotifyFile", cwd=root, path=f"{root}/{path}", event="changed", **fields)
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +100,33 @@ def test_what_is_barely_probable_is_left_out_of_a_small_context_first(shop: Shop
     assert set(small) < set(large)
     assert all(score >= 0.15 * best for score in small.values())
     assert min(large.values()) < 0.15 * best
+
+
+def test_a_text_between_the_members_of_a_class_is_shown(shop: Shop) -> None:
+    context = shop.ask("cart must not be blank", 1_000)["context"]
+    assert 'require(id.isNotBlank()) { "cart must not be blank" }' in context
+
+
+def test_a_class_by_name_comes_with_its_members(shop: Shop) -> None:
+    reply = shop.ask("class Cart", 1_000)
+    shown = {one["id"] for one in reply["slices"]}
+    assert {"document:src/Cart.kt#Cart", "members:src/Cart.kt#Cart"} <= shown
+    assert "38      fun total_28(): Int" in reply["context"]
+    assert "⋮ 81 more" in reply["context"]
+
+
+def test_nothing_is_shown_twice_where_a_class_and_what_it_holds_are_found(shop: Shop) -> None:
+    reply = shop.ask("App, App.finish and App.connect_peer", 8_000)
+    assert reply["context"].count("for function in reversed(self.functions)") == 1
+    reply = shop.ask("Cart total_3", 20_000)
+    assert reply["context"].count("fun total_3(): Int { return 3 }") <= 1
+
+
+def test_what_is_found_in_an_unsaved_file_is_shown_from_its_buffer(shop: Shop) -> None:
+    shop.change("src/keys.py", text="# new\n\n\ndef keys(config):\n    return [config['FALLBACK_KEYS'], 2]\n")
+    try:
+        reply = shop.ask("how are keys of the config read?", 1_000)
+        assert "return [config['FALLBACK_KEYS'], 2]" in reply["context"]
+        assert "unsaved" in reply["context"]
+    finally:
+        shop.change("src/keys.py")

@@ -40,8 +40,9 @@ from .dependency_slices import (
 from .fitting import fit, without_held
 from .focus_nodes import focus_nodes, paths_called_for
 from .focus_slices import focus_slices
+from .found_definitions import found_definitions, without_found
 from .gathered import Gathered
-from .hit_slices import found_definitions, hit_slices, needed_slices, without_found
+from .hit_slices import hit_slices, needed_slices
 from .horizon import horizon_slices
 from .item_plan import LeftOutItem, PlannedItem
 from .news import has_news, news_in

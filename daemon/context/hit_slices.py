@@ -1,4 +1,4 @@
-"""Owns the slices of what was found for a prompt: definitions, each by what it is worth for its length."""
+"""Owns the slices of what was found for a prompt: definitions, members of a class, what they need."""
 
 from __future__ import annotations
 
@@ -7,36 +7,20 @@ from math import sqrt
 
 from ..project.tree import Symbol
 from ..retrieval.code_graph import CLASSES
-from ..retrieval.hits import FoundDefinition, Hit
+from ..retrieval.hits import FoundDefinition
 from ..retrieval.needed_by import Role, needed_by
 from . import render
 from .build_state import BuildState, content_key
-from .file_forms import DefinitionForms, name_of
+from .content import Content
+from .excerpt import outline
+from .file_forms import DefinitionForms, FileForms, name_of
 from .focus import FocusNode
-from .slices import Slice
-
-DEFINITIONS_MAX = 60
-"""Maximum number of definitions that compete for a context; 8,000 tokens hold about 50 of them."""
-
-SHOWN_MIN = 0.008
-"""What is needed with less probability isn't shown. In benchmarks/needed contexts of 8,000 tokens then show
-.96 of what they show without a threshold, in .64 of the tokens."""
-
-SHOWN_SHARE, SHARED_TOKENS = 0.15, 2_000
-"""And so much less than the best one: beside a sure place what is barely probable is noise. In a context of
-more than `SHARED_TOKENS` in proportion less, as who gives more tokens wants more places. In benchmarks/needed
-.03 for all shows .02, .05, .07, .05 and .03 more of the edited lines at 500 to 8,000 tokens, of which it uses
-a tenth to a third more."""
+from .found_definitions import LINES_FREE, Found, worth
+from .slices import Form, Slice, fixed
 
 LONG_CHARACTERS = 4_000
 """A definition of more characters (1,000 tokens, some 100 lines) enters by the lines that matter most, and
 grows where there is room: else one would take the place of five."""
-
-NAMED = 0.9
-"""Probability of a definition that the prompt names outright."""
-
-WANTED_SHARE = 0.5
-"""In a file in focus what is at least so probable beside the best is shown first where not all fits."""
 
 NEEDED_OF_MAX = 5
 """Of so many of the definitions found, the first ones, what they need to be understood is shown too."""
@@ -48,117 +32,85 @@ NEEDED_SHARES: Mapping[Role, float] = {"value": 0.1, "call": 0.05}
 """What a constant that a definition names is worth beside it, and the head of what it calls: in
 benchmarks/needed they show twice as many of the definitions that a commit reads."""
 
-LINES_FREE = 3
-"""Lines that a definition of one line is counted as more: what stands around it takes as much."""
+MEMBERS_PROBABILITY_MIN = 0.5
+"""The members of a class are listed that is so probably what is meant."""
+
+BARE_LINES = 4
+"""Where fewer lines of it stand above the first one."""
+
+MEMBERS_MAX = 40
+"""And at most so many of them."""
 
 
-def reasons_of(hit: Hit) -> str:
-    """Return in words why a file was found."""
-    words = {"lexical": "by its words", "vector": "by its meaning", "tree": "by name"}
-    ranked = [f"{words[name]} (rank {rank})" for name, rank in sorted(hit.sources.items())]
-    return ", ".join([*ranked, *hit.why]) or "by other parts of its file"
-
-
-def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[tuple[str, FoundDefinition]]:
-    """Return what competes for the context, each with its reasons, what is worth most for its length first.
-
-    The best in a file in focus become wanted there, unless the prompt names some in it.
-    """
-    inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
-    asked_for = {node.node_id for node in nodes if node.role != "document"}
-    best: dict[tuple[str, int], tuple[str, FoundDefinition]] = {}
-    in_focus: dict[str, list[FoundDefinition]] = {}
-
-    def add(reasons: str, one: FoundDefinition) -> None:
-        known = best.get((one.path, one.first))
-        if known is None or known[1].probability < one.probability:
-            best[one.path, one.first] = reasons, one
-
-    for hit in state.gathered.hits:
-        if hit.path in state.rule_files:
-            continue
-        for one in hit.definitions:
-            if one.probability < SHOWN_MIN or _node_id(one) in asked_for:
-                continue
-            if one.path not in inside:
-                add(reasons_of(hit), one)
-            elif one.symbol is not None:
-                in_focus.setdefault(one.path, []).append(one)
-    for path, held in in_focus.items():
-        most = max(one.probability for one in held)
-        names = {one.symbol.name for one in held if one.symbol and one.probability >= WANTED_SHARE * most}
-        state.wanted.setdefault(path, names)
-    for node in nodes:
-        if node.role == "document" and node.symbol:
-            for symbol in state.files.symbols(node.path):
-                if symbol.name == node.symbol:
-                    add(
-                        node.source,
-                        FoundDefinition(node.path, symbol, symbol.start_line, symbol.end_line, NAMED),
-                    )
-    ordered = sorted(best.values(), key=lambda pair: (-_worth(pair[1]), pair[1].path, pair[1].first))
-    share = SHOWN_SHARE * min(SHARED_TOKENS / max(state.request.context_tokens, 1), 1.0)
-    least = share * max((one.probability for _, one in ordered), default=0.0)
-    return [pair for pair in ordered if pair[1].probability >= least][:DEFINITIONS_MAX]
-
-
-def without_found(
-    state: BuildState, nodes: Sequence[FocusNode], found: Iterable[tuple[str, FoundDefinition]]
-) -> list[FocusNode]:
-    """Return the nodes but for what the prompt names of which the definitions compete by themselves."""
-    paths = {one.path for _, one in found}
-    return [
-        node
-        for node in nodes
-        if node.role != "document" or node.path not in paths or state.files.unsaved(node.path)
-    ]
-
-
-def hit_slices(
-    state: BuildState, nodes: Sequence[FocusNode], found: Sequence[tuple[str, FoundDefinition]]
-) -> Iterator[Slice]:
-    """Yield a slice for each definition that can be read and lies in no copy of a file in focus."""
+def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Found]) -> Iterator[Slice]:
+    """Yield a slice for each definition that can be read and lies in no copy of a file in focus; of an
+    unsaved buffer, of which nobody knows where its definitions lie, for the file."""
     inside = {content_key(state.files.note(node.path)) for node in nodes if found and not node.symbol}
-    files = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
+    places = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
+    unsaved: set[str] = set()
     most = 0.0
     for reasons, one in found:
         content = state.files.note(one.path)
-        if content.problem:
-            state.gaps.append(f"{one.path} was found for the prompt but is not shown: {content.problem}")
+        symbol = _as_shown(one, state.files.symbols(one.path))
+        is_unsaved = state.files.unsaved(one.path)
+        problem = content.problem
+        if not problem and not is_unsaved and one.symbol is not None and symbol is None:
+            problem = "it changed since it was indexed"
+        if problem:
+            gap = f"{one.path} was found for the prompt but is not shown: {problem}"
+            if gap not in state.gaps:
+                state.gaps.append(gap)
             continue
         if content_key(content) in inside:
             state.left_out.add(one.path)
             continue
-        symbol = _as_shown(one, state.files.symbols(one.path))
-        if (one.symbol is not None and symbol is None) or state.files.unsaved(one.path):
-            changed = (
-                "has unsaved changes" if state.files.unsaved(one.path) else "changed since it was indexed"
-            )
-            gap = f"{one.path} was found for the prompt but is not shown: it {changed}"
-            if gap not in state.gaps:
-                state.gaps.append(gap)
+        if one.path in unsaved:
             continue
-        most = most or _worth(one)
+        most = most or worth(one)
+        weight = round(state.weights.document * sqrt(worth(one) / most), 4)
+        if is_unsaved:
+            unsaved.add(one.path)
+            yield _unsaved(state, content, reasons, one, found, weight, places[one.path])
+            continue
         source = state.source(one.path, content)
+        frame = render.code_frame(name_of(one.path), source.text, source.tag)
         forms = DefinitionForms(source, symbol, one.first, one.last, state.words, in_frame=True)
         name = f"#{one.symbol.name}" if one.symbol is not None else f":{one.first}"
         yield Slice(
             id=f"document:{one.path}{name}",
             type="document",
             layer="focus",
-            weight=round(state.weights.document * sqrt(_worth(one) / most), 4),
-            order=(3, 10_000 + files[one.path], one.first),
+            weight=weight,
+            order=(3, 10_000 + places[one.path], one.first),
             smallest=forms(LONG_CHARACTERS),
             grow=forms,
             full_characters=forms.full_characters,
             path=one.path,
-            source=f"found for the prompt, probability {one.probability}: {reasons}",
+            source=_source(reasons, one),
             score=one.probability,
             lines=(one.first, one.last),
             content=content_key(content, (one.first, one.last)),
             competes=True,
-            frame=render.code_frame(name_of(one.path), source.text, source.tag),
+            frame=frame,
         )
+        if symbol is not None and _is_bare_class(state, one, symbol):
+            form, grow, characters = fixed(_members(source.symbols, symbol, source.tag))
+            yield Slice(
+                id=f"members:{one.path}#{symbol.name}",
+                type="document",
+                layer="focus",
+                weight=weight,
+                order=(3, 10_000 + places[one.path], one.first, 1),
+                smallest=form,
+                grow=grow,
+                full_characters=characters,
+                path=one.path,
+                source=f"members of {name_of(one.path, symbol.name)}, which is probably meant",
+                score=one.probability,
+                lines=(one.last + 1, symbol.end_line),
+                competes=True,
+                frame=frame,
+            )
 
 
 def needed_slices(
@@ -172,8 +124,8 @@ def needed_slices(
         return
     shown = {(one.path, one.first) for _, one in found}
     inside = {node.path for node in nodes if not node.symbol}
-    most = _worth(found[0][1])
-    files = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
+    most = worth(found[0][1])
+    places = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
     for _, one in found[:NEEDED_OF_MAX]:
         if one.symbol is None or state.files.unsaved(one.path) or not state.files.indexed(one.path):
             continue
@@ -191,13 +143,13 @@ def needed_slices(
             source = state.source(needed.path, state.files.note(needed.path))
             forms = DefinitionForms(source, symbol, needed.first, needed.last, in_frame=True)
             probability = one.probability * NEEDED_SHARES[needed.role]
-            worth = probability / sqrt(needed.last - needed.first + LINES_FREE)
+            value = probability / sqrt(needed.last - needed.first + LINES_FREE)
             yield Slice(
                 id=f"needed:{needed.path}#{symbol.name}",
                 type="dependency",
                 layer="focus",
-                weight=round(state.weights.document * sqrt(worth / most), 4),
-                order=(3, 10_000 + files.setdefault(needed.path, len(files)), needed.first),
+                weight=round(state.weights.document * sqrt(value / most), 4),
+                order=(3, 10_000 + places.setdefault(needed.path, len(places)), needed.first),
                 smallest=forms(forms.full_characters),
                 grow=forms,
                 full_characters=forms.full_characters,
@@ -209,19 +161,68 @@ def needed_slices(
             )
 
 
+def _source(reasons: str, one: FoundDefinition) -> str:
+    return f"found for the prompt, probability {one.probability}: {reasons}"
+
+
+def _unsaved(
+    state: BuildState,
+    content: Content,
+    reasons: str,
+    one: FoundDefinition,
+    found: Iterable[Found],
+    weight: float,
+    place: int,
+) -> Slice:
+    names = [each.symbol.name for _, each in found if each.path == one.path and each.symbol is not None]
+    node = FocusNode(one.path, "", "document", reasons)
+    source = state.source(one.path, content)
+    forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
+    return Slice(
+        id=f"document:{one.path}",
+        type="document",
+        layer="focus",
+        weight=weight,
+        order=(3, 10_000 + place, 0),
+        smallest=forms(LONG_CHARACTERS),
+        grow=forms,
+        full_characters=forms.full_characters,
+        path=one.path,
+        source=_source(reasons, one),
+        score=one.probability,
+        content=content_key(content),
+        competes=True,
+    )
+
+
+def _is_bare_class(state: BuildState, one: FoundDefinition, symbol: Symbol) -> bool:
+    """Whether it is a class that is probably meant, of which the lines that are shown say hardly more than
+    the name."""
+    return (
+        symbol.kind in CLASSES
+        and one.probability >= MEMBERS_PROBABILITY_MIN
+        and one.last < symbol.end_line
+        and one.last - one.first < BARE_LINES
+        and state.request.context_tokens >= NEEDED_TOKENS_MIN
+    )
+
+
+def _members(symbols: Iterable[Symbol], around: Symbol, tag: str) -> Form:
+    """Return the form that lists what a class holds, by signature."""
+    members = [
+        one
+        for one in symbols
+        if around.start_line < one.start_line <= around.end_line and one.depth == around.depth + 1
+    ]
+    left_out = len(members) - MEMBERS_MAX
+    more = f"⋮ {left_out:,} more\n" if left_out > 0 else ""
+    listed = outline(members[:MEMBERS_MAX], tag, docs=False)
+    return Form(f"⋮ members of {around.name}\n{listed}\n{more}", compressed=left_out > 0)
+
+
 def _as_shown(one: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:
     """Return a definition as its file has it now, without secrets; None where it isn't there any more."""
     if one.symbol is None:
         return None
     wanted = (one.symbol.name, one.symbol.start_line, one.symbol.end_line)
     return next((each for each in symbols if (each.name, each.start_line, each.end_line) == wanted), None)
-
-
-def _node_id(one: FoundDefinition) -> str:
-    return f"{one.path}#{one.symbol.name}" if one.symbol is not None else one.path
-
-
-def _worth(one: FoundDefinition) -> float:
-    """Return what a definition is worth: its probability for its length. In benchmarks/needed the square
-    root of the lines shows .02 more of the edited lines than none, at 1,000 tokens and above."""
-    return one.probability / sqrt(one.last - one.first + LINES_FREE)

@@ -161,7 +161,7 @@ def with_features(
             "words asked": log(1 + words.count),
             f"role {role}": 1.0,
         }
-        for symbol, first, last, chunks in _parts(file, symbols_of(file.path)):
+        for symbol, first, last, chunks in _parts(file, symbols_of(file.path), candidates.lines):
             score = max(one for _, _, one in chunks)
             features = of_file | {
                 "chunk": score,
@@ -170,9 +170,16 @@ def with_features(
                 "is named": max(outright.get(chunk.id, 0.0) for _, chunk, _ in chunks),
                 "lines": log(last - first + 1),
             }
+            if _begins_only(symbol, first, last) and not features["is named"]:
+                continue
             if symbol is not None:
                 features |= words.features(symbol)
             yield (file.path, symbol, first, last), features
+
+
+def _begins_only(symbol: Symbol | None, first: int, last: int) -> bool:
+    """Whether lines hardly say more than the name of a class, which what is inside is told by."""
+    return symbol is not None and last < symbol.end_line and last <= first + 1
 
 
 class _Words:
@@ -204,7 +211,7 @@ Scored = tuple[int, StoredChunk, float]
 
 
 def _parts(
-    file: RankedFile, symbols: Sequence[Symbol]
+    file: RankedFile, symbols: Sequence[Symbol], lines: Mapping[int, int]
 ) -> Iterator[tuple[Symbol | None, int, int, list[Scored]]]:
     """Yield the definitions of a file in which a chunk was found, and chunks outside of all."""
     scored = [(place, chunk, score) for place, (chunk, score) in enumerate(file.chunks)]
@@ -215,6 +222,7 @@ def _parts(
         chunk = one[1]
         place = bisect_left(starts, chunk.start_line)
         hit = False
+        after = chunk.start_line
         for index in (*([place - 1] if place else []), *range(place, len(spans))):
             _, first, last = spans[index]
             if first > chunk.end_line:
@@ -222,10 +230,16 @@ def _parts(
             if last >= chunk.start_line:
                 by_span.setdefault(index, []).append(one)
                 hit = True
+                if after <= lines.get(chunk.id, 0) < first:
+                    yield None, after, first - 1, [one]
+                after = max(after, last + 1)
         if not hit:
             yield None, chunk.start_line, chunk.end_line, [one]
+        elif after <= lines.get(chunk.id, 0) <= chunk.end_line:  # a text that stands behind the last one
+            yield None, after, chunk.end_line, [one]
     for index, chunks in by_span.items():
-        yield *spans[index], chunks
+        symbol, first, last = spans[index]
+        yield symbol, first, last, chunks
 
 
 def _spans(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int, int]]:
@@ -242,13 +256,26 @@ def _spans(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int, int]]:
     for place, symbol in enumerate(ordered):
         inner = ordered[place + 1] if place + 1 < len(ordered) else None
         if inner is not None and symbol.start_line < inner.start_line <= symbol.end_line:
-            if inner.start_line > symbol.start_line + 1:  # else the line that what is inside names it by
-                yield symbol, symbol.start_line, inner.start_line - 1
+            yield symbol, symbol.start_line, inner.start_line - 1
         else:
             yield symbol, symbol.start_line, symbol.end_line
 
 
 def _reasons(features: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the names of the three features that add most."""
+    """Return in words what adds most, at most three."""
     added = {name: WEIGHTS.get(name, 0.0) * value for name, value in features.items()}
-    return tuple(name for name in sorted(added, key=lambda one: -added[one])[:3] if added[name] > 0)
+    said = (_SAID.get(name) for name in sorted(added, key=lambda one: -added[one]) if added[name] > 0)
+    return tuple(dict.fromkeys(filter(None, said)))[:3]
+
+
+_SAID: Final = {
+    "chunk": "its words",
+    "chunk, place": "its words",
+    "file, of the best": "its file",
+    "file, place": "its file",
+    "head": "its signature",
+    "is named": "named in the prompt",
+    "name is asked": "its name",
+    "qualified name": "its name",
+}
+"""What the features are called that tell definitions apart; the others say what they are."""

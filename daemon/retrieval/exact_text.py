@@ -81,6 +81,9 @@ IN_PIECES = 0.03
 """What each run of words takes off: of places with the same words the one that has them in one piece says
 it."""
 
+WITHIN_WORD = 0.9
+"""What a text counts whose last word goes on where it stands: `class Gson` in `class GsonBuilder`."""
+
 INSIDE_STRING, OUTSIDE = 1.0, 0.9
 """A message that stands within quotation marks is where a program says it; elsewhere it may be a comment."""
 
@@ -308,7 +311,9 @@ class _Message:
         """Return which words of the message stand in a line in runs of two or more, and long ones beside."""
         where = line.find(self.text)
         if where >= 0:
-            return _Covered(frozenset(range(len(self._spans))), _factor(line, where))
+            behind = line[where + len(self.text) :][:1]
+            factor = _factor(line, where) * (WITHIN_WORD if behind.isalnum() else 1.0)
+            return _Covered(frozenset(range(len(self._spans))), factor)
         if not any(pair in line for pair in self._pairs):
             return _NOTHING
         found: set[int] = set()
