@@ -18,7 +18,9 @@ from foveal.ipc.client import Client
 from ..own_daemon import environment, open_project, running
 
 DATA = Path(__file__).parent / "data"
-COMMIT = "HEAD"
+COMMITS = {"httpx": "ae1b9f66238f", "flask": "2ac89889f4cc", "gin": "dcaa4296d111"}
+"""The projects with prompts, by the names of their repositories, and the commits that are asked about."""
+
 DEADLINE_MS = 60_000
 """No prompt goes without its context for want of time."""
 
@@ -50,30 +52,31 @@ class Answered:
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.silence", description=__doc__)
-    parser.add_argument("repository", type=Path, help="a git repository of httpx")
-    parser.add_argument("--commit", default=COMMIT)
-    parser.add_argument("--prompts", help="a file of data, default: all")
+    parser.add_argument("repository", type=Path, help="a git repository of httpx, flask or gin, by its name")
+    parser.add_argument("--prompts", help="a file of data for it, default: all")
     parser.add_argument("--misses", action="store_true", help="print each prompt that is wrong")
     parser.add_argument("--texts", type=Path, help="a folder to write all answers to")
     options = parser.parse_args()
-    names = [options.prompts] if options.prompts else sorted(one.name for one in DATA.glob("*.toml"))
+    project = options.repository.name.removesuffix(".git")
+    paths = sorted((DATA / project).glob(options.prompts or "*.toml"))
     with tempfile.TemporaryDirectory(prefix="fv-") as temporary:
-        root = checked_out(options.repository, options.commit, Path(temporary) / "httpx")
+        root = checked_out(options.repository, COMMITS[project], Path(temporary) / project)
         with running(environment(Path(temporary))) as client:
             open_project(client, root, embedded=True)
-            for name in names:
+            for path in paths:
+                name = f"{project}/{path.name}"
                 answers = [
-                    answered(client, root, one, f"{name}-{number}")
-                    for number, one in enumerate(prompts(name))
+                    answered(client, root, one, f"{path.stem}-{number}")
+                    for number, one in enumerate(prompts(path))
                 ]
                 _print(name, answers, misses=options.misses)
                 if options.texts:
-                    _write(options.texts / f"{Path(name).stem}.txt", answers)
+                    _write(options.texts / f"{project}-{path.stem}.txt", answers)
 
 
-def prompts(name: str) -> Iterator[Prompt]:
+def prompts(path: Path) -> Iterator[Prompt]:
     """Yield the prompts of a file of data."""
-    kinds: Mapping[str, Any] = tomllib.loads((DATA / name).read_text(encoding="utf-8"))
+    kinds: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     for kind, labelled in kinds.items():
         for label, texts in labelled.items():
             yield from (Prompt(kind, text, label == "silent") for text in texts)
