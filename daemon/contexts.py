@@ -34,6 +34,7 @@ from .projects import Project
 from .rendered import Entry, RenderedContexts
 from .request_log import sent_of
 from .scoping import Scoping, has_hot
+from .searching import NOTHING_FOUND
 from .sessions import NOBODY, Met, Sessions
 from .system import System
 from .talks import Talk, Talks, capped
@@ -237,12 +238,14 @@ class Contexts:
             # Both at the same moment, so that what is kept says what it was built from.
             validity = self._validity(project, scope, request, talk, tree)
             snapshot = project.snapshot(talk.policy, tree)
+            found = NOTHING_FOUND if sources.found is None else sources.found
+            need = found.need if request.news and project.searchable else None
             gathered = Gathered(
                 snapshot,
                 scope,
                 request,
                 self._scopes.constraints_above(scope),
-                () if sources.found is None else sources.found.hits,
+                found.hits if need is None or need.is_probable else (),
                 plan,
                 sources.degraded,
                 sources.unfinished,
@@ -252,6 +255,7 @@ class Contexts:
                 boosts=project.feedback.boosts if request.prompt and project.config.context.feedback else {},
                 templates=self._templates(project),
                 compress=self._compressing.compress(),
+                need=need,
             )
             built = await self._work.in_builder(partial(_built, gathered))
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):

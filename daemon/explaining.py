@@ -103,6 +103,8 @@ class Explaining:
         ranks = {hit.path: place for place, hit in enumerate(found.hits, 1)}
         found_files = "file" if taken == 1 else "files"
         took = f"this context shows {taken or 'no'} {found_files} that it found"
+        if given.request.news and found.need is not None and not found.need.is_probable:
+            took = f"what was found for the prompt is left out: {found.need.reason}"
         if path not in ranks:
             return f"the search for the prompt doesn't find it among the first {RANKS_MAX}; {took}"
         hit = found.hits[ranks[path] - 1]

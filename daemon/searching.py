@@ -31,6 +31,7 @@ from .storage import DatabaseError
 from .work import Work
 
 if TYPE_CHECKING:
+    from .retrieval.need import Need
     from .retrieval.router import Gathered
 
 log = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class Found:
     """The hits of a question, best first, and how they came about. `hint` says what to do about nothing.
 
     `told` is what clients see of them, where that was asked for and the graph had the answer; else None.
+    `need` is that of the code, for who asks for definitions, None where it can't be known.
     """
 
     hits: tuple[Hit, ...]
@@ -88,6 +90,7 @@ class Found:
     degraded: tuple[str, ...]
     hint: str = ""
     told: Told | None = None
+    need: Need | None = None
 
 
 SCOPED_MAX = 1_000
@@ -130,10 +133,12 @@ class Searching:
             return kept
         try:
             gathered, hits, degraded, told = await self._answer(project, snapshot, ask, deadline, tells=tells)
+            need = gathered.need
             if _goes_on(gathered, hits, ask):
                 # The words that chose the place or the definition may have meant more than that.
                 rest = replace(ask, route="hybrid")
-                _, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
+                wider, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
+                need = wider.need
                 if ask.definitions:
                     hits = (*hits, *others)
                 else:
@@ -146,7 +151,7 @@ class Searching:
         hits = _given(hits, ask, policy)
         hint = "" if hits or not ask.limit else _hint(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
-        found = Found(hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, told)
+        found = Found(hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, told, need)
         self._kept.keep(key, version, found, ask.text)
         return found
 
@@ -172,7 +177,7 @@ class Searching:
         vectors, problem = await self._vectors(project, gathered, deadline)
         if problem:
             degraded.append(problem)
-        hits = await self._read(snapshot, partial(_conclude, snapshot, gathered, vectors, ask))
+        gathered, hits = await self._read(snapshot, partial(_conclude, snapshot, gathered, vectors, ask))
         return gathered, hits, degraded, None
 
     def is_settled(self, project: Project) -> bool:
@@ -330,11 +335,13 @@ def _conclude(
     vectors: tuple[tuple[bytes, float], ...],
     ask: Ask,
     reader: Reader,
-) -> tuple[Hit, ...]:
-    from .retrieval.router import conclude
+) -> tuple[Gathered, tuple[Hit, ...]]:
+    """Return the hits, and what was gathered with the need of the code where definitions are asked for."""
+    from .retrieval.router import conclude, with_need
 
     definitions = ask.definitions or ask.for_agent > 0
-    return tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask), definitions=definitions))
+    hits = tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask), definitions=definitions))
+    return with_need(gathered, vectors, hits, snapshot.lexical) if ask.definitions else gathered, hits
 
 
 def _answered(gathered: Gathered) -> tuple[Hit, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.daemon.retrieval.need import HINT
 
 from tests.conftest import DaemonProcess, need_tool, next_event, running_daemon, write_files
 from tests.hook_cases import context_of, event_name, payload, recorded
@@ -124,6 +125,16 @@ def test_a_prompt_brings_what_it_adds_and_nothing_else(up: DaemonProcess, shop: 
         assert prompt(text) == "", text
     assert prompt("<task-notification>\n<summary>Agent done: expire</summary>\n</task-notification>") == ""
     assert prompt("Who invented the zzyzx?") == "", "nothing is probable"
+    for text in ("how do i exit vim", "sorry, i was in a meeting", "whats a good book about gardens?"):
+        assert prompt(text) == "", text
+    entry, *_ = up.call("ListContexts", cwd=str(shop))["contexts"]
+    built = up.call("GetBuiltContext", context_id=entry["context_id"])
+    explained = up.call("ExplainPath", context_id=entry["context_id"], path="src/shop/sessions.py")
+    for said in (built["gaps"][0], explained["reasons"][-1]):
+        assert "is left out: it needs the code with a probability of 0." in said
+    in_german = "Wo wird das Zeitlimit für Verbindungen gesetzt?"
+    assert HINT in prompt(in_german), "its words say nothing here, and who reads the hint can translate"
+    assert prompt(f"{in_german} Wo?") == "", "it was said"
     asked = prompt("How do sessions expire?")
     assert "def expire" in asked
     assert "## Project" not in asked, "the map and the project's description stand at the start"

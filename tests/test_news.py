@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from foveal.daemon.context.news import PROBABILITY_MIN, SHARE_OF_BEST, has_news, news_in
+from foveal.daemon.context.news import BEST_ALONE, PROBABILITY_MIN, SHARE_OF_BEST, has_news, news_in
 from foveal.daemon.context.residency import Resident, held_of
 from foveal.daemon.context.slices import Form, Slice, SliceType
+from foveal.daemon.retrieval.need import NEED_SURE, Need
 
 
 def slice_of(name: str, type_: SliceType, score: float | None = None, text: str = "some text\n") -> Slice:
@@ -30,6 +31,14 @@ def test_the_map_and_what_is_improbable_are_no_news() -> None:
     beside = slice_of("d", "document", 0.9 * SHARE_OF_BEST)
     check(["c", "d"], sure, probable, improbable, beside)
     check(["e", "f"], slice_of("e", "rule"), slice_of("f", "agent_history", 0.001))
+
+
+def test_who_surely_needs_something_gets_the_best_however_improbable() -> None:
+    slices = [slice_of(f"{score}", "document", score) for score in (0.02, 0.02 * BEST_ALONE, 0.009)]
+    for probability, expected in ((NEED_SURE, slices[:2]), (NEED_SURE - 0.01, [])):
+        assert list(news_in(slices, None, Need(probability, "as it is"))) == expected
+    probable = slice_of("probable", "document", 0.3)
+    assert list(news_in([probable, *slices], None, Need(1.0, "as it is"))) == [probable]
 
 
 def test_what_stands_comes_again_only_when_it_changed() -> None:

@@ -129,7 +129,7 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
     ]
     slices = list(boosted(slices, gathered.boosts))
     if state.request.news:
-        slices = list(news_in(slices, gathered.resident))
+        slices = list(news_in(slices, gathered.resident, gathered.need))
     project = os.path.basename(state.snapshot.tree.root)
     selection, context = fit(slices, state.request, project, state.counter)
     sent = _Sent(selection)
@@ -139,7 +139,9 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
         )
         sent = replace(sent, named=unsent.named, held_before=unsent.held, resident=gathered.resident)
     if state.request.news and not has_news(selection.chosen, sent.held_before):
-        selection, context = replace(selection, chosen=(), costs={}), ""
+        # What the window holds already needs no hint at where to look.
+        context = "" if selection.chosen or gathered.need is None else gathered.need.hint
+        selection = replace(selection, chosen=(), costs={})
         sent = _Sent(selection)
     return _record(state, items, selection, context, sent)
 

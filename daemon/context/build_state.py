@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from ..compression.compress import Compress
 from ..config import WeightsConfig
@@ -22,6 +23,9 @@ from .requests import ContextRequest
 from .rule_files import RuleFiles, rule_files
 from .scopes import Scope
 from .tokens import TokenCounter, counter_of
+
+if TYPE_CHECKING:
+    from ..retrieval.need import Need
 
 
 @dataclass(slots=True)
@@ -99,8 +103,14 @@ def begin(gathered: Gathered, reader: Reader | None) -> BuildState:
         prompt_words(request.prompt),
         counter,
         (*snapshot.degraded, *gathered.degraded, *plan.degraded, *filter(None, (problem,))),
-        list(gathered.unfinished),
+        [*gathered.unfinished, *_left_out(gathered.need)],
     )
+
+
+def _left_out(need: Need | None) -> tuple[str, ...]:
+    if need is None or need.is_probable:
+        return ()
+    return (f"what was found for the prompt is left out: {need.reason}",)
 
 
 def content_key(content: Content, lines: tuple[int, int] | None = None) -> str:

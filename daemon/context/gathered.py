@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from ..compression.compress import Compress, compress
 from ..lazy_dataclass import dataclass
@@ -19,6 +20,9 @@ from .prompts import TemplateFolder
 from .requests import ContextRequest
 from .residency import Resident
 from .scopes import Scope
+
+if TYPE_CHECKING:
+    from ..retrieval.need import Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,8 @@ class Gathered:
     known. `meaning` says how near experiences are to the prompt, by id. `resident` is what the conversation
     holds and need not be sent again, None where all is to be sent; `boosts` what earlier use adds to weights,
     by path and by the ids of items; `templates` where those of prompts lie; `compress` what shortens
-    documents.
+    documents. `need` is what the prompt of a hook needs of the code, None where that isn't known; where it is
+    improbable there are no hits.
     """
 
     snapshot: ProjectSnapshot
@@ -51,3 +56,4 @@ class Gathered:
     boosts: Mapping[str, float] = field(default_factory=dict)
     templates: Sequence[TemplateFolder] = ()
     compress: Compress = compress
+    need: Need | None = None

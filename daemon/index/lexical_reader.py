@@ -117,7 +117,11 @@ class LexicalReader:
 
         Chunks deleted since count until they are merged away. Takes 5 microseconds. Raises `LexicalDamaged`.
         """
-        return max(_Search(self._searcher, self._schema).places(term).values(), default=0)
+        return max(self.places(term).values(), default=0)
+
+    def places(self, term: str) -> dict[str, int]:
+        """Return the same for its text (`body`), path and symbols, without those where no chunk has it."""
+        return _Search(self._searcher, self._schema).places(term)
 
     @property
     def documents(self) -> int:

@@ -26,6 +26,7 @@ from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_n
 from .filters import EVERYTHING, Filter
 from .hits import FoundDefinition, Hit
 from .narrowing import classified, narrow
+from .need import Need, need_of
 from .question import Question, take_apart
 from .ranking import DEFAULT, RankedFile, Weights, list_ranks, rank, topic_terms
 from .routes import Route
@@ -95,6 +96,8 @@ class Gathered:
     used: bool = False
     mixed: bool = False
     """The answer may not be what is meant, so that what words and meaning find follows it."""
+    need: Need | None = None
+    """What the question needs of the code, where that was asked for, see `with_need`."""
 
 
 def gather(
@@ -173,6 +176,20 @@ def conclude(
     return [
         _hit(file, ranks, outright, candidates.lines, by_path.get(file.path, ())) for file in ranked[:limit]
     ]
+
+
+def with_need(
+    gathered: Gathered, vector_hits: Sequence[tuple[bytes, float]], hits: Sequence[Hit], handle: LexicalHandle
+) -> Gathered:
+    """Add how probable it is that the question needs the code, given the hits with their definitions; nothing
+    where the words can't be looked up."""
+    named = max((score for _, score in gathered.candidates.tree), default=0.0)
+    found = [one.probability for hit in hits for one in hit.definitions]
+    nearest = max((score for _, score in vector_hits), default=None)
+    try:
+        return replace(gathered, need=need_of(gathered.question, handle.current(), named, found, nearest))
+    except (LexicalDamaged, OSError):
+        return gathered
 
 
 def _with_text(one: FoundDefinition, candidates: Candidates) -> FoundDefinition:

@@ -1,14 +1,14 @@
 """Owns which prompts name nothing to look for: talk with an agent, and commands about its own work.
 
-A prompt says something if it holds a path, an identifier, an error, a quotation or pasted text; else if a
-word is left beside function words, words of conversation, nouns of an agent's own work (tests to run,
-commits, plans) and verbs in the place of a command. It names what the rest only points to: `fix it` says
-nothing, `fix the redirect` does.
+Only what is sure without a look at the project: the rest is for `need.py`. A prompt says something if it
+holds a path, an identifier, an error, a quotation or pasted text; else if a word is left beside function
+words, words of conversation, nouns of an agent's own work (tests to run, commits, plans) and verbs in the
+place of a command. It names what the rest only points to: `fix it` says nothing, `fix the redirect` does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..project.vocabulary import words
 from .asking_words import ASKING, CHANGING, LOOKING, SMALL_TALK, TELLING
@@ -31,15 +31,19 @@ def is_small_talk(question: Question) -> bool:
             return False
         if symbol.certainty >= MEMBER and symbol.name.lower() not in _SILENT:
             return False
-    return not any(_says_something(clause) for clause in split_clauses(question.asked))
+    return not telling_words(split_clauses(question.asked))
 
 
-def _says_something(clause: Clause) -> bool:
-    """Whether a clause names anything."""
-    if compiled(SMALL_TALK).search(clause.form):
-        return False
-    place = _asks_for_place(clause)
-    return any(_names(token, clause.tokens[:at], place=place) for at, token in enumerate(clause.tokens))
+def telling_words(clauses: Iterable[Clause]) -> list[Token]:
+    """Return the words that name anything."""
+    return [
+        token
+        for clause in clauses
+        if not compiled(SMALL_TALK).search(clause.form)
+        for place in (_asks_for_place(clause),)
+        for at, token in enumerate(clause.tokens)
+        if _names(token, clause.tokens[:at], place=place)
+    ]
 
 
 def _names(token: Token, before: Sequence[Token], *, place: bool) -> bool:
@@ -51,7 +55,7 @@ def _names(token: Token, before: Sequence[Token], *, place: bool) -> bool:
         return True
     if not form.isascii() and compiled(_CJK).search(form):
         return bool(compiled(_CJK_WORD).search(compiled(_CJK_TALK).sub(" ", form)))
-    if form in _WORK:
+    if form in WORK:
         return place
     if form in _TALK or not compiled(_LETTERS).search(form):
         return False
@@ -106,34 +110,15 @@ _DETERMINERS = words(
 )
 _TALK = words(
     """
-    hey hiya yo morning evening night afternoon bye goodbye cheers ta thx ty tomorrow today later soon yep
-    yup yeah nope nah sorry pls plz great good cool nice perfect awesome excellent amazing fantastic wow lol
-    haha hmm hm huh lgtm fine job work works worked working done well-done love loved exactly correct right
-    wrong agree agreed convinced happy sounds looks sure true false okay alright ahead mind matter guess bet
-    hope wish way idea ideas option options choice first second third last previous next one two three all
-    none left rest full whole entire complete better best worse simple simpler easy easier short shorter
-    long
-    longer brief fast faster quick quicker slow slowly little bit careful carefully proceed approve
-    approved recommendation recommendations
-    suggestion suggestions proposal approach care understand mean means meant explanation details detail
-    sense point reason time times moment minute minutes hour break lunch coffee wait stop start begin over
-    keep leave skip forget remember end finally later week day lot lots thing things stuff happened happen
-    happens went gone wanted asked said told tried try
-    weiter genau gut super prima klasse danke dank passt gerne gern jetzt nochmal nochmals erneut alles klar
-    richtig falsch stimmt los fertig schön später morgen tschüss hallo nein doch lass bitteschön mach
-    machen mache wiederhole fortfahren fortsetzen zweite erste beide
-    sí gracias vale bien perfecto sigue continúa continua continuar adelante claro listo hazlo hecho
-    otra vez
-    muchas hola adiós ambos primera segunda opción
-    oui non merci beaucoup d'accord vas-y allez continue continuez parfait super bravo encore fois fais
-    salut
-    bonjour première deuxième
-    obrigado obrigada sim continue continuar prossiga certo isso ótimo beleza
-    sì grazie continua avanti perfetto bene va vai ancora volta ok
-    да нет спасибо продолжай продолжайте хорошо отлично ладно давай дальше ещё раз пожалуйста сделай супер
+    hey yo morning evening bye thx ty cool nice great perfect awesome good well-done sorry pls plz yep yup
+    yeah nope nah lol haha hmm lgtm fine job works work done true right wrong agree go rest
+    first second third last previous next both option options all none later today tomorrow wait stop start
+    begin leave skip forget
+    weiter genau gut danke ja nein mach bitte sí gracias vale claro continúa oui non merci d'accord vas-y
+    obrigado sim grazie да нет спасибо продолжай
     """
 )
-_WORK = words(
+WORK = words(
     """
     commit commits committed commiting push pull merge rebase squash stash branch branches tag diff diffs pr
     prs mr origin remote main master git gh staging amend checkout fetch status history
@@ -150,6 +135,8 @@ _WORK = words(
     testes alterações тесты коммит изменения
     """
 )
+"""Nouns of an agent's own work."""
+
 _VERBS = (
     CHANGING
     | LOOKING
@@ -163,4 +150,4 @@ _VERBS = (
         """
     )
 )
-_SILENT = STOP_WORDS | _TALK | _WORK | ASKING
+_SILENT = STOP_WORDS | _TALK | WORK | ASKING

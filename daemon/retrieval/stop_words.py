@@ -49,3 +49,6 @@ _RUSSIAN = """
 STOP_WORDS = words(_ENGLISH, _GERMAN, _ROMANCE, _RUSSIAN)
 """Function words and small talk. Short words that are names in code too (`set`, `list`, `new`, `first`) are
 not among them, nor are question words' objects such as `function` and `file`."""
+
+FOREIGN_STOP_WORDS = words(_GERMAN, _ROMANCE, _RUSSIAN) - words(_ENGLISH)
+"""Those of them that are no English words."""
