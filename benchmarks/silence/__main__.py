@@ -18,7 +18,7 @@ from foveal.ipc.client import Client
 from ..own_daemon import environment, open_project, running
 
 DATA = Path(__file__).parent / "data"
-COMMITS = {"httpx": "ae1b9f66238f", "flask": "2ac89889f4cc", "gin": "dcaa4296d111"}
+COMMITS = {"httpx": "ae1b9f66238f", "flask": "2ac89889f4cc", "gin": "dcaa4296d111", "express": "a3714473feb3"}
 """The projects with prompts, by the names of their repositories, and the commits that are asked about."""
 
 DEADLINE_MS = 60_000
@@ -52,7 +52,7 @@ class Answered:
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.silence", description=__doc__)
-    parser.add_argument("repository", type=Path, help="a git repository of httpx, flask or gin, by its name")
+    parser.add_argument("repository", type=Path, help="a git repository of a project, by its name")
     parser.add_argument("--prompts", help="a file of data for it, default: all")
     parser.add_argument("--misses", action="store_true", help="print each prompt that is wrong")
     parser.add_argument("--texts", type=Path, help="a folder to write all answers to")
