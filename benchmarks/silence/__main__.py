@@ -18,7 +18,14 @@ from foveal.ipc.client import Client
 from ..own_daemon import environment, open_project, running
 
 DATA = Path(__file__).parent / "data"
-COMMITS = {"httpx": "ae1b9f66238f", "flask": "2ac89889f4cc", "gin": "dcaa4296d111", "express": "a3714473feb3"}
+COMMITS = {
+    "httpx": "ae1b9f66238f",
+    "flask": "2ac89889f4cc",
+    "gin": "dcaa4296d111",
+    "express": "a3714473feb3",
+    "sidekiq": "1bb4aa06e5aa",
+    "fzf": "956562daaa82",
+}
 """The projects with prompts, by the names of their repositories, and the commits that are asked about."""
 
 DEADLINE_MS = 60_000
