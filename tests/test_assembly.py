@@ -688,18 +688,6 @@ def test_a_rule_that_is_in_focus_too_is_shown_as_a_rule(shop: Desk) -> None:
     assert [one["reason"] for one in built.reply["dropped"]] == ["duplicate"]
 
 
-def test_a_definition_that_the_prompt_names_is_shown_in_the_file_that_was_found(desk: Desk) -> None:
-    desk.write(many(3, lines=100))
-    hits = [found("lib0/m0.py", 0.6)]
-    built = desk.build(hits=hits, prompt="what does `f0_3` do?")
-    ids = [one for one in slices(built) if "m0" in one]
-    assert sorted(ids) == ["document:lib0/m0.py#f0_3", "document:lib0/m0.py:1"]
-    tight = desk.build(hits=hits, prompt="what does `f0_3` do?", max_tokens=800, reserve_tokens=0)
-    shown = block(tight.reply["context"], "lib0/m0.py")
-    assert shown.partition("def f0_3")[2].count("a += 0") == 100
-    assert "def f0_2" not in shown
-
-
 def test_files_without_room_for_their_definitions_are_named_once(desk: Desk) -> None:
     desk.write(many(2, lines=40))
     hits = []

@@ -82,7 +82,12 @@ def test_what_a_definition_names_and_calls_is_shown_beside_it(shop: Shop) -> Non
         "needed:src/limits.py#TRIES": "needed to understand `src/app.py#App.connect_peer`, which names it",
         "needed:src/limits.py#wait_for": "needed to understand `src/app.py#App.connect_peer`, which calls it",
     }
-    assert "TRIES = 3\n⋮ line 4\ndef wait_for(number):\n```" in reply["context"]
+    assert "TRIES = 3\n⋮ line 4\ndef wait_for(number):\n    sleep(number)\n" in reply["context"]
+
+
+def test_a_called_name_is_found_by_its_call(shop: Shop) -> None:
+    reply = shop.ask("wait_for(3) should return 6, but sleeps", 1_000)
+    assert reply["slices"][1]["id"] == "document:src/limits.py#wait_for"
 
 
 def test_a_small_context_has_room_for_definitions_only(shop: Shop) -> None:

@@ -40,7 +40,7 @@ from .dependency_slices import (
 from .fitting import fit, without_held
 from .focus_nodes import focus_nodes, paths_called_for
 from .focus_slices import focus_slices
-from .found_definitions import found_definitions, without_found
+from .found_definitions import found_definitions
 from .gathered import Gathered
 from .hit_slices import hit_slices, needed_slices
 from .horizon import horizon_slices
@@ -106,7 +106,6 @@ def _built(gathered: Gathered, reader: Reader | None) -> Built:
     asked_for = {node.path for node in nodes}
     imported = dependencies(state, nodes)
     found = found_definitions(state, nodes)
-    nodes = without_found(state, nodes, found)
     imported = dependencies_of_size(state, imported)
     focus = {node.path for node in nodes} | {one.path for _, one in found}
     importing = importers(state, nodes, focus | set(imported))

@@ -236,12 +236,13 @@ def _rank(one: Slice, cost: Cost) -> tuple[object, ...]:
 
 
 def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], purse: _Purse) -> None:
-    """Let slices enter by their rank; what doesn't fit any more is passed over, and those behind it may.
+    """Let slices enter by their rank; what doesn't fit any more is passed over with what stands beside it.
 
     Of the first at least a part enters: what is most probably needed must not be missing for its length.
     """
     for one in ranked:
-        purse.admit(one, one.smallest, smallest[id(one)])
+        if not one.beside or one.beside in purse.chosen:
+            purse.admit(one, one.smallest, smallest[id(one)])
     if ranked and ranked[0].id not in purse.chosen:
         purse.admit_part(ranked[0])
 

@@ -89,8 +89,8 @@ def _session_paths(state: BuildState) -> list[tuple[str, str]]:
 
 
 def _named_nodes(state: BuildState) -> list[FocusNode]:
-    """Return what the prompt names outright."""
-    if state.reader is None or not state.request.prompt:
+    """Return what the prompt names outright; nothing where it was searched, which finds that as well."""
+    if state.reader is None or not state.request.prompt or state.gathered.hits:
         return []
     found = mentioned(state.snapshot.tree, state.reader, state.request.prompt)
     return [node for node in found if node.path not in state.rule_files]

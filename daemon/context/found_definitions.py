@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
 
-from ..project.tree import Symbol
-from ..retrieval.definitions import FUNCTIONS, WHOLE_LINES
 from ..retrieval.hits import FoundDefinition, Hit
 from .build_state import BuildState
 from .focus import FocusNode
@@ -25,14 +23,11 @@ more than `SHARED_TOKENS` in proportion less, as who gives more tokens wants mor
 .03 for all shows .02, .05, .07, .05 and .03 more of the edited lines at 500 to 8,000 tokens, of which it uses
 a tenth to a third more."""
 
-NAMED = 0.9
-"""Probability of a definition that the prompt names outright."""
-
 WANTED_SHARE = 0.5
 """In a file in focus what is at least so probable beside the best is shown first where not all fits."""
 
-LINES_FREE = 3
-"""Lines that a definition of one line is counted as more: what stands around it takes as much."""
+LINES_FREE = 15
+"""Lines that each definition is counted as more: else what is trivial comes before what answers."""
 
 
 Found = tuple[str, FoundDefinition]
@@ -42,12 +37,12 @@ Found = tuple[str, FoundDefinition]
 def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Found]:
     """Return what competes for the context, what is worth most for its length first; none lies in another.
 
-    The best in a file in focus become wanted there, unless the prompt names some in it.
+    The best in a file in focus become wanted there.
     """
     inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
     best: dict[tuple[str, int], Found] = {}
     in_focus: dict[str, list[FoundDefinition]] = {}
-    for reasons, one in (*_found(state), *_named(state, nodes)):
+    for reasons, one in _found(state):
         if one.probability < SHOWN_MIN:
             continue
         if one.path in inside:
@@ -70,16 +65,6 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Fou
     return [pair for pair in ordered if pair[1].probability >= least][:DEFINITIONS_MAX]
 
 
-def without_found(state: BuildState, nodes: Sequence[FocusNode], found: Iterable[Found]) -> list[FocusNode]:
-    """Return the nodes but for what the prompt names of which the definitions compete by themselves."""
-    paths = {one.path for _, one in found}
-    return [
-        node
-        for node in nodes
-        if node.role != "document" or node.path not in paths or state.files.unsaved(node.path)
-    ]
-
-
 def worth(one: FoundDefinition) -> float:
     """Return what a definition is worth: its probability for its length. In benchmarks/needed the square
     root of the lines shows .02 more of the edited lines than none, at 1,000 tokens and above."""
@@ -92,26 +77,6 @@ def _found(state: BuildState) -> Iterator[Found]:
             said = _reasons_of(hit)
             for one in hit.definitions:
                 yield "; ".join(filter(None, (", ".join(one.reasons), said))), one
-
-
-def _named(state: BuildState, nodes: Sequence[FocusNode]) -> Iterator[Found]:
-    """Yield what the prompt names outright: of a long class the lines above its first member."""
-    for node in nodes:
-        if node.role != "document" or not node.symbol:
-            continue
-        symbols = state.files.symbols(node.path)
-        for symbol in symbols:
-            if symbol.name == node.symbol:
-                last = _named_last(symbol, symbols)
-                yield node.source, FoundDefinition(node.path, symbol, symbol.start_line, last, NAMED)
-
-
-def _named_last(symbol: Symbol, symbols: Iterable[Symbol]) -> int:
-    """Return the last line that is shown of what is named: of a long class that above its first member."""
-    if symbol.kind in FUNCTIONS or symbol.end_line - symbol.start_line < WHOLE_LINES:
-        return symbol.end_line
-    inner = (one.start_line for one in symbols if symbol.start_line < one.start_line <= symbol.end_line)
-    return min(inner, default=symbol.end_line + 1) - 1
 
 
 def _shown_whole(state: BuildState, nodes: Sequence[FocusNode]) -> Mapping[str, list[tuple[int, int]]]:

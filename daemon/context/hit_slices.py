@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 
+from ..project.languages import language_of
 from ..project.tree import Symbol
 from ..retrieval.code_graph import CLASSES
 from ..retrieval.hits import FoundDefinition
-from ..retrieval.needed_by import Role, needed_by
+from ..retrieval.needed_by import Needed, Role, needed_by
+from ..retrieval.path_roles import role_of
 from . import render
 from .build_state import BuildState, content_key
 from .content import Content
@@ -31,6 +33,12 @@ NEEDED_TOKENS_MIN = 1_000
 NEEDED_SHARES: Mapping[Role, float] = {"value": 0.1, "call": 0.05}
 """What a constant that a definition names is worth beside it, and the head of what it calls: in
 benchmarks/needed they show twice as many of the definitions that a commit reads."""
+
+OPENED_MAX, OPENED_LINES = 2, 30
+"""What the first definitions call is shown whole where room is left, if it has fewer lines."""
+
+MARKS = ("@", "#[", "[")
+"""What lines begin with that annotate a definition."""
 
 MEMBERS_PROBABILITY_MIN = 0.5
 """The members of a class are listed that is so probably what is meant."""
@@ -126,8 +134,10 @@ def needed_slices(
     inside = {node.path for node in nodes if not node.symbol}
     most = worth(found[0][1])
     places = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
-    for _, one in found[:NEEDED_OF_MAX]:
-        if one.symbol is None or state.files.unsaved(one.path) or not state.files.indexed(one.path):
+    for number, (_, one) in enumerate(found[:NEEDED_OF_MAX]):
+        if one.symbol is None or role_of(one.path, language_of(one.path)) == "test":
+            continue  # a test is an example: what it calls is seldom what is asked about
+        if state.files.unsaved(one.path) or not state.files.indexed(one.path):
             continue
         for needed in needed_by(state.reader, one.path, one.symbol):
             if needed.role == "within" or (needed.role == "call" and needed.symbol.kind in CLASSES):
@@ -141,7 +151,11 @@ def needed_slices(
             shown.add((needed.path, needed.first))
             says = "names" if needed.role == "value" else "calls"
             source = state.source(needed.path, state.files.note(needed.path))
-            forms = DefinitionForms(source, symbol, needed.first, needed.last, in_frame=True)
+            first, last = _without_marks(source.lines, needed)
+            head = DefinitionForms(source, symbol, first, last, in_frame=True)
+            body = head
+            if number < OPENED_MAX and symbol.end_line - symbol.start_line < OPENED_LINES:
+                body = DefinitionForms(source, symbol, first, symbol.end_line, in_frame=True)
             probability = one.probability * NEEDED_SHARES[needed.role]
             value = probability / sqrt(needed.last - needed.first + LINES_FREE)
             yield Slice(
@@ -150,15 +164,26 @@ def needed_slices(
                 layer="focus",
                 weight=round(state.weights.document * sqrt(value / most), 4),
                 order=(3, 10_000 + places.setdefault(needed.path, len(places)), needed.first),
-                smallest=forms(forms.full_characters),
-                grow=forms,
-                full_characters=forms.full_characters,
+                smallest=head(head.full_characters),
+                grow=body,
+                full_characters=body.full_characters,
                 path=needed.path,
                 source=f"needed to understand {name_of(one.path, one.symbol.name)}, which {says} it",
-                lines=(needed.first, needed.last),
+                lines=(first, last),
                 competes=True,
                 frame=render.code_frame(name_of(needed.path), source.text, source.tag),
+                beside=f"document:{one.path}#{one.symbol.name}",
             )
+
+
+def _without_marks(lines: Sequence[str], needed: Needed) -> tuple[int, int]:
+    """Return the lines to show of what is needed without annotations above it, which say nothing."""
+    skipped = 0
+    while needed.first + skipped < needed.symbol.end_line and lines[
+        needed.first + skipped - 1
+    ].lstrip().startswith(MARKS):
+        skipped += 1
+    return needed.first + skipped, min(needed.last + skipped, needed.symbol.end_line)
 
 
 def _source(reasons: str, one: FoundDefinition) -> str:

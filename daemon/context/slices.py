@@ -56,7 +56,8 @@ class Slice:
     is of it where that is more than `full_characters`. Of slices with one `content` (any key of what they
     show, "" for none), or with one path and lines, one enters. What `competes` was found: it enters in a form
     of any size, by its weight, where what was asked for leaves room. Slices that follow each other and have
-    one `frame`, the texts before and behind, stand in it together.
+    one `frame`, the texts before and behind, stand in it together. With `beside` it enters only where the
+    slice of that id did.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Slice:
     content_characters: int = 0
     competes: bool = False
     frame: tuple[str, str] | None = None
+    beside: str = ""
 
 
 def fixed(form: Form) -> tuple[Form, GrowForm, int]:

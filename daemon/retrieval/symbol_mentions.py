@@ -90,6 +90,8 @@ def _in_sentence(text: str) -> Iterator[tuple[str, float]]:
             yield compiled(_CALL_END).sub("", word), certainty
         elif compiled(_KIND).search(text[max(0, match.start() - 10) : match.start()]) and word[0].isupper():
             yield word, SHAPED
+        elif compiled(_CALL_BEGINS).match(text, match.end()) and compiled(_NAME).fullmatch(word):
+            yield word, MEMBER
         elif _is_title(word, text[match.end() : match.end() + 1]) and compiled(_WITHIN).search(
             text[max(0, match.start() - 3) : match.start()]
         ):
@@ -116,6 +118,7 @@ _DECORATOR = r"@[A-Za-z_]\w+"  # or a person
 _DOTTED = r"[\w$]+(?:\.[\w$]+)+"
 _LETTERS_DIGITS = r"[A-Za-z]+\d+[A-Za-z]?"
 _TITLE = r"[A-Z][a-z]{2,}"
+_CALL_BEGINS = r"\((?!s\)|es\)| )"
 _KIND = r"\b(?:class|struct|interface|trait|enum)\s\Z"
 _WITHIN = r"[\w,\"'(] ?[\"'(]?\Z"
 _VERSION = r"v?\d+(?:\.\w+)+$|v\d+$|[0-9a-f]{7,40}$"
