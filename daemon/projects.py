@@ -21,7 +21,7 @@ from .config_last import load_or_last
 from .context.content import Shown
 from .context.divisions import DIVISIONS
 from .context.instructions import RuleSet, discover, is_instruction_path
-from .context.kept_symbols import KEPT_SYMBOLS
+from .context.kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
 from .context.scopes import HotNode
 from .context.zone import stamp_now
 from .errors import ProjectUnavailable
@@ -619,6 +619,7 @@ class Project:
             if former is not None and former.digest and former.digest != now.get(path):
                 DIVISIONS.forget(former.digest)
                 KEPT_SYMBOLS.forget(former)
+                MASKED_SYMBOLS.forget(former)
 
     def _drop_saved(self, records: Iterable[FileRecord]) -> None:
         """Let go of unsaved texts of files that were written: by the editor, which saved, or by others since

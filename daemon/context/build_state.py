@@ -53,6 +53,7 @@ class BuildState:
     passed_over: set[str] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
     file_lines: dict[str, Sequence[str]] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
 
     @property
     def compress(self) -> Compress:
@@ -83,9 +84,12 @@ class BuildState:
 
     def source(self, path: str, content: Content) -> Source:
         """Return a file's content with its definitions, of which nothing is known in an unsaved buffer."""
-        tag, unsaved = fence_tag(language_of(path)), self.files.unsaved(path)
-        symbols = () if unsaved else self.files.symbols(path)
-        return Source(path, content.text, tag, symbols, self.compress, None if unsaved else content.digest)
+        known = self.sources.get(path)
+        if known is None or known.text is not content.text:
+            tag, unsaved = fence_tag(language_of(path)), self.files.unsaved(path)
+            symbols, digest = ((), None) if unsaved else (self.files.symbols(path), content.digest)
+            known = self.sources[path] = Source(path, content.text, tag, symbols, self.compress, digest)
+        return known
 
 
 def begin(gathered: Gathered, reader: Reader | None) -> BuildState:

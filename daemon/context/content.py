@@ -12,7 +12,7 @@ from ..lazy_dataclass import dataclass
 from ..policy.policy import NO_POLICY, Policy
 from ..project.binary import classify_content
 from ..system import Stamp, System, is_racy, is_stamp_of, stamp_of
-from .clean_contents import CLEAN
+from .clean_contents import CLEAN, MASKED
 
 DIGEST_BYTES = 16
 
@@ -100,12 +100,14 @@ class ContentReader:
         key = None if shown is None else (shown.digest, self._max_bytes)
         if key in CLEAN:
             return content
-        text = self._policy.mask(content.text)
-        if text != content.text:
-            return replace(content, text=text, masked=True)
-        if key is not None:
-            CLEAN.add(key)
-        return content
+        text = None if key is None else MASKED.get(key)
+        if text is None:
+            text = self._policy.mask(content.text)
+            if key is not None and text == content.text:
+                CLEAN.add(key)
+            elif key is not None:
+                MASKED.put(key, text, len(text))
+        return content if text == content.text else replace(content, text=text, masked=True)
 
     def _load_whole(self, path: str) -> Content:
         if hidden := self._policy.why_hidden(path):

@@ -40,11 +40,13 @@ class Source:
         return count_lines(self.text)
 
     def part(self, first: int, last: int) -> list[str]:
-        """Return some of the lines, counted from 1 and inclusive, without dividing all of the text."""
-        if first > last or self._has_returns:
-            return self.lines[first - 1 : last]
-        starts = self.division.line_starts
-        return self.text[starts[first - 1] : starts[last] - 1].split("\n")
+        """Return some of the lines, counted from 1 and inclusive."""
+        return self.lines[first - 1 : last]
+
+    @cached_property
+    def fence(self) -> str:
+        """A fence that no run of backticks in the text can end."""
+        return fence_of(self.text)
 
     @cached_property
     def division(self) -> Division:
@@ -60,10 +62,6 @@ class Source:
             self._rankings.clear()
             self._rankings[words, wanted] = known
         return known
-
-    @cached_property
-    def _has_returns(self) -> bool:
-        return "\r" in self.text
 
     @cached_property
     def _rankings(self) -> dict[tuple[frozenset[str], frozenset[str]], tuple[Sequence[int], int]]:

@@ -81,7 +81,7 @@ def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Fo
             yield _unsaved(state, content, reasons, one, found, weight, places[one.path])
             continue
         source = state.source(one.path, content)
-        frame = render.code_frame(name_of(one.path), source.text, source.tag)
+        frame = render.code_frame(name_of(one.path), source.fence, source.tag)
         forms = DefinitionForms(source, symbol, one.first, one.last, state.words, in_frame=True)
         name = f"#{one.symbol.name}" if one.symbol is not None else f":{one.first}"
         yield Slice(
@@ -171,7 +171,7 @@ def needed_slices(
                 source=f"needed to understand {name_of(one.path, one.symbol.name)}, which {says} it",
                 lines=(first, last),
                 competes=True,
-                frame=render.code_frame(name_of(needed.path), source.text, source.tag),
+                frame=render.code_frame(name_of(needed.path), source.fence, source.tag),
                 beside=f"document:{one.path}#{one.symbol.name}",
             )
 

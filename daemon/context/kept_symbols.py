@@ -52,3 +52,6 @@ def _key_of(record: FileRecord) -> Key:
 
 KEPT_SYMBOLS = KeptSymbols()
 """Those of this process: they follow from contents alone, so that all projects may share them."""
+
+MASKED_SYMBOLS = KeptSymbols()
+"""The same with secrets masked."""

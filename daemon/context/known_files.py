@@ -9,7 +9,7 @@ from ..project.languages import LANGUAGES, language_of
 from ..project.tree import FileRecord, ResolvedImport, Symbol
 from ..snapshot import ProjectSnapshot
 from .content import Content, ContentReader, Shown
-from .kept_symbols import KEPT_SYMBOLS
+from .kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
 from .masked_symbols import masked_symbols
 
 
@@ -58,8 +58,10 @@ class KnownFiles:
         record = self._record(path)
         if self._reader is None or record is None:
             return ()
-        symbols, content = KEPT_SYMBOLS.of(record, self._reader.symbols), self.read(path)
-        return masked_symbols(symbols, content.text) if content.masked else symbols
+        content, read = self.read(path), self._reader.symbols
+        if not content.masked:
+            return KEPT_SYMBOLS.of(record, read)
+        return MASKED_SYMBOLS.of(record, lambda path: masked_symbols(read(path), content.text))
 
     def imports(self, path: str) -> tuple[ResolvedImport, ...]:
         """Return the imports of a file; of one that is edited those that it had when it was saved."""

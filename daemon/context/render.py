@@ -12,7 +12,7 @@ from typing import Any
 
 from ..compression.compress import MARK
 from .budget import Cost, Measure
-from .excerpt import fence_of, fenced
+from .excerpt import fenced
 from .items import Item
 from .shortened import left_out_note, shorten_text
 from .slices import Form, Slice, SliceType
@@ -106,9 +106,8 @@ def code_block(heading: str, text: str, tag: str, note: str = "") -> str:
     return block(heading, fenced(text, tag), note)
 
 
-def code_frame(heading: str, text: str, tag: str) -> tuple[str, str]:
-    """Return what stands before and behind parts of a text that share a block: a fence that none can end."""
-    fence = fence_of(text)
+def code_frame(heading: str, fence: str, tag: str) -> tuple[str, str]:
+    """Return what stands before and behind parts of a text that share a block."""
     return f"### {heading}\n\n{fence}{tag}\n", f"{fence}\n\n"
 
 

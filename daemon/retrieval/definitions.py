@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import exp, log, log1p
 from typing import Final
 
@@ -17,9 +18,13 @@ from .path_roles import role_of
 from .question import Question
 from .ranking import SURELY_NAMED, RankedFile, is_wanted
 
-FILES_MAX: Final = 30
-"""Maximum number of files whose definitions compete: what a commit edits lies in a later one in 3 of 100
-tasks of benchmarks/needed."""
+FILES_MAX: Final = 16
+"""Maximum number of files whose definitions compete. In benchmarks/needed 30 show no more of what is edited,
+and take twice as long."""
+
+TERMS_KEPT: Final = 8_192
+"""Maximum number of definitions whose terms are kept, about 1 KB each: most are looked at again with the next
+question of the same project, and cutting them takes a third of the choice."""
 
 FUNCTIONS: Final = frozenset({"function", "method"})
 """Kinds of definitions that are read as one."""
@@ -193,17 +198,28 @@ class _Words:
 
     def features(self, symbol: Symbol) -> dict[str, float]:
         """Return what a definition's name and head share with the question."""
-        own = document_terms(symbol.name.rpartition(".")[2])
+        own, qualified, head = _terms_of(symbol.name, symbol.signature, symbol.doc)
         return {
             "name": self._share(own),
-            "qualified name": self._share(document_terms(symbol.name)),
-            "head": self._share(document_terms(f"{symbol.signature} {symbol.doc}")),
+            "qualified name": self._share(qualified),
+            "head": self._share(head),
             "name is asked": sum(term in self._weights for term in own) / max(len(own), 1),
             f"kind {symbol.kind}": 1.0,
         }
 
-    def _share(self, terms: Sequence[str]) -> float:
-        return sum(self._weights.get(term, 0.0) for term in set(terms)) / self._total
+    def _share(self, terms: frozenset[str]) -> float:
+        return sum(self._weights[term] for term in self._weights if term in terms) / self._total
+
+
+@lru_cache(maxsize=TERMS_KEPT)
+def _terms_of(name: str, signature: str, doc: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return the terms of a definition's own name, its qualified name, and its head."""
+    own = document_terms(name.rpartition(".")[2])
+    return (
+        frozenset(own),
+        frozenset(document_terms(name)),
+        frozenset(document_terms(f"{signature} {doc}")),
+    )
 
 
 Scored = tuple[int, StoredChunk, float]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ..index.chunk_table import StoredChunk
@@ -253,7 +254,7 @@ def _whole(wanted: WantedText, text: str, *, used: bool) -> Iterator[tuple[int, 
 
 def _runs(wanted: WantedText, text: str) -> Iterator[tuple[int, float]]:
     """Yield the line, from 0, from which on most of a message stands in neighbouring lines, and its share."""
-    message = _Message(wanted.text)
+    message = _message(wanted.text)
     plain = text.replace('\\"', '"').replace("\\'", "'")
     if not message.may_stand_in(plain):
         return
@@ -343,6 +344,12 @@ class _Message:
 
     def _run(self, first: int, last: int) -> str:
         return self.text[self._spans[first][0] : self._spans[last][1]]
+
+
+@lru_cache(maxsize=64)
+def _message(text: str) -> _Message:
+    """Return a message taken apart once: it is looked for in hundreds of chunks."""
+    return _Message(text)
 
 
 def _factor(line: str, at: int) -> float:
