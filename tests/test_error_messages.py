@@ -73,6 +73,7 @@ from hypothesis import strategies as st
         ("E0304 02:11:09.123456   123 wal.go:12] cannot rotate segment 12", "", ("cannot rotate segment",)),
         ('level=error msg="fsync of journal failed" try=3', "", ("fsync of journal failed",)),
         ("npm ERR! missing script: build", "", ("missing script",)),
+        ("9:41AM WRN Invalid ignore entry file=a/b.yml", "", ("Invalid ignore entry",)),
     ],
 )
 def test_pasted_lines(line: str, kind: str, phrases: tuple[str, ...]) -> None:
@@ -88,6 +89,7 @@ def test_pasted_lines(line: str, kind: str, phrases: tuple[str, ...]) -> None:
         ("It throws IllegalStateException when closed.", [("IllegalStateException", ())]),
         ("`KeyError: no such tenant` appears", [("KeyError", ("no such tenant",))]),
         ("The error handling is bad and 'x' is odd.", []),
+        ('What do "ab" * -1 evaluate to in it, and "ab" * 0?', []),
     ],
 )
 def test_prose(prose: str, expected: list[tuple[str, tuple[str, ...]]]) -> None:

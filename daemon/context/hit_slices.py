@@ -34,7 +34,7 @@ NEEDED_SHARES: Mapping[Role, float] = {"value": 0.1, "call": 0.05}
 """What a constant that a definition names is worth beside it, and the head of what it calls: in
 benchmarks/needed they show twice as many of the definitions that a commit reads."""
 
-OPENED_MAX, OPENED_LINES = 2, 30
+OPENED_LINES = 30
 """What the first definitions call is shown whole where room is left, if it has fewer lines."""
 
 MARKS = ("@", "#[", "[")
@@ -134,7 +134,7 @@ def needed_slices(
     inside = {node.path for node in nodes if not node.symbol}
     most = worth(found[0][1])
     places = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
-    for number, (_, one) in enumerate(found[:NEEDED_OF_MAX]):
+    for _, one in found[:NEEDED_OF_MAX]:
         if one.symbol is None or role_of(one.path, language_of(one.path)) == "test":
             continue  # a test is an example: what it calls is seldom what is asked about
         if state.files.unsaved(one.path) or not state.files.indexed(one.path):
@@ -154,7 +154,7 @@ def needed_slices(
             first, last = _without_marks(source.lines, needed)
             head = DefinitionForms(source, symbol, first, last, in_frame=True)
             body = head
-            if number < OPENED_MAX and symbol.end_line - symbol.start_line < OPENED_LINES:
+            if symbol.end_line - symbol.start_line < OPENED_LINES:
                 body = DefinitionForms(source, symbol, first, symbol.end_line, in_frame=True)
             probability = one.probability * NEEDED_SHARES[needed.role]
             value = probability / sqrt(needed.last - needed.first + LINES_FREE)

@@ -178,23 +178,28 @@ _PROSE_MESSAGE = (
     r" ?: ?(?P<message>[^\s`][^`\n]+)"
 )
 _QUOTE = (
-    r"\"([^\"\n]{3,300})\"|“([^”\n]{3,300})”|«([^»\n]{3,300})»|「([^」\n]{3,300})」"
+    r"(?<!\w)\"([^\"\n]{3,300})\"(?!\w)|“([^”\n]{3,300})”|«([^»\n]{3,300})»|「([^」\n]{3,300})」"
     r"|(?<![\w`])'([^'\n]{3,300})'(?!\w)|`([^`\n]{3,300})`"
 )
 _LOG_HEAD = (
     r"^(?:[\[(\"']{0,2}\d{4}[-/]\d\d[-/]\d\d[T ]{1,2}\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z"
     r"|[+-]\d\d:?\d\d)?[\])\"']{0,2}"
-    r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d \S{1,80} "
+    r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?|\d{1,2}:\d\d(?:AM|PM)"
+    r"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d \S{1,80} "
     r"\S{1,80}:|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s{1,8}\d{1,9} [^\]\s]{1,100}\])"
     r"[\s|-]{0,8}(?:[\[(]?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL|NOTICE|SEVERE|trace"
-    r"|debug|info|warn|warning|error|fatal)[\])]?[\s:|-]{1,8})?"
+    r"|debug|info|warn|warning|error|fatal|TRC|DBG|INF|WRN|ERR|FTL|PNC)[\])]?[\s:|-]{1,8})?"
     r"(?:\[[^\]\n]{1,80}\][\s:|-]{1,8}){0,3}(?:[\w$-]{1,60}(?:[./][\w$-]{1,60}){1,10}(?:\s[-:]\s|: |\s))?"
 )
 _INFORMS = (
-    r"\b(?:TRACE|DEBUG|INFO|NOTICE|info|debug|trace|notice)\b(?!:)[\]\s:|\"-]|level=(?:info|debug|trace)"
+    r"\b(?:TRACE|DEBUG|INFO|NOTICE|info|debug|trace|notice|TRC|DBG|INF)\b(?!:)[\]\s:|\"-]"
+    r"|level=(?:info|debug|trace)"
     r"|\[(?:info|debug|trace)\]"
 )
-_LEVELS = r"^\W{0,3}(?:ERROR|WARN|WARNING|FATAL|CRITICAL|SEVERE|error|warn|warning|fatal)\b[\]\s:|-]{1,8}"
+_LEVELS = (
+    r"^\W{0,3}(?:ERROR|WARN|WARNING|FATAL|CRITICAL|SEVERE|error|warn|warning|fatal|WRN|ERR|FTL|PNC)\b"
+    r"[\]\s:|-]{1,8}"
+)
 _LOG_FIELD = (
     r"(?:\"(?:msg|message|err|error|exception|reason|detail)\": ?\"((?:[^\"\\]|\\.){1,500})\")"
     r"|\b(?:msg|message|err|error|reason)=(?:\"((?:[^\"\\]|\\.){1,500})\"|(\w[^\s\"]{3,200}))"

@@ -168,7 +168,7 @@ def conclude(
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
         for one in find_definitions(gathered.question, ranked, reader.symbols, candidates, languages, rarity):
-            by_path.setdefault(one.path, []).append(_with_text(one, candidates))
+            by_path.setdefault(one.path, []).append(_with_text(one, candidates, used=gathered.used))
         for found in by_path.values():
             found.sort(key=lambda one: (-one.probability, one.first))
     ranks = list_ranks(candidates)
@@ -192,15 +192,17 @@ def with_need(
         return gathered
 
 
-def _with_text(one: FoundDefinition, candidates: Candidates) -> FoundDefinition:
+def _with_text(one: FoundDefinition, candidates: Candidates, *, used: bool) -> FoundDefinition:
     """Return a definition as that which is needed if a text that the question quotes stands in it: a function
-    whole, of a long class or section the lines around the text."""
+    whole, of a long class or section the lines around the text. A text that stands in several files is
+    meant in one of them, unless all its uses are asked for."""
     share = candidates.exact.get(one.path, 0.0)
     lines = (line for number, line in candidates.lines.items() if candidates.chunks[number].path == one.path)
     line = next((line for line in lines if one.first <= line <= one.last), 0)
     if not share or not line:
         return one
-    probability = max(one.probability, round(TEXT_PROBABILITY * min(share, 1.0), 4))
+    alike = sum(other >= share for other in candidates.exact.values()) if not used else 1
+    probability = max(one.probability, round(TEXT_PROBABILITY * min(share, 1.0) / alike, 4))
     one = replace(one, probability=probability, reasons=("text", *one.reasons))
     if one.last - one.first < 2 * TEXT_LINES or (one.symbol is not None and one.symbol.kind in FUNCTIONS):
         return one
