@@ -36,7 +36,7 @@ def _serve() -> None:
     import gc
 
     gc.disable()  # what is imported stays; `serve` enables it when clients come
-    from .daemon.server import UNABLE_TO_START, prepare, serve
+    from .daemon.app.server import UNABLE_TO_START, prepare, serve
 
     try:
         serve(prepare(None, os.environ, log_to_file=sys.stdout is None or not sys.stdout.isatty()))

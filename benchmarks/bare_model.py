@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime  # type: ignore[import-untyped]  # has no annotations
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.model_cache import GRAPH_FILE, TOKEN_WINDOW, open_model_folder
-from foveal.daemon.system import System
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 

@@ -7,11 +7,11 @@ import random
 from functools import partial
 
 import numpy as np
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.model import EmbeddingModel, load_model
 from foveal.daemon.index.embedded_text import embedded_text
 from foveal.daemon.index.store import Reader
-from foveal.daemon.system import System
 
 from .bare_model import BareModel
 from .bench import Bench, WarmProject

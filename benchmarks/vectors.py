@@ -24,11 +24,11 @@ from typing import TypeVar
 
 import numpy as np
 import psutil
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.exact import Floats, Ids
 from foveal.daemon.embedding.vector_state import Nearest
 from foveal.daemon.embedding.vectors import TAIL_VECTORS, VectorIndex
-from foveal.daemon.system import System
 from numpy.typing import NDArray
 
 from .bench import Bench

@@ -17,7 +17,7 @@ from .errors import FAILED, CliError
 from .life import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
 
 if TYPE_CHECKING:
-    from ..daemon.state_check import Finding
+    from ..daemon.app.state_check import Finding
     from .check import Check
 
 
@@ -148,7 +148,7 @@ def _run_here(settings: Settings) -> None:
     import gc
 
     gc.disable()  # what is imported stays; `serve` enables it when clients come
-    from ..daemon.server import UNABLE_TO_START, prepare, serve
+    from ..daemon.app.server import UNABLE_TO_START, prepare, serve
 
     try:
         serve(prepare(settings.socket, settings.environ, log_to_file=not terminal.is_terminal(sys.stdout)))
@@ -161,10 +161,10 @@ def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
     import os
     from contextlib import ExitStack
 
-    from ..daemon.errors import StateError
-    from ..daemon.state import StateLock
-    from ..daemon.state_check import check_state_files
-    from ..daemon.system import System
+    from ..daemon.app.state import StateLock
+    from ..daemon.app.state_check import check_state_files
+    from ..daemon.core.errors import StateError
+    from ..daemon.core.system import System
     from ..ipc.paths import lock_file, state_folder
     from .check import Check
 
@@ -187,8 +187,8 @@ def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
 
 def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Check]:
     """Say what was found of one file, and with `repair` set it aside if that is needed."""
-    from ..daemon.state_check import repair as set_aside
-    from ..daemon.system import System
+    from ..daemon.app.state_check import repair as set_aside
+    from ..daemon.core.system import System
     from .check import Check
 
     text = f"{finding.path} {finding.text}"
@@ -213,9 +213,9 @@ def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Chec
 
 def _check_state_version(state: str) -> Check:
     """Whether this program understands the state folder; called only for one that has a version mark."""
-    from ..daemon.errors import StateError
-    from ..daemon.state import check_version
-    from ..daemon.system import System
+    from ..daemon.app.state import check_version
+    from ..daemon.core.errors import StateError
+    from ..daemon.core.system import System
     from .check import Check
 
     try:
@@ -229,10 +229,10 @@ def _check_state_version(state: str) -> Check:
 
 def _check_config(settings: Settings, roots: Sequence[str]) -> Iterator[Check]:
     """Read the user's configuration and that of the projects which are open."""
-    from ..daemon.config import UserConfig
-    from ..daemon.config_file import load_project_config, load_user_config
-    from ..daemon.errors import ConfigError
-    from ..daemon.system import System
+    from ..daemon.config.files import load_project_config, load_user_config
+    from ..daemon.config.settings import UserConfig
+    from ..daemon.core.errors import ConfigError
+    from ..daemon.core.system import System
     from .check import Check
 
     system = System()

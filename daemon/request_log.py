@@ -12,10 +12,12 @@ from typing import Any, TypeVar, cast
 from .context.assembly import Built
 from .context.requests import ContextRequest
 from .context.scopes import Scope
-from .errors import NotFound, StateError
+from .core.errors import NotFound, StateError
+from .core.lazy_dataclass import dataclass
+from .core.system import System
+from .core.work import Work
 from .item.item_keys import ItemKey, key_of
 from .kept_texts import kept_of
-from .lazy_dataclass import dataclass
 from .ledger.export import Page, export_page
 from .ledger.ledger import Ledger
 from .ledger.ledger_file import LedgerFile
@@ -34,8 +36,6 @@ from .ledger.request_record import (
 from .ledger.request_table import RequestSummary
 from .ledger.usage import Reported, Usage
 from .session.sessions import timestamp_of
-from .system import System
-from .work import Work
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from foveal.daemon.core.system import System
 from foveal.daemon.index.beside import Beside
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.messages import Event, OpenProject
 from foveal.daemon.index.store import Reader
-from foveal.daemon.system import System
 
 from tests.indexer_cases import put
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import psutil
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.model_cache import open_model_folder
 from foveal.daemon.index.store import Reader, Store
-from foveal.daemon.system import System
 from foveal.ipc import paths
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.errors import RpcError

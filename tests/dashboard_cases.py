@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.config import DashboardConfig
-from foveal.daemon.dashboard import Dashboard
-from foveal.daemon.dashboard_methods import DashboardMethods
-from foveal.daemon.handlers import to_error
-from foveal.daemon.parameters import Parameters
-from foveal.daemon.system import System
+from foveal.daemon.api.dashboard import DashboardMethods
+from foveal.daemon.api.handlers import to_error
+from foveal.daemon.app.dashboard import Dashboard
+from foveal.daemon.config.settings import DashboardConfig
+from foveal.daemon.core.parameters import Parameters
+from foveal.daemon.core.system import System
 from foveal.ipc.connection import Connection
 from foveal.ipc.listener import bind
 from foveal.ipc.server import Server

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from foveal.daemon.core.system import System
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.ledger import request_table
 from foveal.daemon.ledger.ledger import Ledger
@@ -24,7 +25,6 @@ from foveal.daemon.ledger.request_record import (
 )
 from foveal.daemon.ledger.usage import Usage
 from foveal.daemon.session.sessions import timestamp_of
-from foveal.daemon.system import System
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROOT = "/home/user/project"

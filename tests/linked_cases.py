@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from foveal.daemon.core.system import System
 from foveal.daemon.index.link_table import KINDS, STATES, LinkRow
 from foveal.daemon.index.store import Store
-from foveal.daemon.system import System
 
 from tests.search_cases import Indexed, indexed
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.draft import Draft
 from foveal.daemon.experience.pool import Pool
-from foveal.daemon.system import System
 
 
 class Clock(System):

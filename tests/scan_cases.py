@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from foveal.daemon.core.system import System
 from foveal.daemon.project.scan import Scanner
 from foveal.daemon.project.scan_results import Changes
 from foveal.daemon.project.scan_settings import ScanSettings
 from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.system import System
 
 Known = dict[str, FileRecord]
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import Event, OpenProject
 from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.project.tree import FileRecord, Tree
-from foveal.daemon.system import Stamp, System
 
 from tests.conftest import DEADLINE_S, write_files
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from foveal.daemon.context.instructions import discover
 from foveal.daemon.context.items import Item
-from foveal.daemon.errors import InvalidRequest, NotFound
+from foveal.daemon.core.errors import InvalidRequest, NotFound
+from foveal.daemon.core.system import System
 from foveal.daemon.item.agent_items import (
     AgentItems,
     delete_item,
@@ -19,7 +20,6 @@ from foveal.daemon.item.agent_items import (
 )
 from foveal.daemon.item.item_keys import ItemKey, key_of
 from foveal.daemon.item.item_store import ItemStore
-from foveal.daemon.system import System
 
 RULE = Item("rule", "CLAUDE.md", "always", "Use the logger.", "/p/CLAUDE.md", line=3, priority_level=300)
 NESTED = Item(

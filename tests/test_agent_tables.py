@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.policy.agent_tables import AgentTables, parse_agent_tables
 from foveal.daemon.policy.policy import NO_POLICY, Policy
 

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 from foveal.daemon.tool.agent_tools import file_states, list_tools
 from foveal.daemon.tool.approvals import Approvals, approved_servers
 from foveal.daemon.tool.server_config import read_server_files

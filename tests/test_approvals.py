@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import InvalidRequest, NotFound, StateError
-from foveal.daemon.system import System
+from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
+from foveal.daemon.core.system import System
 from foveal.daemon.tool.approvals import MAX_DIGESTS, Approvals, approved_servers
 from foveal.daemon.tool.server_definition import Server, ServerFile
 

@@ -53,51 +53,78 @@ OWNERS = {
     "msgpack": {"ipc/protocol.py"},
     "rapidfuzz": {"daemon/retrieval/spelling.py"},
     "rich": {"cli/"},
-    "sqlite3": {"daemon/storage.py"},
+    "sqlite3": {"daemon/core/storage.py"},
     "tree_sitter": {"daemon/project/parse.py"},
-    "uvloop": {"daemon/server.py"},
+    "uvloop": {"daemon/app/server.py"},
     "watchfiles": {"daemon/project/watcher.py"},
     "yaml": {"daemon/context/frontmatter.py"},
 }
 """Each outside package and the files that may import it; a folder ends in a slash."""
 
 INSIDE_DAEMON = {
-    "project": {"project", "errors", "system"},
-    "structure": {"project", "structure"},
-    "index": {
-        "project",
-        "structure",
-        "index",
-        "privacy",
-        "errors",
-        "system",
-        "storage",
-        "pipe",
-        "process_memory",
-    },
-    "embedding": {"embedding", "index", "errors", "system", "storage", "pipe"},
-    "retrieval": {"project", "index", "retrieval", "errors", "system", "storage"},
+    "core": set(),
+    "privacy": set(),
+    "project": set(),
+    "structure": {"project"},
+    "index": {"project", "structure", "privacy"},
+    "embedding": {"index"},
+    "retrieval": {"project", "index"},
+    "policy": {"privacy", "project"},
+    "compression": {"project", "privacy"},
+    "experience": {"privacy"},
     "context": {
-        "project", "index", "retrieval", "context", "errors", "system", "storage",
-        "snapshot", "experience",  # the frozen view that it builds from, and the records in it
-        "compression", "policy", "privacy", "config", "sized_cache",
+        "project", "index", "retrieval", "experience", "compression", "policy", "privacy", "config",
     },
-    "privacy": {"privacy"},
-    "policy": {"policy", "privacy", "project", "errors"},
-    "compression": {"compression", "project", "privacy", "errors", "system", "storage"},
-    "experience": {"experience", "privacy", "errors", "system"},
-    "transcript": {"transcript", "experience", "privacy", "errors", "system", "storage"},
-    "hook": {"hook", "context", "errors", "system"},
+    "config": {"project", "policy", "item"},
+    "transcript": {"experience", "privacy"},
+    "hook": {"context"},
     # Of the context they know the item only, of the index how text becomes terms.
-    "item": {"item", "context", "project", "index", "errors", "system", "storage"},
-    "session": {"session", "item", "context", "errors", "system"},
-    "tool": {"tool", "item", "context", "errors", "system"},
-    "ledger": {"ledger", "session", "item", "context", "errors", "system", "storage"},
+    "item": {"context", "project", "index"},
+    "session": {"item", "context"},
+    "tool": {"item", "context"},
+    "ledger": {"session", "item", "context"},
 }  # fmt: skip
-"""The rooms of the daemon and what each may import of it."""
+"""The rooms of the daemon and what each may import beside itself and `core`."""
 
-ANYWHERE_IN_DAEMON = {"aside", "lazy_dataclass"}
-"""How values are made, which knows of nothing, and what is done with damaged files of any kind."""
+SERVICES: dict[str, list[str]] = {
+    "context": [
+        "absence_reasons",
+        "answer_fields",
+        "caller",
+        "compressing",
+        "context_log",
+        "explaining",
+        "feedback",
+        "given_contexts",
+        "reasons",
+        "rendered",
+        "scoping",
+        "service",
+        "sources",
+    ],
+    "embedding": ["semantics"],
+    "experience": ["commit_marks", "commit_rules", "experience_meaning", "grafting", "service"],
+    "hook": ["grafts"],
+    "index": ["indexing", "reader_pool"],
+    "item": ["item_plans", "item_searching", "service"],
+    "policy": ["permissions", "trust", "visible"],
+    "project": ["file_sketches", "freshness", "open_projects", "own_folder", "projects", "snapshot", "views"],
+    "retrieval": [
+        "agent_results",
+        "file_search",
+        "nodes",
+        "result_cache",
+        "results",
+        "service",
+        "shown_chunks",
+        "symbol_search",
+    ],
+    "session": ["service"],
+}
+"""Files by room that give it a life in the daemon: they know the open projects and each other, and only
+`api` and `app` know them all. What else is in a room doesn't know them, but for the frozen snapshot."""
+
+READ_ANYWHERE = {"project/snapshot"}
 
 
 def test_each_folder_imports_only_downwards() -> None:
@@ -113,7 +140,7 @@ def test_each_folder_imports_only_downwards() -> None:
             "cli": {"ipc", "hooks"},  # its commands install what hooks are
             "daemon": set(),
         }[source]
-        if source == "daemon" and path in {"daemon/handlers.py", "daemon/server.py"}:
+        if source == "daemon" and path in {"daemon/api/handlers.py", "daemon/app/server.py"}:
             allowed = {"ipc"}
         if path == "cli/daemon_commands.py":
             allowed = {"ipc", "daemon"}
@@ -126,11 +153,23 @@ def test_rooms_of_the_daemon_import_only_downwards() -> None:
     wrong = []
     for path, target in internal_imports():
         parts, wanted = path.split("/"), target.split("/")
-        if len(parts) < 3 or parts[0] != "daemon" or wanted[0] != "daemon":
+        if len(parts) < 3 or parts[0] != "daemon" or wanted[0] != "daemon" or parts[1] in {"app", "api"}:
             continue
-        if wanted[1] not in INSIDE_DAEMON[parts[1]] | ANYWHERE_IN_DAEMON:
+        room, name = parts[1], parts[2].removesuffix(".py")
+        if wanted[1] in {"app", "api"}:
+            wrong.append(f"{path} imports {target}")
+        elif name in SERVICES.get(room, ()):
+            continue
+        elif wanted[-1] in SERVICES.get(wanted[1], ()) and "/".join(wanted[1:]) not in READ_ANYWHERE:
+            wrong.append(f"{path} imports {target}, a service")
+        elif wanted[1] not in {room, "core"} | INSIDE_DAEMON[room]:
             wrong.append(f"{path} imports {target}")
     assert not wrong
+
+
+def test_the_wire_is_composed_on_top() -> None:
+    known = {target for path, target in internal_imports() if path.startswith("daemon/api/")}
+    assert "daemon/app/server" not in known
 
 
 def test_each_outside_package_has_its_owner() -> None:
@@ -156,10 +195,12 @@ def test_the_daemon_compiles_the_methods_of_its_values_when_they_are_called() ->
     wrong = []
     for path in modules():
         relative = str(path.relative_to(ROOT))
-        if relative.startswith("daemon/") and relative != "daemon/lazy_dataclass.py":
+        if relative.startswith("daemon/") and relative != "daemon/core/lazy_dataclass.py":
             text = path.read_text(encoding="utf-8")
             if re.search(r"^from dataclasses import .*\bdataclass\b|^import dataclasses", text, re.MULTILINE):
-                wrong.append(f"{relative}: import dataclass from daemon/lazy_dataclass.py, it costs a tenth")
+                wrong.append(
+                    f"{relative}: import dataclass from daemon/core/lazy_dataclass.py, it costs a tenth"
+                )
     assert not wrong
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foveal.daemon.aside import clear_file, clear_folder, clear_own_file, clear_socket
-from foveal.daemon.system import System
+from foveal.daemon.core.quarantine import clear_file, clear_folder, clear_own_file, clear_socket
+from foveal.daemon.core.system import System
 
 Clear = Callable[[str, System], str]
 Make = Callable[[Path], object]

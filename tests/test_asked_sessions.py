@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon import sessions as sessions_file
-from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
-from foveal.daemon.engine import Engine
-from foveal.daemon.errors import InvalidRequest, NotFound
+from foveal.daemon.app.engine import Engine
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.core.errors import InvalidRequest, NotFound
+from foveal.daemon.core.system import System
 from foveal.daemon.item.item_keys import ItemKey
-from foveal.daemon.projects import Project
+from foveal.daemon.project.projects import Project
+from foveal.daemon.session import service as sessions_file
+from foveal.daemon.session.service import FOLDER, NOBODY, Met, SessionChange, Sessions
 from foveal.daemon.session.sessions import Session
-from foveal.daemon.sessions import FOLDER, NOBODY, Met, SessionChange, Sessions
-from foveal.daemon.system import System
 
 from tests.conftest import write_files
 

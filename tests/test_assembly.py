@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from foveal.daemon.config import ContextConfig, ProjectConfig, WeightsConfig
+from foveal.daemon.config.settings import ContextConfig, ProjectConfig, WeightsConfig
 from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.content import still_holds
@@ -26,21 +26,21 @@ from foveal.daemon.context.kept_symbols import KeptSymbols
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope
 from foveal.daemon.context.tokens import counter_of
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.choice import Chosen
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
+from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.metadata import ProjectMetadata
+from foveal.daemon.project.projects import read_tree
+from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Symbol, Tree
-from foveal.daemon.projects import read_tree
-from foveal.daemon.reader_pool import ReaderPool
 from foveal.daemon.retrieval.hits import FoundDefinition, Hit
-from foveal.daemon.snapshot import ProjectSnapshot
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import System
 
 from tests.conftest import SMALL_PROJECT, write_files
 

@@ -7,9 +7,9 @@ import sys
 import threading
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.background_threads import LEAST_SHARE, NICEST, BackgroundThreads, nicest
 from foveal.daemon.embedding.worker import _give_way
-from foveal.daemon.system import System
 
 
 class Shared(System):

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.storage import Database, open_database
+from foveal.daemon.core.system import System
 from foveal.daemon.ledger import body_table, piece_table
 from foveal.daemon.ledger.manifest import texts_of
 from foveal.daemon.ledger.request_record import record_map
-from foveal.daemon.storage import Database, open_database
-from foveal.daemon.system import System
 
 from tests.ledger_cases import record_of, sent_for
 

@@ -15,9 +15,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from foveal.daemon import child as linking
-from foveal.daemon.child import ChildProcess
-from foveal.daemon.errors import ChildDied, FovealError
+from foveal.daemon.core import child as linking
+from foveal.daemon.core.child import ChildProcess
+from foveal.daemon.core.errors import ChildDied, FovealError
+from foveal.daemon.core.pipe import LENGTH
+from foveal.daemon.index.indexing import ARGV
 from foveal.daemon.index.messages import (
     CloseProject,
     Event,
@@ -28,8 +30,6 @@ from foveal.daemon.index.messages import (
     SyncTree,
     TreeDelta,
 )
-from foveal.daemon.indexing import ARGV
-from foveal.daemon.pipe import LENGTH
 
 from tests.both_loops import on_both_loops
 from tests.conftest import start_python, write_files
@@ -282,7 +282,7 @@ async def test_a_process_that_goes_on_in_time_is_kept(monkeypatch: pytest.Monkey
 
 HANGS = """
 import sys, threading
-from foveal.daemon.pipe import Beat, ChildPipe
+from foveal.daemon.core.pipe import Beat, ChildPipe
 pipe = ChildPipe(int(sys.argv[1]))
 pipe.listen(lambda envelope: None, beat=lambda: Beat(7, "/stuck"))
 threading.Event().wait()
@@ -356,9 +356,9 @@ def pauses_of(caplog: pytest.LogCaptureFixture) -> list[object]:
 
 PARENT = """
 import asyncio, sys
-from foveal.daemon.child import ChildProcess
-from foveal.daemon.indexing import ARGV
-from foveal.daemon.pipe import LENGTH
+from foveal.daemon.core.child import ChildProcess
+from foveal.daemon.index.indexing import ARGV
+from foveal.daemon.core.pipe import LENGTH
 
 async def main():
     async def started():

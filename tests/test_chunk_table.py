@@ -7,10 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.chunk_table import BATCH, TextsDamaged
 from foveal.daemon.index.store import FILE_NAME, Reader, Store
 from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.system import Stamp
 
 from tests.search_cases import chunk, digests, put, remove
 

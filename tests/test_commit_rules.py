@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from foveal.daemon.commit_rules import History, Ruling, is_held, rulings
+from foveal.daemon.experience.commit_rules import History, Ruling, is_held, rulings
 from foveal.daemon.experience.edits import Changes, Edit, EditKind, applied
 from foveal.daemon.experience.experience import Experience, timestamp_of
 from foveal.daemon.experience.records import Known

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.project import commits
 from foveal.daemon.project.git import GitError
-from foveal.daemon.system import System
 
 from tests.conftest import git, write_files
 

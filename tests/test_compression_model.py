@@ -21,7 +21,7 @@ from foveal.daemon.compression.model_answer import cleaned, instructions, proble
 from foveal.daemon.compression.model_compressor import FAILURES_MAX, REST_SECONDS, ModelCompressor
 from foveal.daemon.compression.model_endpoint import ANSWER_BYTES_MAX
 from foveal.daemon.compression.settings import CompressionSettings, problem_of
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 
 TEXT = "".join(f"The harbour master of port {n} opens the gate for every ship at dawn.\n" for n in range(200))
 SHORT = "The harbour master of port 7 opens the gate for every ship at dawn.\n… 199 lines"

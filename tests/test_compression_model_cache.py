@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.compression.model_cache import USE_NS, ModelCache
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import System
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import System
 
 
 class Clock(System):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from foveal.daemon.config import (
+from foveal.daemon.config.settings import (
     FREE_TABLES,
     KEYS,
     TABLES,

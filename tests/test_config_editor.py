@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config_editor import EDITORS, editor_problem, editor_template
-from foveal.daemon.config_file import load_user_config
-from foveal.daemon.errors import ConfigError
-from foveal.daemon.system import System
+from foveal.daemon.config.editor_links import EDITORS, editor_problem, editor_template
+from foveal.daemon.config.files import load_user_config
+from foveal.daemon.core.errors import ConfigError
+from foveal.daemon.core.system import System
 from foveal.dashboard.formats import editor_href
 
 

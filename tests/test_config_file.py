@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.config import (
+from foveal.daemon.config.files import Loaded, load_project_config, load_user_config
+from foveal.daemon.config.page import KeyDescription, describe
+from foveal.daemon.config.settings import (
     ContextConfig,
     EmbeddingConfig,
     PrivacyConfig,
@@ -16,11 +18,9 @@ from foveal.daemon.config import (
     UserConfig,
     WeightsConfig,
 )
-from foveal.daemon.config_file import Loaded, load_project_config, load_user_config
-from foveal.daemon.config_page import KeyDescription, describe
-from foveal.daemon.errors import ConfigError
+from foveal.daemon.core.errors import ConfigError
+from foveal.daemon.core.system import System
 from foveal.daemon.item.selection import RULE_PROFILES, resolve
-from foveal.daemon.system import System
 
 
 def load_user(folder: Path, content: str) -> Loaded[UserConfig]:

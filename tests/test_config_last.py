@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config import UserConfig
-from foveal.daemon.config_file import Loaded, load_user_config
-from foveal.daemon.config_last import IN_FORCE, load_or_last
-from foveal.daemon.errors import ConfigError
-from foveal.daemon.system import System
+from foveal.daemon.config.files import Loaded, load_user_config
+from foveal.daemon.config.last_valid import IN_FORCE, load_or_last
+from foveal.daemon.config.settings import UserConfig
+from foveal.daemon.core.errors import ConfigError
+from foveal.daemon.core.system import System
 
 
 class FullDisk(System):

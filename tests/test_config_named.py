@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config import ContextConfig, ProjectConfig, UserConfig, WeightsConfig
-from foveal.daemon.config_file import Loaded, load_project_config, load_user_config
-from foveal.daemon.config_named import merged
-from foveal.daemon.errors import ConfigError
-from foveal.daemon.system import System
+from foveal.daemon.config.files import Loaded, load_project_config, load_user_config
+from foveal.daemon.config.named_tables import merged
+from foveal.daemon.config.settings import ContextConfig, ProjectConfig, UserConfig, WeightsConfig
+from foveal.daemon.core.errors import ConfigError
+from foveal.daemon.core.system import System
 
 
 def load_user(folder: Path, content: str) -> Loaded[UserConfig]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from foveal.daemon.config import FREE_TABLES, UserConfig
-from foveal.daemon.config_file import load_user_config
-from foveal.daemon.config_page import describe, render_page
-from foveal.daemon.system import System
+from foveal.daemon.config.files import load_user_config
+from foveal.daemon.config.page import describe, render_page
+from foveal.daemon.config.settings import FREE_TABLES, UserConfig
+from foveal.daemon.core.system import System
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 
 
 def test_the_page_is_what_the_keys_say() -> None:
     assert PAGE.read_text(encoding="utf-8") == render_page(), (
-        "make it anew: python -c 'from foveal.daemon.config_page import *; print(render_page(), end=\"\")' "
+        "make it anew: python -c 'from foveal.daemon.config.page import *; print(render_page(), end=\"\")' "
         ">docs/configuration.md"
     )
 

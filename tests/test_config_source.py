@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config_source import MAX_CONFIG_BYTES, Source, read_source
-from foveal.daemon.errors import ConfigError
-from foveal.daemon.system import System, stamp_of
+from foveal.daemon.config.source import MAX_CONFIG_BYTES, Source, read_source
+from foveal.daemon.core.errors import ConfigError
+from foveal.daemon.core.system import System, stamp_of
 
 
 def read(folder: Path, content: bytes) -> Source:

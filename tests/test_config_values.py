@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config import KEYS
-from foveal.daemon.config_file import load_user_config
-from foveal.daemon.config_source import Source
-from foveal.daemon.config_values import Setting, checked, quoted, type_of
-from foveal.daemon.errors import ConfigError
-from foveal.daemon.system import Stamp, System
+from foveal.daemon.config.files import load_user_config
+from foveal.daemon.config.settings import KEYS
+from foveal.daemon.config.source import Source
+from foveal.daemon.config.values import Setting, checked, quoted, type_of
+from foveal.daemon.core.errors import ConfigError
+from foveal.daemon.core.system import Stamp, System
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config import UserConfig
-from foveal.daemon.config_file import Loaded, load_user_config
-from foveal.daemon.config_source import Source
-from foveal.daemon.config_warnings import Warnings
-from foveal.daemon.system import Stamp, System
+from foveal.daemon.config.files import Loaded, load_user_config
+from foveal.daemon.config.settings import UserConfig
+from foveal.daemon.config.source import Source
+from foveal.daemon.config.warnings import Warnings
+from foveal.daemon.core.system import Stamp, System
 
 
 def load_user(folder: Path, content: str) -> Loaded[UserConfig]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.context.content import Content, ContentReader, Shown, decode, digest_of, still_holds
+from foveal.daemon.core.system import RACY_NS, System
 from foveal.daemon.policy.policy import Policy
-from foveal.daemon.system import RACY_NS, System
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -7,9 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from foveal.daemon.config import ContextConfig
-from foveal.daemon.context.scopes import Scope, ScopeTable, identity_of
-from foveal.daemon.context_methods import (
+from foveal.daemon.api.contexts import (
     ASKED_KEY_BYTES,
     ASKED_MAX,
     MODEL_CHARACTERS_MAX,
@@ -17,12 +15,14 @@ from foveal.daemon.context_methods import (
     ContextMethods,
     _request,
 )
-from foveal.daemon.engine import Engine
-from foveal.daemon.errors import InvalidRequest
-from foveal.daemon.parameters import Parameters
-from foveal.daemon.projects import Project
-from foveal.daemon.rendered import RenderedContexts
-from foveal.daemon.scoping import Scoping
+from foveal.daemon.app.engine import Engine
+from foveal.daemon.config.settings import ContextConfig
+from foveal.daemon.context.rendered import RenderedContexts
+from foveal.daemon.context.scopes import Scope, ScopeTable, identity_of
+from foveal.daemon.context.scoping import Scoping
+from foveal.daemon.core.errors import InvalidRequest
+from foveal.daemon.core.parameters import Parameters
+from foveal.daemon.project.projects import Project
 
 CONFIG = ContextConfig(max_tokens=9_000, reserve_tokens=2_000, models=(("claude-*", 24_000), ("tiny", 400)))
 

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from foveal.daemon.context.reasons import Told, taken_hits, told_by_context
 from foveal.daemon.context.reply import DROPPED_MAX
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope
-from foveal.daemon.context_reasons import Told, taken_hits, told_by_context
 
 SCOPE = Scope("s_1", "/p", "", hot=(HotNode("src/hot.py", "edited just now"),))
 REQUEST = ContextRequest(prompt="how?", max_tokens=4_000, reserve_tokens=1_000)

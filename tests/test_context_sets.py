@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.errors import InvalidRequest, TooLarge
+from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.session.context_sets import (
     MAX_ENTRIES,
     MAX_SET_ENTRIES,

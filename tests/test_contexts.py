@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon import contexts, gathering
-from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.app.engine import Engine
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.context import service as contexts
+from foveal.daemon.context import sources as gathering
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.gathered import Gathered
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
-from foveal.daemon.engine import Engine
-from foveal.daemon.freshness import Deadline, TreeFreshness
+from foveal.daemon.context.scoping import ScopeSelector
+from foveal.daemon.core.system import System
+from foveal.daemon.core.work import BUILD_THREADS
 from foveal.daemon.index.messages import TreeDelta
+from foveal.daemon.project.freshness import Deadline, TreeFreshness
+from foveal.daemon.project.projects import Project
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.projects import Project
-from foveal.daemon.scoping import ScopeSelector
-from foveal.daemon.system import System
-from foveal.daemon.work import BUILD_THREADS
 
 from tests.conftest import write_files
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.given_context_methods import LIST_MAX
-from foveal.daemon.guard import WAYS
+from foveal.daemon.api.given_contexts import LIST_MAX
+from foveal.daemon.api.guard import WAYS
 from foveal.ipc.errors import PERMISSION_DENIED, RpcError
 
 from tests.conftest import DaemonProcess, git, write_files

@@ -18,8 +18,8 @@ import psutil
 import pytest
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.model import model_key
+from foveal.daemon.embedding.semantics import INCOMPLETE
 from foveal.daemon.embedding.vector_file import file_name
-from foveal.daemon.semantics import INCOMPLETE
 from foveal.ipc import errors as codes
 
 from tests.conftest import (
@@ -740,7 +740,7 @@ HEAVY = ("numpy", "usearch", "onnxruntime", "onnx", "fastembed", "huggingface_hu
 
 def test_the_daemon_never_loads_what_embeds() -> None:
     code = (
-        "import sys, foveal.daemon.server, foveal.daemon.retrieval.router, foveal.daemon.search_results\n"
+        "import sys, foveal.daemon.app.server, foveal.daemon.retrieval.router, foveal.daemon.retrieval.results\n"
         f"print([name for name in {HEAVY} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

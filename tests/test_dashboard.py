@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
-from foveal.daemon.config import DashboardConfig
-from foveal.daemon.dashboard import Dashboard
-from foveal.daemon.system import System
+from foveal.daemon.app.dashboard import Dashboard
+from foveal.daemon.config.settings import DashboardConfig
+from foveal.daemon.core.system import System
 from foveal.dashboard.refusal import STYLE
 from foveal.ipc.errors import INVALID_PARAMS
 

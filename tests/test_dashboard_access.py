@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from foveal.daemon.dashboard_access import (
+from foveal.daemon.app.dashboard_access import (
     CODE_S,
     CODES_MAX,
     RENEWAL_S,
@@ -14,8 +14,8 @@ from foveal.daemon.dashboard_access import (
     SESSIONS_MAX,
     DashboardAccess,
 )
-from foveal.daemon.dashboard_file import DashboardFile
-from foveal.daemon.errors import StateError
+from foveal.daemon.app.dashboard_file import DashboardFile
+from foveal.daemon.core.errors import StateError
 
 from tests.dashboard_cases import Clock
 

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.dashboard_file import DashboardFile, DashboardState, KeptSession
-from foveal.daemon.errors import StateError
-from foveal.daemon.system import System
+from foveal.daemon.app.dashboard_file import DashboardFile, DashboardState, KeptSession
+from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.system import System
 
 SESSION = KeptSession("ab" * 32, 1_900_000_000.5)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.experience.draft import Draft, checked, draft_of, experience_in
 from foveal.daemon.experience.experience import Experience, Provenance, fields_of
 from foveal.daemon.experience.fields import MAX_FILES, MAX_TEXT_BYTES, BadField

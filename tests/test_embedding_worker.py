@@ -18,6 +18,9 @@ from typing import Any
 
 import psutil
 import pytest
+from foveal.daemon.core.pipe import LENGTH, Envelope, Reply, Stop, encode
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.messages import (
@@ -42,9 +45,6 @@ from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.embedding.upkeep import MODELS_FOLDER, STORE_FILE
 from foveal.daemon.embedding.worker import Embedder
 from foveal.daemon.index.store import Store
-from foveal.daemon.pipe import LENGTH, Envelope, Reply, Stop, encode
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import System
 
 from tests.model_cases import held_lock
 from tests.search_cases import chunk, put, remove

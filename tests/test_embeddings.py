@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from foveal.daemon.core.storage import DatabaseError, OperationalError, may_pass
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import USE_DAYS, EmbeddingStore
 from foveal.daemon.embedding.exact import unit
-from foveal.daemon.storage import DatabaseError, OperationalError, may_pass
-from foveal.daemon.system import System
 
 DIM = 8
 DAY_NS = 86_400 * 1_000_000_000
@@ -244,7 +244,7 @@ PUT_AND_DIE = """
 import os, signal, sys
 import numpy as np
 from foveal.daemon.embedding.embeddings import EmbeddingStore
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 
 store = EmbeddingStore(sys.argv[1], System())
 store.put("m", [bytes([n]) * 16 for n in range(100)], np.eye(100, dtype=np.float32))

@@ -15,21 +15,23 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from foveal.daemon import child as child_process
-from foveal.daemon import contexts, indexing, open_projects
-from foveal.daemon.child import ChildProcess
-from foveal.daemon.config import EmbeddingConfig, Environment, ScopesConfig, UserConfig
+from foveal.daemon.app.engine import Engine
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, ScopesConfig, UserConfig
+from foveal.daemon.context import service as contexts
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
-from foveal.daemon.engine import Engine
-from foveal.daemon.errors import Busy, ChildDied, FovealError, NotFound, ProjectUnavailable
+from foveal.daemon.context.scoping import ScopeSelector
+from foveal.daemon.core import child as child_process
+from foveal.daemon.core.child import ChildProcess
+from foveal.daemon.core.errors import Busy, ChildDied, FovealError, NotFound, ProjectUnavailable
+from foveal.daemon.core.system import System
+from foveal.daemon.index import indexing
 from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
+from foveal.daemon.project import open_projects
+from foveal.daemon.project.projects import Project, load, read_tree
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.projects import Project, load, read_tree
-from foveal.daemon.scoping import ScopeSelector
-from foveal.daemon.searching import Ask
-from foveal.daemon.system import System
+from foveal.daemon.retrieval.service import Ask
 
 from tests.conftest import write_files
 

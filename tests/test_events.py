@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from foveal.daemon.events import TOPICS, EventHub, iso
-from foveal.daemon.system import System
+from foveal.daemon.core.events import TOPICS, EventHub, iso
+from foveal.daemon.core.system import System
 
 
 class StoppedClock(System):

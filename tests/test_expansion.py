@@ -8,7 +8,7 @@ import pytest
 from foveal.daemon.context.expansion import Importer
 from foveal.daemon.context.prose import trimmed
 from foveal.daemon.context.zone import Zone, ZoneReader
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 
 
 def check(root: Path, files: dict[str, str], text: str, warned: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped] # it ships no types
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.ledger.export import REQUEST_CHARACTERS, Page, export_page
 from foveal.daemon.ledger.ledger_limits import forget_sent
 from foveal.daemon.ledger.messages import Said, Sent

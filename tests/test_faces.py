@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 from aiohttp import ClientSession, TCPConnector, UnixConnector
-from foveal.daemon.faces import FacesStarter
+from foveal.daemon.app.faces import FacesStarter
 from foveal.ipc.connection import Connection
 from foveal.ipc.errors import RpcError
 from foveal.ipc.listener import bind
@@ -89,7 +89,7 @@ async def starting(path: str, argv: tuple[str, ...] = FACES, **options: Any) -> 
     """Run the starter on a new HTTP socket; at the end no process may be left."""
     log = Log()
     others = psutil.Process().children()  # of tests before, such as what tracks shared memory
-    logger = logging.getLogger("foveal.daemon.faces")
+    logger = logging.getLogger("foveal.daemon.app.faces")
     logger.addHandler(log)
     logger.setLevel(logging.INFO)
     with bind(http_socket(path)) as listener:
@@ -232,7 +232,7 @@ async def test_a_process_that_cannot_be_started_harms_nothing(path: str) -> None
 async def test_a_process_that_says_much_and_does_not_end_is_killed(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foveal.daemon.faces.STOP_S", 0.2)
+    monkeypatch.setattr("foveal.daemon.app.faces.STOP_S", 0.2)
     argv = ("/bin/sh", "-c", "trap '' TERM; while :; do echo much; done >&2", "sh")
     async with daemon(path), starting(path, argv) as log:
         knock(path)

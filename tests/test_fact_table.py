@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.fact_table import FactsDamaged
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.references import References
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.structure.interface import interface_of
-from foveal.daemon.system import Stamp
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
 

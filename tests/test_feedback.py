@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.feedback import KEYS_MAX, LEVELS, SHOWN_MAX, Feedback
-from foveal.daemon.system import System
+from foveal.daemon.context.feedback import KEYS_MAX, LEVELS, SHOWN_MAX, Feedback
+from foveal.daemon.core.system import System
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import resource
 import subprocess
 from pathlib import Path
 
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.draft import Draft, checked
 from foveal.daemon.experience.experience import Experience
-from foveal.daemon.file_sketches import FileSketches
-from foveal.daemon.system import System
+from foveal.daemon.project.file_sketches import FileSketches
 
 from tests.conftest import git, write_files
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.chunks import chunk_source
 from foveal.daemon.project.languages import LANGUAGES
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import FileRecord, Tree
 from foveal.daemon.retrieval.filters import EVERYTHING, Filter, all_kinds, check_glob, kinds_in, kinds_of
-from foveal.daemon.system import Stamp
 
 FILES = {
     "src/a.py": "python",

@@ -20,9 +20,9 @@ from foveal.daemon.context.focus import (
     resolve_paths,
     split_node_id,
 )
+from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.project.tree import FileRecord, Layout, Symbol, Tree
-from foveal.daemon.system import Stamp, System
 from hypothesis import given
 from hypothesis import strategies as st
 

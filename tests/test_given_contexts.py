@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from foveal.daemon import given_contexts
+from foveal.daemon.context import given_contexts
 from foveal.daemon.context.assembly import Built
-from foveal.daemon.context.requests import ContextRequest, Message
-from foveal.daemon.context.scopes import Scope
-from foveal.daemon.given_contexts import (
+from foveal.daemon.context.caller import Talk
+from foveal.daemon.context.given_contexts import (
     GIVEN_MAX,
     MEMORY_MAX,
     TEXT_CHARACTERS_MAX,
@@ -19,8 +18,9 @@ from foveal.daemon.given_contexts import (
     GivenContexts,
     new_context_id,
 )
-from foveal.daemon.system import System
-from foveal.daemon.talks import Talk
+from foveal.daemon.context.requests import ContextRequest, Message
+from foveal.daemon.context.scopes import Scope
+from foveal.daemon.core.system import System
 
 REQUEST = ContextRequest(prompt="how?", history=(Message("user", "before"),))
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon import grafting as grafting_module
-from foveal.daemon.config import UserConfig
-from foveal.daemon.errors import FovealError, InvalidRequest
-from foveal.daemon.events import EventHub
+from foveal.daemon.config.settings import UserConfig
+from foveal.daemon.core.errors import FovealError, InvalidRequest
+from foveal.daemon.core.events import EventHub
+from foveal.daemon.core.system import System
+from foveal.daemon.core.work import Work
+from foveal.daemon.experience import grafting as grafting_module
 from foveal.daemon.experience.experience import Experience, Provenance
+from foveal.daemon.experience.grafting import Grafting
 from foveal.daemon.experience.pool import Pool
-from foveal.daemon.grafting import Grafting
-from foveal.daemon.projects import Project, load
-from foveal.daemon.system import System
+from foveal.daemon.project.projects import Project, load
 from foveal.daemon.transcript.cursor_store import CursorStore
-from foveal.daemon.work import Work
 
 from tests.transcript_cases import AT, Claude, append, codex_item, codex_message, codex_meta, write
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.exact import Halves, Ids, as_ids, unit
 from foveal.daemon.embedding.graph import Graph, GraphBuilder
 from foveal.daemon.embedding.vector_file import read_vector_file, write_vector_file
-from foveal.daemon.system import System
 
 DIM = 12
 

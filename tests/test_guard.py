@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.errors import FovealError, InvalidRequest, NotFound
-from foveal.daemon.guard import WAYS, _way_of, _without_hidden
-from foveal.daemon.parameters import Parameters
+from foveal.daemon.api.guard import WAYS, _way_of, _without_hidden
+from foveal.daemon.api.visible_reply import Sight
+from foveal.daemon.core.errors import FovealError, InvalidRequest, NotFound
+from foveal.daemon.core.parameters import Parameters
 from foveal.daemon.policy.policy import Policy
-from foveal.daemon.visible_reply import Sight
 
 SIGHT = Sight(Policy("x", ("r",), deny_paths=("secret/**",)), "/p")
 

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.hook import spool as daemon_spool
 from foveal.daemon.hook.spool import Spool
-from foveal.daemon.system import System
 from foveal.hooks import spool as hook_spool
 from foveal.hooks.hook import BUDGETS_S, KEPT, OTHER_S, event_name
 from foveal.hooks.hook_log import MAX_BYTES, note

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.errors import InvalidRequest, TooLarge
+from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.hook.answer import Answer, Room, wrapped
 from foveal.daemon.hook.codex import patched_paths
 from foveal.daemon.hook.dialects import DIALECTS, speaker_of

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.errors import InvalidRequest, StateError
+from foveal.daemon.core.errors import InvalidRequest, StateError
+from foveal.daemon.core.system import System
 from foveal.daemon.hook.events import Origin, SessionEnding, TurnEnded
+from foveal.daemon.hook.grafts import HookGrafts
 from foveal.daemon.hook.spool import MAX_FILES, Spool
-from foveal.daemon.hook_grafts import HookGrafts
-from foveal.daemon.system import System
 
 from tests.hook_cases import payload
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from foveal.daemon.errors import DeadlineExceeded, FovealError
+from foveal.daemon.core.errors import DeadlineExceeded, FovealError
 from foveal.daemon.hook.answer import NO_ROOM, NOTHING, Answer, Room
 from foveal.daemon.hook.events import (
     Event,

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.project.ignore import MAX_FILE_BYTES, MAX_PATTERNS, IgnoreRules, IgnoreTree, parse_lines
-from foveal.daemon.system import System
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

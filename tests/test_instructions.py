@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.context.instructions import RuleSet, discover, is_instruction_path
 from foveal.daemon.context.items import IncludeMode, Item
+from foveal.daemon.core.system import Stamp, System, stamp_of
 from foveal.daemon.project.globs import compile_glob
-from foveal.daemon.system import Stamp, System, stamp_of
 
 
 class Place:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.storage import Database, open_database
+from foveal.daemon.core.system import System
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.ledger import item_counts
 from foveal.daemon.ledger.item_counts import DayShare, ItemCounts, count, count_reply, shares, totals
 from foveal.daemon.ledger.request_record import UsedItem
-from foveal.daemon.storage import Database, open_database
-from foveal.daemon.system import System
 
 from tests.ledger_cases import GUIDE, SEARCH, STYLE, record_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.item.item_draft import MAX_TEXT_BYTES, draft_of, fields_of, key_in
 from foveal.daemon.item.item_keys import ItemKey
 

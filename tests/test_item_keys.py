@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.context.items import Item
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.item.item_keys import MAX_NAME_CHARACTERS, ItemKey, item_key, key_of
 
 

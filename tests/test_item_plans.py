@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from foveal.daemon.config import ProjectConfig, SelectionConfig
+from foveal.daemon.config.settings import ProjectConfig, SelectionConfig
 from foveal.daemon.context.item_plan import ItemPlan
 from foveal.daemon.context.items import IncludeMode, Item
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.item.agent_items import AgentItems
 from foveal.daemon.item.item_choice import ItemScore, Reason
 from foveal.daemon.item.item_keys import ItemKey, key_of
+from foveal.daemon.item.item_plans import MISSING_MAX, SERVED_WELL, plan_items, profiles_for, selection_of
 from foveal.daemon.item.item_search import Found
 from foveal.daemon.item.selection import parse_selection
-from foveal.daemon.item_plans import MISSING_MAX, SERVED_WELL, plan_items, profiles_for, selection_of
 from foveal.daemon.session.sessions import Session, SessionItem
 
 MODES: Mapping[str, IncludeMode] = {

@@ -9,16 +9,16 @@ from typing import TypeVar
 
 import pytest
 from foveal.daemon.context.items import Item
+from foveal.daemon.core.errors import FovealError
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.lazy_model import LazyModel
 from foveal.daemon.embedding.messages import ScoreTexts, TextScores
 from foveal.daemon.embedding.text_scores import TextScorer
-from foveal.daemon.errors import FovealError
 from foveal.daemon.item import item_search as item_search_file
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.item.item_search import Found, ItemSearch
 from foveal.daemon.item.selection import Profile, Profiles, parse_selection, resolve
-from foveal.daemon.system import System
 
 GENEROUS_S = 60.0
 NORMAL = resolve()

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 
 from foveal.daemon.context.items import IncludeMode, Item
-from foveal.daemon.errors import ChildDied
-from foveal.daemon.item_searching import ItemSearching
-from foveal.daemon.work import Work
+from foveal.daemon.core.errors import ChildDied
+from foveal.daemon.core.work import Work
+from foveal.daemon.item.item_searching import ItemSearching
 
 
 class Scores:

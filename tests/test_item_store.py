@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.errors import InvalidRequest, StateError, TooLarge
+from foveal.daemon.core.errors import InvalidRequest, StateError, TooLarge
+from foveal.daemon.core.system import System
 from foveal.daemon.item.item_draft import ItemDraft, draft_of
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.item.item_store import MAX_ITEMS, ItemStore, StoredItems
-from foveal.daemon.system import System
 
 
 def rule(name: str, **fields: Any) -> ItemDraft:

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
-from foveal.daemon.errors import InvalidRequest, NotFound, StateError
-from foveal.daemon.events import EventHub
-from foveal.daemon.indexing import Indexing
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
+from foveal.daemon.core.events import EventHub
+from foveal.daemon.core.system import RACY_NS, System
+from foveal.daemon.core.work import Work
+from foveal.daemon.embedding.semantics import Semantics
+from foveal.daemon.index.indexing import Indexing
 from foveal.daemon.item.item_keys import ItemKey
-from foveal.daemon.items import ITEMS_FILE, Items
-from foveal.daemon.open_projects import OpenProjects
-from foveal.daemon.projects import Project
-from foveal.daemon.semantics import Semantics
-from foveal.daemon.system import RACY_NS, System
+from foveal.daemon.item.service import ITEMS_FILE, Items
+from foveal.daemon.project.open_projects import OpenProjects
+from foveal.daemon.project.projects import Project
 from foveal.daemon.tool.tool_lister import ToolLister
-from foveal.daemon.work import Work
 
 from tests.conftest import write_files
 from tests.server_cases import RAW_SERVER

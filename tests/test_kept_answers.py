@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from foveal.daemon.kept_answers import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, KeptAnswers
-from foveal.daemon.searching import Found, Told
+from foveal.daemon.retrieval.result_cache import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, KeptAnswers
+from foveal.daemon.retrieval.service import Found, Told
 
 
 def found(*snippets: str, **more: Any) -> Found:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from foveal.daemon.context.kept_symbols import KeptSymbols
+from foveal.daemon.core.system import Stamp
 from foveal.daemon.project.tree import FileRecord, Symbol
-from foveal.daemon.system import Stamp
 
 
 def record(digest: bytes, count: int, language: str = "python") -> FileRecord:

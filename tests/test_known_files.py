@@ -8,16 +8,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from foveal.daemon.config import ProjectConfig
+from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.context.instructions import RuleSet
 from foveal.daemon.context.known_files import KnownFiles
+from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
-from foveal.daemon.projects import read_tree
-from foveal.daemon.reader_pool import ReaderPool
-from foveal.daemon.snapshot import ProjectSnapshot
-from foveal.daemon.system import System
+from foveal.daemon.index.reader_pool import ReaderPool
+from foveal.daemon.project.projects import read_tree
+from foveal.daemon.project.snapshot import ProjectSnapshot
 
 from tests.conftest import write_files
 

@@ -11,7 +11,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from foveal.daemon.lazy_dataclass import dataclass as lazy
+from foveal.daemon.core.lazy_dataclass import dataclass as lazy
 
 
 def build(dataclass: Callable[..., Any]) -> tuple[Any, Any]:

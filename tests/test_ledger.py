@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.context.items import Item
-from foveal.daemon.errors import NotFound, StateError
+from foveal.daemon.core.errors import NotFound, StateError
 from foveal.daemon.ledger.ledger import Ledger
 from foveal.daemon.ledger.messages import Said, Sent, sent
 from foveal.daemon.ledger.recalled import Recalled

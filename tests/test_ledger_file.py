@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import NotFound, StateError
+from foveal.daemon.core.errors import NotFound, StateError
+from foveal.daemon.core.storage import Database
 from foveal.daemon.ledger.ledger_file import LedgerFile
-from foveal.daemon.storage import Database
 
 from tests.ledger_cases import Clock
 

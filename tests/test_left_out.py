@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.project.left_out import LeftOut, left_out
 from foveal.daemon.project.scan import Scanner
 from foveal.daemon.project.scan_settings import ScanSettings
-from foveal.daemon.system import System
 
 from tests.conftest import git, write_files
 

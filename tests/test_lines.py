@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import stamp_of
 from foveal.daemon.experience.draft import Draft, checked
 from foveal.daemon.experience.edits import Changes, Edit
 from foveal.daemon.experience.experience import Experience, Provenance
@@ -27,7 +28,6 @@ from foveal.daemon.experience.lines import (
     record_of,
     torn_line,
 )
-from foveal.daemon.system import stamp_of
 
 LINE = '{"id":"x_1","timestamp":"2025-01-01T00:00:00Z","agent_id":"a","session_id":"s","decision":"d"}'
 

@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.index.link_ahead import LinkOpening, QueuedFile
 from foveal.daemon.index.linking_worker import AheadLinker
 from foveal.daemon.index.store import Store
-from foveal.daemon.system import System
 
 from tests.indexer_cases import GENEROUS_S, put
 from tests.search_cases import Indexed, indexed

@@ -179,7 +179,7 @@ def test_output_is_utf_8_in_a_pipe_whatever_the_locale(environ: dict[str, str]) 
 
 def test_a_daemon_that_a_client_starts_imports_no_command_line(environ: dict[str, str]) -> None:
     code = (
-        "import gc, sys, foveal.daemon.server as server\n"
+        "import gc, sys, foveal.daemon.app.server as server\n"
         "from foveal.__main__ import main\n"
         "before = {'click', 'yaml', 'foveal.cli'} & set(sys.modules)\n"
         "server.serve = lambda startup: print(startup.log_to_file, gc.isenabled(), before or 'none of them')\n"

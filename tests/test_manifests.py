@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.project.manifests import TEXT_CHARACTERS, Manifest, read_manifests
-from foveal.daemon.system import System
 
 
 def read(folder: Path, files: dict[str, str]) -> list[Manifest]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.project.metadata import metadata_key, read_metadata
 from foveal.daemon.project.tree import FileRecord, Tree
-from foveal.daemon.system import System, stamp_of
 
 
 def tree_of(root: Path) -> Tree:

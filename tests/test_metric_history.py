@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from foveal.daemon.metric_history import (
+from foveal.daemon.app.metric_history import (
     DAY_SAMPLES,
     DAY_STEP_S,
     HOUR_SAMPLES,
@@ -14,9 +14,9 @@ from foveal.daemon.metric_history import (
     MetricHistory,
     Period,
 )
-from foveal.daemon.metric_sample import Gauges
-from foveal.daemon.metrics import Metrics
-from foveal.daemon.system import System
+from foveal.daemon.app.metric_sample import Gauges
+from foveal.daemon.core.metrics import Metrics
+from foveal.daemon.core.system import System
 
 
 class Clock(System):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from foveal.daemon.metric_sample import AGENTS_TOLD, Gauges, Quantiles, Sample, sample_between
-from foveal.daemon.metrics import AGENTS_MAX, OTHERS, ContextFigures, Metrics, MetricsStatistics
+from foveal.daemon.app.metric_sample import AGENTS_TOLD, Gauges, Quantiles, Sample, sample_between
+from foveal.daemon.core.metrics import AGENTS_MAX, OTHERS, ContextFigures, Metrics, MetricsStatistics
 
 GAUGES = Gauges(files_pending=3, memory_bytes={"daemon": 5, "embedder": None})
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from foveal.daemon.metric_history import History
-from foveal.daemon.metric_sample import Gauges, sample_between
-from foveal.daemon.metrics import ContextFigures, Metrics
-from foveal.daemon.metrics_methods import history_map
+from foveal.daemon.api.metrics import history_map
+from foveal.daemon.app.metric_history import History
+from foveal.daemon.app.metric_sample import Gauges, sample_between
+from foveal.daemon.core.metrics import ContextFigures, Metrics
 
 from tests.test_daemon_methods import PROTOCOL, documented_fields
 

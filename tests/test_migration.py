@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import StateError
-from foveal.daemon.migration import Migration
-from foveal.daemon.state import Mark, bring_up, check_version
-from foveal.daemon.system import System
+from foveal.daemon.app.migration import Migration
+from foveal.daemon.app.state import Mark, bring_up, check_version
+from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.system import System
 
 FILES: dict[str, str] = {
     "trusted.json": "what is trusted",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding import quantize
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.errors import ModelUnavailable
@@ -21,7 +22,6 @@ from foveal.daemon.embedding.model import (
     load_model,
     model_key,
 )
-from foveal.daemon.system import System
 
 LOGIN = "auth/session.py :: Session.login\ndef login(self, user, password):\n    return self.open(user)\n"
 MATRIX = (
@@ -171,7 +171,7 @@ def refuse(*arguments):
 socket.socket.connect = socket.getaddrinfo = refuse
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.model import load_model
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 assert "fastembed" not in sys.modules and "onnxruntime" not in sys.modules
 model = load_model(DEFAULT_MODEL, sys.argv[1], 2, lambda phase, fraction: None, System())
 print(model.embed(["a", "b"]).shape)
@@ -231,7 +231,7 @@ def test_a_model_that_can_not_be_fetched_is_an_error_that_says_so(tmp_path: Path
 import sys
 from foveal.daemon.embedding.errors import ModelUnavailable
 from foveal.daemon.embedding.model import load_model
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 try:
     load_model("BAAI/bge-small-en-v1.5", sys.argv[1], 1, lambda phase, fraction: None, System())
 except ModelUnavailable as error:

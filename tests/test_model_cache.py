@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding import model_cache, quantize
 from foveal.daemon.embedding.bundled_model import WEIGHTS, read_bundled
 from foveal.daemon.embedding.errors import ModelUnavailable
 from foveal.daemon.embedding.model_cache import Phase, open_model_folder
-from foveal.daemon.system import System
 
 NAME = "all-MiniLM-L6-v2-int8"
 FILES = [
@@ -159,7 +159,7 @@ def test_two_processes_at_once_make_it_once(tmp_path: Path) -> None:
     code = """
 import sys
 from foveal.daemon.embedding.model_cache import open_model_folder
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 sys.stdin.read(1)
 with open_model_folder(sys.argv[1], lambda phase, _: print(phase), System()) as folder:
     print(folder.rebuilt, folder.reason)

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.config import ProjectConfig, ScanConfig
+from foveal.daemon.config.settings import ProjectConfig, ScanConfig
 from foveal.daemon.context.content import digest_of
 from foveal.daemon.context.instructions import RuleSet
+from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, ImportRow, Reader, Store
-from foveal.daemon.nodes import DEFINITION_BYTES, describe_node
 from foveal.daemon.project.languages import language_of
 from foveal.daemon.project.parse import parse_source
+from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import FileRecord, Import, Tree
-from foveal.daemon.snapshot import ProjectSnapshot
-from foveal.daemon.system import System, stamp_of
+from foveal.daemon.retrieval.nodes import DEFINITION_BYTES, describe_node
 
 AUTH = '''import os
 import gone

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from foveal.daemon import parameters
-from foveal.daemon.errors import InvalidRequest, TooLarge
-from foveal.daemon.parameters import LIST_MAX, Parameters
+from foveal.daemon.core import parameters
+from foveal.daemon.core.errors import InvalidRequest, TooLarge
+from foveal.daemon.core.parameters import LIST_MAX, Parameters
 from hypothesis import given
 from hypothesis import strategies as st
 

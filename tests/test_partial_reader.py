@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
@@ -15,7 +16,6 @@ from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.retrieval.filters import EVERYTHING
 from foveal.daemon.retrieval.router import conclude, gather
-from foveal.daemon.system import System
 
 from tests.conftest import write_files
 

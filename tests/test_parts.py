@@ -8,10 +8,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import StateError
+from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.parts import Parts
 from foveal.daemon.experience.pool_file import PoolFile
-from foveal.daemon.system import System
 
 
 def parts_in(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.config import PrivacyConfig, ProjectConfig
+from foveal.daemon.config.settings import PrivacyConfig, ProjectConfig
 from foveal.daemon.context.scopes import Scope
-from foveal.daemon.errors import InvalidRequest, PermissionDenied
-from foveal.daemon.parameters import Parameters
-from foveal.daemon.permissions import NAME_CHARACTERS_MAX, agent_in, policy_for, policy_of
+from foveal.daemon.core.errors import InvalidRequest, PermissionDenied
+from foveal.daemon.core.parameters import Parameters
 from foveal.daemon.policy.agent_tables import AgentTables, parse_agent_tables
+from foveal.daemon.policy.permissions import NAME_CHARACTERS_MAX, agent_in, policy_for, policy_of
 from foveal.daemon.policy.policy import NO_POLICY
+from foveal.daemon.session.service import NOBODY, Met
 from foveal.daemon.session.sessions import Session
-from foveal.daemon.sessions import NOBODY, Met
 
 TABLES = parse_agent_tables(
     {

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.storage import Database, open_database
+from foveal.daemon.core.system import System
 from foveal.daemon.ledger.piece_table import SCHEMA, keep, read, release
 from foveal.daemon.ledger.pieces import MAX_PIECE_BYTES
-from foveal.daemon.storage import Database, open_database
-from foveal.daemon.system import System
 
 
 @pytest.fixture

@@ -20,13 +20,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import InvalidRequest, StateError
+from foveal.daemon.core.errors import InvalidRequest, StateError
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.draft import Draft
 from foveal.daemon.experience.experience import Experience, Provenance
 from foveal.daemon.experience.fields import MAX_FILES, MAX_TEXT_BYTES
 from foveal.daemon.experience.lines import MAX_LINE_BYTES
 from foveal.daemon.experience.pool import Pool
-from foveal.daemon.system import System
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -191,7 +191,7 @@ WRITER = """
 import sys
 from foveal.daemon.experience.draft import Draft
 from foveal.daemon.experience.pool import Pool
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 path, name, count, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 pool = Pool(path, System())
 print("ready", flush=True)

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import InvalidRequest, NotFound, StateError
+from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.edits import Changes, EditKind
 from foveal.daemon.experience.experience import Mark, Provenance
 from foveal.daemon.experience.pool import Pool
 from foveal.daemon.experience.pruning import Criteria, Retention
-from foveal.daemon.system import System
 
 from tests.pool_cases import Clock, decisions, draft, names, open_pool, path_in
 

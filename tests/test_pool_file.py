@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import Busy, StateError
+from foveal.daemon.core.errors import Busy, StateError
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.pool_file import LOCK_TIMEOUT_S, PoolFile
-from foveal.daemon.system import System
 
 
 def path_in(folder: Path) -> Path:

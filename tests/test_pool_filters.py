@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.experience.experience import Experience, Provenance
 from foveal.daemon.experience.pool_filters import Filters, time_of
 

@@ -8,10 +8,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.experience.lines import line_of
 from foveal.daemon.experience.pool_store import PoolStore
-from foveal.daemon.system import System
 
 
 def line(number: int) -> bytes:

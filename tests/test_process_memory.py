@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from foveal.daemon.process_memory import ARENAS_MAX, is_runnable, process_state, resident_bytes
+from foveal.daemon.core.process_memory import ARENAS_MAX, is_runnable, process_state, resident_bytes
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc to look at")
 
@@ -35,7 +35,7 @@ def test_a_process_is_seen_to_work_to_be_stopped_and_to_end() -> None:
 
 _HEAPS = """
 import threading
-from foveal.daemon.process_memory import share_heaps
+from foveal.daemon.core.process_memory import share_heaps
 
 share_heaps()
 kept, together = [], threading.Barrier(12)

@@ -6,8 +6,8 @@ import os
 import stat
 from pathlib import Path
 
-from foveal.daemon.project_folder import make_usable
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
+from foveal.daemon.project.own_folder import make_usable
 
 
 class Recorder(System):

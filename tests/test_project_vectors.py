@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding import project_vectors as vectors_file
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.exact import Floats
@@ -18,8 +20,6 @@ from foveal.daemon.embedding.vector_file import file_name
 from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.store import FILE_NAME, Store
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import System
 
 from tests.search_cases import chunk, put, remove
 

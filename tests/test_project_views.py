@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import Stamp
 from foveal.daemon.policy.policy import NO_POLICY, Policy
 from foveal.daemon.project.tree import FileRecord, Tree
-from foveal.daemon.project_views import VIEWS_MAX, ProjectViews
-from foveal.daemon.system import Stamp
+from foveal.daemon.project.views import VIEWS_MAX, ProjectViews
 
 HIDDEN = Policy(deny_paths=("b/**",))
 

@@ -15,16 +15,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from foveal.daemon import projects
-from foveal.daemon.config import UserConfig
+from foveal.daemon.config.settings import UserConfig
 from foveal.daemon.context.divisions import DIVISIONS
 from foveal.daemon.context.kept_symbols import KEPT_SYMBOLS
-from foveal.daemon.errors import ConfigError, ProjectUnavailable
+from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.experience.pool import Pool
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
+from foveal.daemon.index.reader_pool import READERS_MAX, ReaderPool
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
-from foveal.daemon.project.tree import FileRecord, ProjectState, Symbol, Tree
-from foveal.daemon.projects import (
+from foveal.daemon.project import projects
+from foveal.daemon.project.projects import (
     ASKED_OFTEN,
     CHANGED_OFTEN,
     HOT_EACH,
@@ -36,9 +38,7 @@ from foveal.daemon.projects import (
     project_folder,
     read_tree,
 )
-from foveal.daemon.reader_pool import READERS_MAX, ReaderPool
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import Stamp, System
+from foveal.daemon.project.tree import FileRecord, ProjectState, Symbol, Tree
 
 from tests.conftest import write_files
 

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import StateError
+from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.lines import Damage, Line
 from foveal.daemon.experience.quarantine import Quarantine, Quarantined
-from foveal.daemon.system import System
 
 AT = "2025-01-01T00:00:00.000Z"
 

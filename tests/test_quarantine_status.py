@@ -5,9 +5,9 @@ from __future__ import annotations
 import tracemalloc
 from pathlib import Path
 
-from foveal.daemon.aside import quarantine_last, set_aside
-from foveal.daemon.quarantine import NAMED_MAX, Quarantine
-from foveal.daemon.system import System
+from foveal.daemon.core.quarantine import quarantine_last, set_aside
+from foveal.daemon.core.quarantined import NAMED_MAX, Quarantine
+from foveal.daemon.core.system import System
 
 
 def test_files_quarantined_since_the_start_are_named(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.storage import Database, open_database
+from foveal.daemon.core.system import System
 from foveal.daemon.ledger import query_table, request_table
 from foveal.daemon.ledger.query_sketch import sketch_of
 from foveal.daemon.ledger.query_table import MAX_NEAR, near
-from foveal.daemon.storage import Database, open_database
-from foveal.daemon.system import System
 
 from tests.ledger_cases import record_of
 

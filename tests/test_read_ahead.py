@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import stamp_of
 from foveal.daemon.index.ahead import STARTS_MAX
 from foveal.daemon.index.beside import Beside
 from foveal.daemon.index.lexical_files import FOLDER
@@ -17,7 +18,6 @@ from foveal.daemon.index.messages import ProjectProgress
 from foveal.daemon.index.read_ahead import FILES_MAX, ReadAhead
 from foveal.daemon.index.reading import Asked
 from foveal.daemon.index.reading_queue import AHEAD_FROM
-from foveal.daemon.system import stamp_of
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
 from tests.indexer_cases import GENEROUS_S, put

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.read_results import asked_of
 from foveal.daemon.index.reading import Asked
 from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.system import Stamp
 
 from tests.indexer_cases import Bench, check_true, open_bench, put, skipped, symbols
 

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import Busy, StateError
+from foveal.daemon.core.errors import Busy, StateError
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.experience.lines import line_of
 from foveal.daemon.experience.parts import Parts
 from foveal.daemon.experience.pool_file import PoolFile
 from foveal.daemon.experience.reader import PoolReader, Source
-from foveal.daemon.system import System
 
 
 def line(number: int) -> bytes:

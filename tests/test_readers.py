@@ -10,12 +10,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from foveal.daemon.core.system import stamp_of
 from foveal.daemon.index import readers as readers_module
 from foveal.daemon.index.beside import Beside
 from foveal.daemon.index.read_ahead import FILES_MAX
 from foveal.daemon.index.readers import READERS_MAX, Readers, count_for
 from foveal.daemon.index.reading import Asked
-from foveal.daemon.system import stamp_of
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
 from tests.indexer_cases import GENEROUS_S, put

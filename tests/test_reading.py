@@ -8,8 +8,8 @@ import pickle
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.index.reading import Asked, FileReader, contents_of
-from foveal.daemon.system import System
 
 from tests.conftest import write_files
 

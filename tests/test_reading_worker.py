@@ -6,8 +6,8 @@ import socket
 import subprocess
 import sys
 
+from foveal.daemon.core.pipe import encode
 from foveal.daemon.index.reading import Opening
-from foveal.daemon.pipe import encode
 
 from tests.indexer_cases import GENEROUS_S
 

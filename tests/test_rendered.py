@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 from foveal.daemon.context.assembly import Built
 from foveal.daemon.context.content import Shown
-from foveal.daemon.rendered import ENTRIES_PER_SCOPE, Entry, RenderedContexts
-from foveal.daemon.system import Stamp
+from foveal.daemon.context.rendered import ENTRIES_PER_SCOPE, Entry, RenderedContexts
+from foveal.daemon.core.system import Stamp
 from hypothesis import given
 from hypothesis import strategies as st
 

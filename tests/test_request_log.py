@@ -15,12 +15,12 @@ from foveal.daemon.context.assembly import Built
 from foveal.daemon.context.reply import Conversation
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
-from foveal.daemon.errors import NotFound, StateError
+from foveal.daemon.core.errors import NotFound, StateError
+from foveal.daemon.core.system import System
+from foveal.daemon.core.work import Work
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.ledger.ledger_limits import Limits
 from foveal.daemon.request_log import FILE, RequestLog, sent_of
-from foveal.daemon.system import System
-from foveal.daemon.work import Work
 
 REPLY: dict[str, Any] = {
     "context": "# CONTEXT\n",

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.storage import Database, open_database
+from foveal.daemon.core.system import System
 from foveal.daemon.ledger import request_table
 from foveal.daemon.ledger.query_sketch import sketch_of
 from foveal.daemon.ledger.request_table import RequestRow, summary_of
-from foveal.daemon.storage import Database, open_database
-from foveal.daemon.system import System
 
 from tests.ledger_cases import ROOT, record_of
 

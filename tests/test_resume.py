@@ -6,10 +6,10 @@ import errno
 import os
 from pathlib import Path
 
+from foveal.daemon.core.system import System
 from foveal.daemon.session.applet import Applet
 from foveal.daemon.session.resume import exists_on, resume_text
 from foveal.daemon.session.sessions import Session
-from foveal.daemon.system import System
 
 EMPTY = Session("s1", "/project", "2025-01-01T00:00:00.000Z")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.edits import Edit
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.experience.lines import MAX_LINE_BYTES, line_of
 from foveal.daemon.experience.parts import Parts
 from foveal.daemon.experience.pool_file import PoolFile
 from foveal.daemon.experience.rewriting import pieces_about
-from foveal.daemon.system import System
 
 AT = "2025-01-01T00:00:00.000Z"
 

@@ -8,9 +8,9 @@ import resource
 from pathlib import Path
 
 import pytest
-from foveal.daemon import room
-from foveal.daemon.room import LEAST_BYTES, descriptor_problem, disk_problem
-from foveal.daemon.system import System
+from foveal.daemon.core import resource_limits as room
+from foveal.daemon.core.resource_limits import LEAST_BYTES, descriptor_problem, disk_problem
+from foveal.daemon.core.system import System
 
 
 class Disk(System):

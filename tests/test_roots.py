@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.project import roots
 from foveal.daemon.project.roots import check_named_root, find_root, relative_path
 from hypothesis import given

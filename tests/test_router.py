@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.index.chunks import chunk_source
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_handle import LexicalHandle
@@ -18,7 +19,6 @@ from foveal.daemon.retrieval.filters import EVERYTHING, Filter
 from foveal.daemon.retrieval.hits import Hit
 from foveal.daemon.retrieval.router import COPIES_MAX, Gathered, conclude, gather
 from foveal.daemon.retrieval.routes import Route
-from foveal.daemon.system import System
 
 from tests.search_cases import Indexed, indexed
 

@@ -8,7 +8,7 @@ import pytest
 from foveal.daemon.context.instructions import RuleSet, discover
 from foveal.daemon.context.items import Item
 from foveal.daemon.context.rule_files import RuleFiles, rule_files
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 
 from tests.conftest import write_files
 

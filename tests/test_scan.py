@@ -13,11 +13,11 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.project import lister, rules, scan
 from foveal.daemon.project.scan_results import Changes, ListingNeeded, RootGone
 from foveal.daemon.project.scan_settings import ScanSettings
 from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.system import System
 
 from tests.scan_cases import applied, apply_to, full, git, make, scanner_of
 

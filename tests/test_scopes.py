@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.context.scopes import ANCESTORS_MAX, HotNode, Scope, ScopeStore, ScopeTable, identity_of
-from foveal.daemon.errors import NotFound
-from foveal.daemon.system import System
+from foveal.daemon.core.errors import NotFound
+from foveal.daemon.core.system import System
 from hypothesis import given
 from hypothesis import strategies as st
 

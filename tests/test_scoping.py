@@ -10,20 +10,20 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon import scoping
-from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.context import scoping
 from foveal.daemon.context.focus import GLOBS_MAX
+from foveal.daemon.context.rendered import RenderedContexts
 from foveal.daemon.context.scopes import Scope, ScopeStore, ScopeTable
-from foveal.daemon.events import EventHub
+from foveal.daemon.context.scoping import ScopeSelector, Scoping
+from foveal.daemon.core.events import EventHub
+from foveal.daemon.core.system import System, stamp_of
+from foveal.daemon.core.work import Work
+from foveal.daemon.embedding.semantics import Semantics
+from foveal.daemon.index.indexing import Indexing
 from foveal.daemon.index.messages import TreeDelta
-from foveal.daemon.indexing import Indexing
-from foveal.daemon.open_projects import OpenProjects
+from foveal.daemon.project.open_projects import OpenProjects
 from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.rendered import RenderedContexts
-from foveal.daemon.scoping import ScopeSelector, Scoping
-from foveal.daemon.semantics import Semantics
-from foveal.daemon.system import System, stamp_of
-from foveal.daemon.work import Work
 
 from tests.conftest import write_files
 

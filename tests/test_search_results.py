@@ -8,16 +8,16 @@ from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
-from foveal.daemon.config import ProjectConfig
+from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.context.instructions import RuleSet
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import System
 from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.policy.policy import NO_POLICY
+from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Symbol
 from foveal.daemon.retrieval.hits import Hit
-from foveal.daemon.search_results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
-from foveal.daemon.snapshot import ProjectSnapshot
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import System
+from foveal.daemon.retrieval.results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
 
 from tests.search_cases import Indexed, index_project, indexed
 

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from foveal.daemon.config import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.app.engine import Engine
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.core.errors import FovealError
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.messages import SearchVectors, VectorHits
-from foveal.daemon.engine import Engine
-from foveal.daemon.errors import FovealError
-from foveal.daemon.freshness import Deadline, deadline_of
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.policy.policy import NO_POLICY
-from foveal.daemon.projects import Project
+from foveal.daemon.project.freshness import Deadline, deadline_of
+from foveal.daemon.project.projects import Project
 from foveal.daemon.retrieval.filters import EVERYTHING, Filter
-from foveal.daemon.searching import VECTORS_SHARE, Ask, Found
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import System
+from foveal.daemon.retrieval.service import VECTORS_SHARE, Ask, Found
 
 from tests.conftest import link_models, write_files
 
@@ -141,7 +141,7 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
             assert found.hits == ()
             assert "malformed" in found.degraded[0]
         with monkeypatch.context() as patched:
-            patched.setattr("foveal.daemon.search_results.describe_hits", _damaged)
+            patched.setattr("foveal.daemon.retrieval.results.describe_hits", _damaged)
             reply = await engine.query(project, Ask("password", 5), "no", None)
             assert reply["results"] == []
             assert "malformed" in reply["degraded"][-1]
@@ -172,7 +172,7 @@ async def test_the_answer_of_the_graph_is_told_in_one_turn(
         )
         assert len(turns) == 1
         with monkeypatch.context() as patched:
-            patched.setattr("foveal.daemon.search_results.describe_from", _damaged)
+            patched.setattr("foveal.daemon.retrieval.results.describe_from", _damaged)
             damaged = await engine.query(project, Ask("where is checkout defined", 5), "no", None)
             assert damaged["results"] == []
             assert "malformed" in damaged["degraded"][-1]
@@ -238,7 +238,7 @@ async def test_an_embedder_that_does_not_answer_costs_only_its_part(
     base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link_models(models, base / "state")
-    monkeypatch.setattr("foveal.daemon.searching.VECTORS_WAIT_S", 0.01)
+    monkeypatch.setattr("foveal.daemon.retrieval.service.VECTORS_WAIT_S", 0.01)
     async with running(base, embedding=True) as (engine, project):
         monkeypatch.setattr(engine.semantics, "search", _never)
         found = await search(engine, project, "password login")

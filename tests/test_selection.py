@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from foveal.daemon.config_page import render_page
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.config.page import render_page
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.item.selection import (
     RULE_PROFILES,
     TOOL_PROFILES,

@@ -13,18 +13,18 @@ from typing import Any
 
 import psutil
 import pytest
-from foveal.daemon import child as linking
-from foveal.daemon import semantics as semantics_file
-from foveal.daemon.config import EmbeddingConfig
+from foveal.daemon.config.settings import EmbeddingConfig
+from foveal.daemon.core import child as linking
+from foveal.daemon.core.errors import ChildDied, FovealError, Unsupported
+from foveal.daemon.core.events import EventHub
+from foveal.daemon.core.system import System
+from foveal.daemon.core.work import Work
+from foveal.daemon.embedding import semantics as semantics_file
 from foveal.daemon.embedding.defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from foveal.daemon.embedding.messages import SearchVectors, TextScores, VectorProgress
 from foveal.daemon.embedding.model_cache import LOCK_WAIT_S
-from foveal.daemon.errors import ChildDied, FovealError, Unsupported
-from foveal.daemon.events import EventHub
+from foveal.daemon.embedding.semantics import FOLDER, Semantics, progress_map
 from foveal.daemon.index.store import Store
-from foveal.daemon.semantics import FOLDER, Semantics, progress_map
-from foveal.daemon.system import System
-from foveal.daemon.work import Work
 
 from tests.conftest import link_models
 from tests.model_cases import held_lock

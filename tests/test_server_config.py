@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 from foveal.daemon.tool.server_config import MAX_BYTES, ServerFiles, read_server_files
 
 from tests.conftest import write_files

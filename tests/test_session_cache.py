@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from foveal.daemon.core.system import Stamp
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.session.session_cache import MAX_WHOLE, SessionCache
 from foveal.daemon.session.session_summary import SessionSummary, summary_of
 from foveal.daemon.session.sessions import Session, SessionItem
-from foveal.daemon.system import Stamp
 
 OLD, NEW = Stamp(1, 1, 1, 1), Stamp(1, 1, 1, 2)
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import NotFound, StateError, TooLarge
+from foveal.daemon.core.errors import NotFound, StateError, TooLarge
+from foveal.daemon.core.system import System
 from foveal.daemon.session.session_files import MAX_META_BYTES, OthersFolder, SessionFiles, SetAside
 from foveal.daemon.session.session_meta import bytes_of, session_in
 from foveal.daemon.session.sessions import Session
-from foveal.daemon.system import System
 
 ONE = Session("s1", "/project", "2025-01-01T00:00:00.000Z", name="one")
 TWO = Session("s1", "/project", "2025-01-01T00:00:00.000Z", name="two", revision=1)
@@ -100,7 +100,7 @@ DYING = """
 import os, signal, sys
 from foveal.daemon.session.session_files import SessionFiles
 from foveal.daemon.session.session_meta import session_in
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 
 class Dying(System):
     steps = int(sys.argv[2])

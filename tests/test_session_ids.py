@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.session.session_ids import MAX_ID_CHARACTERS, checked_id, is_id, new_id
 from hypothesis import given
 from hypothesis import strategies as st

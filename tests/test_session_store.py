@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import InvalidRequest, NotFound, StateError, TooLarge
+from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError, TooLarge
+from foveal.daemon.core.system import System
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.session.context_sets import set_context
 from foveal.daemon.session.session_files import KeptAside
@@ -27,7 +28,6 @@ from foveal.daemon.session.sessions import (
     with_item,
     without_item,
 )
-from foveal.daemon.system import System
 
 A, B, X = (ItemKey("rule", name) for name in "ABX")
 

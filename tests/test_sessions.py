@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from foveal.daemon.context.items import IncludeMode
-from foveal.daemon.errors import InvalidRequest, NotFound, TooLarge
+from foveal.daemon.core.errors import InvalidRequest, NotFound, TooLarge
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.session.sessions import (
     MAX_ITEMS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import StateError
+from foveal.daemon.core.errors import StateError
 from foveal.daemon.experience.shared_path import guard_of, shared_problem
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from foveal.daemon.sized_cache import SizedCache
+from foveal.daemon.core.sized_cache import SizedCache
 
 
 def test_what_was_used_longest_ago_goes() -> None:

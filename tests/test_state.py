@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import StateError
-from foveal.daemon.state import STATE_VERSION, VERSION_FILE, Mark, StateLock, bring_up, check_version
-from foveal.daemon.system import System
+from foveal.daemon.app.state import STATE_VERSION, VERSION_FILE, Mark, StateLock, bring_up, check_version
+from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.system import System
 
 
 def test_the_second_to_take_the_lock_is_told_who_holds_it(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_the_second_to_take_the_lock_is_told_who_holds_it(tmp_path: Path) -> Non
 def test_the_lock_ends_with_the_process_that_held_it(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
     program = (
-        "import sys; from foveal.daemon.state import StateLock; lock = StateLock.take(sys.argv[1]);"
+        "import sys; from foveal.daemon.app.state import StateLock; lock = StateLock.take(sys.argv[1]);"
         "print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(

@@ -11,9 +11,9 @@ import pytest
 from foveal.benchmarks.faults.filled import fill, project_files
 from foveal.benchmarks.faults.home import PROJECT, home
 from foveal.benchmarks.faults.opening import MAKERS
+from foveal.daemon.app.state_check import Finding, check_state_files, repair
+from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
-from foveal.daemon.state_check import Finding, check_state_files, repair
-from foveal.daemon.system import System
 
 FOLDERS = {"session": "sessions", "items": "projects/p", "feedback": "projects/p", "pool": "projects/p",
            "lexical": "projects/p", "embeddings": "embeddings"}  # fmt: skip

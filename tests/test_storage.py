@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.storage import (
+from foveal.daemon.core.storage import (
     BROKEN_SEAL,
     SEAL,
     Database,
@@ -23,7 +23,7 @@ from foveal.daemon.storage import (
     open_reader,
     transaction,
 )
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 
 SCHEMA = "CREATE TABLE things (name TEXT PRIMARY KEY);"
 

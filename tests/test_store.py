@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.store import (
     SCHEMA_VERSION,
     Activity,
@@ -17,8 +19,6 @@ from foveal.daemon.index.store import (
 )
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import FileRecord, Import, ResolvedImport, Symbol
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import Stamp, System
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

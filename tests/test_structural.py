@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 from foveal.daemon.retrieval.classify import classify
 from foveal.daemon.retrieval.filters import Filter
 from foveal.daemon.retrieval.question import take_apart
 from foveal.daemon.retrieval.relation_cues import Relation
 from foveal.daemon.retrieval.structural import Answer, answer, asked, held_by, is_code
-from foveal.daemon.system import System
 
 from tests.linked_cases import Given, linked
 from tests.search_cases import Indexed

@@ -9,10 +9,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.store import Store
 from foveal.daemon.index.suspects import DEATHS_MAX, HANG_S, META_KEY, NOTE_NAME, Suspects
 from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.system import Stamp, System
 
 from tests.indexer_cases import Bench, open_bench, put
 

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from foveal.daemon.core.system import LATEST_NS, RACY_NS, Stamp, System, is_racy, is_stamp_of, stamp_of
 from foveal.daemon.session.sessions import timestamp_of
-from foveal.daemon.system import LATEST_NS, RACY_NS, Stamp, System, is_racy, is_stamp_of, stamp_of
 
 
 class Recording(System):

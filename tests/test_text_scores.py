@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding import text_scores
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.errors import ModelUnavailable
@@ -15,7 +16,6 @@ from foveal.daemon.embedding.messages import ScoreTexts, TextScores
 from foveal.daemon.embedding.model import EmbeddingModel, Vectors, load_model
 from foveal.daemon.embedding.model_cache import Progress
 from foveal.daemon.embedding.text_scores import STORE_FILE, TextScorer
-from foveal.daemon.system import System
 
 GENEROUS_S = 60.0
 TEXTS = (

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.errors import StateError
-from foveal.daemon.system import System
+from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.system import System
 from foveal.daemon.tool.server_definition import Server
 from foveal.daemon.tool.tool_list import MAX_LISTS, Tool, ToolList, ToolLists, is_name, tool_items
 

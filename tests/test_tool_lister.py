@@ -10,7 +10,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 from foveal.daemon.tool.server_definition import Server
 from foveal.daemon.tool.tool_list import ToolList
 from foveal.daemon.tool.tool_lister import ToolLister
@@ -145,7 +145,7 @@ def test_servers_end_with_the_daemon(tmp_path: Path) -> None:
         "import os, sys\n"
         "from foveal.daemon.tool.server_definition import Server\n"
         "from foveal.daemon.tool.tool_lister import ToolLister\n"
-        "from foveal.daemon.system import System\n"
+        "from foveal.daemon.core.system import System\n"
         f"ToolLister(os.environ, '/', System(), timeout_s=100).list_tools([{server!r}])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 from foveal.daemon.transcript import cursor_store
 from foveal.daemon.transcript.cursor import Cursor
 from foveal.daemon.transcript.cursor_store import CursorStore

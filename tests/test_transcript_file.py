@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.transcript.transcript_file import MAX_FILE_BYTES, MAX_LINE_BYTES, Line, lines, opened
 from foveal.daemon.transcript.transcripts import read
 

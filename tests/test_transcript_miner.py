@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.transcript.mined import mined_in
 from foveal.daemon.transcript.miner import mine
 

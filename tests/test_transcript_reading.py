@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.errors import InvalidRequest
+from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.transcript.formats import CLAUDE_CODE, CODEX, PLAIN, PLAIN_TEXT, Format, format_of
 from foveal.daemon.transcript.transcript_file import MAX_LINE_BYTES
 from foveal.daemon.transcript.transcripts import REREAD_BYTES, read

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from foveal.daemon.core.system import Stamp
 from foveal.daemon.project.tree import FileRecord, Layout, Tree
-from foveal.daemon.system import Stamp
 from hypothesis import given
 from hypothesis import strategies as st
 

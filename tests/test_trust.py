@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.errors import InvalidRequest, NotFound, StateError
-from foveal.daemon.system import System
-from foveal.daemon.trust import FILE_BYTES, TrustStore, content_digest, files_to_trust
+from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
+from foveal.daemon.core.system import System
+from foveal.daemon.policy.trust import FILE_BYTES, TrustStore, content_digest, files_to_trust
 
 
 @pytest.fixture

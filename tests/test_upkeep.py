@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.storage import DatabaseError, OperationalError
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.lazy_model import RETRY_S as MODEL_RETRY_S
@@ -19,7 +20,6 @@ from foveal.daemon.embedding.upkeep import (
     STORE_FILE,
 )
 from foveal.daemon.index.store import FILE_NAME
-from foveal.daemon.storage import DatabaseError, OperationalError
 
 from tests.search_cases import put, remove
 from tests.upkeep_cases import GENEROUS_S, Bench, some

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.context.items import IncludeMode
-from foveal.daemon.errors import NotFound
+from foveal.daemon.core.errors import NotFound
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.ledger.item_counts import DayShare, ItemCounts
 from foveal.daemon.ledger.usage import MIN_REPORTED, Reported, suggestion_for

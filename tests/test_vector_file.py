@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.exact import Halves, Ids, as_ids
 from foveal.daemon.embedding.vector_file import (
     UnusableVectors,
@@ -17,7 +18,6 @@ from foveal.daemon.embedding.vector_file import (
     temporary_path,
     write_vector_file,
 )
-from foveal.daemon.system import System
 
 DIM = 3
 MATRIX = np.arange(12, dtype=np.float16).reshape(4, DIM)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.errors import FovealError
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.embedding.model import EmbeddingModel, model_key
@@ -15,7 +16,6 @@ from foveal.daemon.embedding.project_vectors import FOLDER
 from foveal.daemon.embedding.upkeep import MODELS_FOLDER
 from foveal.daemon.embedding.vector_file import file_name
 from foveal.daemon.embedding.vector_search import VectorSearch
-from foveal.daemon.errors import FovealError
 
 from tests.model_cases import SECOND_MODEL, add_second_model, remove_second_model
 from tests.search_cases import chunk, put

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore, StoredVectors
 from foveal.daemon.embedding.exact import Floats, Ids, as_ids, unit
 from foveal.daemon.embedding.vector_file import file_name, remove_other_vectors
 from foveal.daemon.embedding.vectors import VectorIndex
-from foveal.daemon.system import System
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -412,7 +412,7 @@ SAVE_AND_DIE = """
 import os, signal, sys
 import numpy as np
 from foveal.daemon.embedding import vectors
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 
 class Dies(System):
     def fsync(self, descriptor):

@@ -8,8 +8,13 @@ from foveal.daemon.item.agent_items import merge_items
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.item.item_store import StoredItems
 from foveal.daemon.policy.policy import NO_POLICY, Policy
+from foveal.daemon.policy.visible import (
+    visible_experience,
+    visible_experiences,
+    visible_items,
+    visible_session,
+)
 from foveal.daemon.session.sessions import Session, SessionItem
-from foveal.daemon.visible import visible_experience, visible_experiences, visible_items, visible_session
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 POLICY = Policy("x", ("r",), deny_paths=("secret/**",), deny_items=("tool:db/*",))

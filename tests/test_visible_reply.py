@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from foveal.daemon.api.visible_reply import Sight, visible_reply, without_texts
 from foveal.daemon.policy.policy import NO_POLICY, Policy
-from foveal.daemon.visible_reply import Sight, visible_reply, without_texts
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 POLICY = Policy("x", ("r",), deny_paths=("secret/**", "a b/**"), deny_items=("tool:db/*", "rule:deploy"))

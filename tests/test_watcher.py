@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.project import watcher as watcher_module
 from foveal.daemon.project.scan import Scanner
 from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
-from foveal.daemon.system import System
 
 GENEROUS_S = 20.0
 """Reached only by a test that fails."""

@@ -8,7 +8,7 @@ import threading
 from contextvars import copy_context
 
 import pytest
-from foveal.daemon.work import CLIENT, FairGate, FairThreads, SharedWork, Work
+from foveal.daemon.core.work import CLIENT, FairGate, FairThreads, SharedWork, Work
 from hypothesis import given
 from hypothesis import strategies as st
 

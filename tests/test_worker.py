@@ -20,6 +20,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from foveal.daemon.core.pipe import LENGTH, Envelope, Reply, Stop
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import System
 from foveal.daemon.index import reading_queue, worker
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.messages import (
@@ -36,10 +39,7 @@ from foveal.daemon.index.messages import (
 )
 from foveal.daemon.index.store import FILE_NAME, Reader, check_index
 from foveal.daemon.index.worker import FAILURES_MAX, Turns, Worker, WorkQueue
-from foveal.daemon.pipe import LENGTH, Envelope, Reply, Stop
 from foveal.daemon.project.watcher import Batch
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import System
 
 from tests.conftest import write_files
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.index.world import BoundedCache, StoredWorld, missing_key
 from foveal.daemon.project.imports import ImportResolver
@@ -13,7 +14,6 @@ from foveal.daemon.project.languages import language_of
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.structure.evaluator import ModuleFiles
-from foveal.daemon.system import Stamp, System
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
 

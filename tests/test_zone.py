@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.context.zone import RefusedError, Zone, ZoneReader
-from foveal.daemon.system import System, stamp_of
+from foveal.daemon.core.system import System, stamp_of
 
 
 class Counting(System):

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.draft import Draft
 from foveal.daemon.experience.pool import Pool
 from foveal.daemon.experience.pruning import Criteria
-from foveal.daemon.system import System
 
 from ..statistics import Measure, table
 from .crashes import crash

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.pool import Pool
-from foveal.daemon.system import System
 
 from .writer import PRUNED_OUTCOME, ROTATE_BYTES
 

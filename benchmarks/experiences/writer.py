@@ -13,11 +13,11 @@ import random
 import signal
 import sys
 
-from foveal.daemon.errors import NotFound
+from foveal.daemon.core.errors import NotFound
+from foveal.daemon.core.system import System
 from foveal.daemon.experience.draft import Draft
 from foveal.daemon.experience.pool import Pool
 from foveal.daemon.experience.pruning import Criteria
-from foveal.daemon.system import System
 
 ROTATE_BYTES = 12_000
 """Small, so that files are set aside every few changes."""

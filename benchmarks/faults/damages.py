@@ -25,15 +25,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from foveal.daemon.app.dashboard_file import DashboardFile, DashboardState
+from foveal.daemon.app.state import bring_up
 from foveal.daemon.compression.model_cache import ModelCache
+from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
-from foveal.daemon.dashboard_file import DashboardFile, DashboardState
+from foveal.daemon.core.errors import FovealError, NotFound, StateError
+from foveal.daemon.core.quarantined import Quarantine
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.vectors import VectorIndex
-from foveal.daemon.errors import FovealError, NotFound, StateError
 from foveal.daemon.experience.pool import Pool
-from foveal.daemon.feedback import Feedback
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.store import Reader, Store
@@ -41,16 +44,13 @@ from foveal.daemon.index.suspects import Suspects
 from foveal.daemon.item.item_store import ItemStore
 from foveal.daemon.ledger.ledger import Ledger
 from foveal.daemon.ledger.ledger_file import LedgerFile
-from foveal.daemon.project_folder import make_usable
-from foveal.daemon.projects import known_roots, read_tree
-from foveal.daemon.quarantine import Quarantine
+from foveal.daemon.policy.trust import TrustStore
+from foveal.daemon.project.own_folder import make_usable
+from foveal.daemon.project.projects import known_roots, read_tree
 from foveal.daemon.session.session_store import SessionStore
-from foveal.daemon.state import bring_up
-from foveal.daemon.system import System
 from foveal.daemon.tool.approvals import Approvals
 from foveal.daemon.transcript.cursor import Cursor
 from foveal.daemon.transcript.cursor_store import CursorStore
-from foveal.daemon.trust import TrustStore
 
 from . import damaging
 from .damaging import Damage, files_below
@@ -229,7 +229,7 @@ def _add_embedding(folder: Path) -> None:
 
 
 def _read_embeddings(folder: Path) -> Answers:
-    from foveal.daemon.storage import DatabaseError, damage_raised, may_pass
+    from foveal.daemon.core.storage import DatabaseError, damage_raised, may_pass
 
     said, check = "", False
     for _ in range(2):
@@ -372,7 +372,9 @@ def _make_record(folder: Path) -> None:
 
 
 def _read_record(folder: Path) -> Answers:
-    from foveal.daemon.projects import _write_record  # its owner opens a project, with all that is in it
+    from foveal.daemon.project.projects import (
+        _write_record,  # its owner opens a project, with all that is in it
+    )
 
     said = make_usable(str(folder / "projects/shop-1"), str(folder), SYSTEM)
     _write_record("/srv/shop", str(folder / "projects/shop-1"), SYSTEM)

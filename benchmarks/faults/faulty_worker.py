@@ -9,9 +9,9 @@ import os
 import re
 import signal
 
+from foveal.daemon.core.system import System
 from foveal.daemon.index.suspects import set_alarm
 from foveal.daemon.index.worker import main
-from foveal.daemon.system import System
 
 HANG_S = 1.0
 """In the place of the half minute that a file gets."""

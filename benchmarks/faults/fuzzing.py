@@ -16,10 +16,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from foveal.daemon.config import UserConfig
-from foveal.daemon.config_file import load_project_config, load_user_config
-from foveal.daemon.errors import ConfigError, InvalidRequest
-from foveal.daemon.system import System
+from foveal.daemon.config.files import load_project_config, load_user_config
+from foveal.daemon.config.settings import UserConfig
+from foveal.daemon.core.errors import ConfigError, InvalidRequest
+from foveal.daemon.core.system import System
 from foveal.daemon.transcript.extraction import extract
 from foveal.daemon.transcript.transcripts import read
 from foveal.ipc.protocol import Decoder, Message, ProtocolError

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from foveal.daemon.errors import FovealError
+from foveal.daemon.core.errors import FovealError
+from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_reader import LexicalReader
@@ -21,7 +22,6 @@ from foveal.daemon.index.messages import Event, OpenProject, ProjectProgress, Tr
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import FileRecord, Tree
 from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
-from foveal.daemon.system import System
 
 TICK_NS = 30_000_000
 """Times of files advance so far at a time: more than on any kernel, so that many changes fall into one."""

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from foveal.__main__ import main
-from foveal.daemon.system import System
+from foveal.daemon.core.system import System
 
 VARIABLE = "FAULTS_CLOCK"
 COMMAND = (sys.executable, "-m", "foveal.benchmarks.faults.jumping_clock")

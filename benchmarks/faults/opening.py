@@ -11,17 +11,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-from foveal.daemon.config_file import load_user_config
-from foveal.daemon.config_last import load_or_last
+from foveal.daemon.app.state import bring_up, check_version
+from foveal.daemon.config.files import load_user_config
+from foveal.daemon.config.last_valid import load_or_last
+from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
+from foveal.daemon.core.errors import FovealError, NotFound, StateError
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.exact import as_ids
 from foveal.daemon.embedding.graph import Graph, GraphBuilder
 from foveal.daemon.embedding.vector_file import UnusableVectors, read_vector_file, write_vector_file
-from foveal.daemon.errors import FovealError, NotFound, StateError
 from foveal.daemon.experience.draft import Draft
 from foveal.daemon.experience.pool import Pool
-from foveal.daemon.feedback import Feedback
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
@@ -30,12 +33,9 @@ from foveal.daemon.item.item_draft import draft_of
 from foveal.daemon.item.item_store import ItemStore
 from foveal.daemon.ledger.ledger import Ledger
 from foveal.daemon.ledger.ledger_file import LedgerFile
+from foveal.daemon.policy.trust import TrustStore
 from foveal.daemon.session.session_store import SessionStore
-from foveal.daemon.state import bring_up, check_version
-from foveal.daemon.storage import DatabaseError
-from foveal.daemon.system import System
 from foveal.daemon.tool.approvals import Approvals
-from foveal.daemon.trust import TrustStore
 
 SYSTEM = System()
 DIM = 32

@@ -7,14 +7,14 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from foveal.daemon.config import EmbeddingConfig
+from foveal.daemon.config.settings import EmbeddingConfig
+from foveal.daemon.core.events import EventHub
+from foveal.daemon.core.system import System
+from foveal.daemon.core.work import Work
 from foveal.daemon.embedding.model_cache import open_model_folder
+from foveal.daemon.embedding.semantics import FOLDER, Semantics
 from foveal.daemon.embedding.upkeep import MODELS_FOLDER
-from foveal.daemon.events import EventHub
 from foveal.daemon.item.item_search import ItemSearch
-from foveal.daemon.semantics import FOLDER, Semantics
-from foveal.daemon.system import System
-from foveal.daemon.work import Work
 
 PATIENT_S = 600.0
 """For what isn't timed, on a machine that is busy."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.exact import Floats
@@ -16,7 +17,6 @@ from foveal.daemon.embedding.model import EmbeddingModel, load_model, model_key
 from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.embedded_text import embedded_text
-from foveal.daemon.system import System
 
 BATCH = 64
 """Chunks between two commits, as many as the embedder takes."""

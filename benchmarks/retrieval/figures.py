@@ -11,10 +11,10 @@ from pathlib import Path
 from statistics import median
 
 import psutil
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.index.embedded_text import embedded_text
 from foveal.daemon.index.store import FILE_NAME
-from foveal.daemon.system import System
 
 from .asking import Asked, Clock
 from .embedding import BATCH, Embedder

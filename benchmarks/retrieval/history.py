@@ -7,10 +7,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from foveal.daemon.core.system import System
 from foveal.daemon.index.bulk_work import HISTORY_COMMITS
 from foveal.daemon.index.store import Store
 from foveal.daemon.project.git import change_counts
-from foveal.daemon.system import System
 
 
 def put_history(clone: Path, revision: str, folder: Path) -> None:

@@ -10,13 +10,13 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from foveal.daemon.config import ScanConfig
+from foveal.daemon.config.settings import ScanConfig
+from foveal.daemon.core.system import System
 from foveal.daemon.index.bulk_work import CONTENT_VERSION
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.store import Reader
 from foveal.daemon.index.terms import VERSION as TERMS_VERSION
-from foveal.daemon.system import System
 
 VERSION = f"{CONTENT_VERSION}/{TERMS_VERSION}"
 """An index that was made in another way is made anew, so that its figures are those of this code."""

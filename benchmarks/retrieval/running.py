@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from foveal.daemon.core.storage import database_bytes
 from foveal.daemon.index.store import FILE_NAME
-from foveal.daemon.storage import database_bytes
 
 from .asking import Asked, Clock
 from .baselines import Baseline, BaselineMissing, kept_rank

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from foveal.daemon.core.system import System
 from foveal.daemon.embedding.model_cache import open_model_folder
 from foveal.daemon.index.store import Reader
-from foveal.daemon.system import System
 
 from .baselines import DEPTH, BaselineMissing, Ranked
 from .embedding import Embedder

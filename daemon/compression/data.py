@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.languages import language_of
 from .code import own_worth
 from .document import AROUND_MAX, NO_LINE, Document

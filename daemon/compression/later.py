@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .compress import Compressed
 from .model_compressor import ModelCompressor

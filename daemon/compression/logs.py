@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .code import own_worth
 from .document import NO_LINE, Document
 from .folded import Folded, Rows, count_of, width_of

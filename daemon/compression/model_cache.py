@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
-from ..storage import close_database, damage_raised, database_bytes, open_database, transaction
-from ..system import System
+from ..core.storage import close_database, damage_raised, database_bytes, open_database, transaction
+from ..core.system import System
 
 SCHEMA_VERSION = 1
 """Raised when the table changes; a file of another version is set aside."""

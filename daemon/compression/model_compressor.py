@@ -9,11 +9,11 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import DatabaseError, may_pass
+from ..core.system import System
 from ..privacy.secret_values import mask_piece
 from ..project.tree import Symbol
-from ..storage import DatabaseError, may_pass
-from ..system import System
 from .compress import Compressed, compress
 from .cutting import cut
 from .document import Document

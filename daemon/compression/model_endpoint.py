@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FovealError
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.errors import FovealError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 TERMS_MAX = 64
 """So many terms are looked for, the weightiest first: each costs a pass over the text, about 0.3 ms a MB."""

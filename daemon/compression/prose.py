@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .document import AROUND_MAX, Document
 from .folded import Folded, count_of
 from .prompt_terms import Term

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .document import Document
 
 UnitKind = Literal["heading", "sentence", "block"]

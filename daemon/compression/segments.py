@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from threading import Lock
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .document import Document
 
 KEPT_FROM = 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 

@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any
 
 from ..compression.later import LaterCompressor, Wanted
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import DatabaseError
 from ..index.store import Reader
-from ..lazy_dataclass import dataclass
 from ..privacy.secret_values import MASK
 from ..project.metadata import ProjectMetadata
-from ..storage import DatabaseError
 from .anchor import (
     constraint_slices,
     experience_slices,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .slices import Form, Slice, SliceType
 from .tokens import CHARACTERS_PER_TOKEN, TokenCounter
 

@@ -7,11 +7,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ..compression.compress import Compress
-from ..config import WeightsConfig
+from ..config.settings import WeightsConfig
+from ..core.lazy_dataclass import dataclass
 from ..index.store import Reader
-from ..lazy_dataclass import dataclass
 from ..project.languages import fence_tag, language_of
-from ..snapshot import ProjectSnapshot
+from ..project.snapshot import ProjectSnapshot
 from .content import Content
 from .excerpt import Source
 from .focus import prompt_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from ..sized_cache import SizedCache
+from ..core.sized_cache import SizedCache
 
 CONTENTS_MAX = 20_000
 """So many are remembered, about 150 bytes each; all are forgotten when there are more."""

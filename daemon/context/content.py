@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System, is_racy, is_stamp_of, stamp_of
 from ..policy.policy import NO_POLICY, Policy
 from ..project.binary import classify_content
-from ..system import Stamp, System, is_racy, is_stamp_of, stamp_of
 from .clean_contents import CLEAN, MASKED
 
 DIGEST_BYTES = 16

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..core.sized_cache import SizedCache
 from ..project.tree import Symbol
-from ..sized_cache import SizedCache
 from .division import Division
 
 KEPT_CHARACTERS = 8_000_000

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from ..compression.compress import Compress, compress
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .division import DOCUMENTED, PLAIN, Division, Outline, doc_line
 from .divisions import DIVISIONS

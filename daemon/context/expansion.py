@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import field
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..privacy.secret_files import is_secret_file
 from .prose import Line, prose_lines, trimmed
 from .zone import MAX_FILE_BYTES, ReadFile, RefusedError, Zone, ZoneReader

@@ -8,8 +8,8 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
+from ..core.lazy_dataclass import dataclass
 from ..index.store import Reader
-from ..lazy_dataclass import dataclass
 from ..policy.policy import NO_POLICY, Policy
 from ..project.globs import compile_glob
 from ..project.languages import language_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ..errors import InvalidRequest
+from ..core.errors import InvalidRequest
 from ..project.roots import relative_path
 from .build_state import BuildState
 from .focus import FocusNode, mentioned, resolve_paths, split_node_id

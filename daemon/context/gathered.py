@@ -11,10 +11,10 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ..compression.compress import Compress, compress
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.metadata import ProjectMetadata
+from ..project.snapshot import ProjectSnapshot
 from ..retrieval.hits import Hit
-from ..snapshot import ProjectSnapshot
 from .item_plan import ItemPlan
 from .prompts import TemplateFolder
 from .requests import ContextRequest

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System
 from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
-from ..system import Stamp, System
 from .expansion import Importer
 from .frontmatter import Frontmatter, split_frontmatter
 from .items import IncludeMode, Item

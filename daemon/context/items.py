@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
-from ..system import Stamp
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp
 
 ItemType = Literal["rule", "reference", "tool"]
 IncludeMode = Literal["always", "manual", "agent", "glob"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..core.sized_cache import SizedCache
 from ..project.tree import FileRecord, Symbol
-from ..sized_cache import SizedCache
 
 SYMBOLS_MAX = 30_000
 """So many definitions are kept, about 350 bytes each, most of which a kept division of their file holds as

@@ -6,8 +6,8 @@ import os
 
 from ..index.store import Reader
 from ..project.languages import LANGUAGES, language_of
+from ..project.snapshot import ProjectSnapshot
 from ..project.tree import FileRecord, ResolvedImport, Symbol
-from ..snapshot import ProjectSnapshot
 from .content import Content, ContentReader, Shown
 from .kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
 from .masked_symbols import masked_symbols

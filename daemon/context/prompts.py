@@ -12,10 +12,10 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FovealError
-from ..lazy_dataclass import dataclass
+from ..core.errors import FovealError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System, stamp_of
 from ..project.metadata import ProjectMetadata
-from ..system import Stamp, System, stamp_of
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 _FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _COMMENT = re.compile(r" {0,3}<!--")

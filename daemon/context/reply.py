@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from . import render
 from .budget import Dropped, Selection
 from .item_plan import PlannedItem

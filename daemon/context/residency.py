@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from . import render
 from .shown_lines import ShownLines
 from .slices import Form, Slice, SliceType

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .instructions import RuleSet, is_instruction_path
 from .items import Item
 

@@ -9,11 +9,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
-from ..aside import MARK
-from ..errors import NotFound
-from ..lazy_dataclass import dataclass
-from ..storage import Database, close_database, open_database, transaction
-from ..system import System
+from ..core.errors import NotFound
+from ..core.lazy_dataclass import dataclass
+from ..core.quarantine import MARK
+from ..core.storage import Database, close_database, open_database, transaction
+from ..core.system import System
 
 SCHEMA_VERSION = 1
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..compression.compress import MARK, Compressed, compress
 from ..compression.text_kinds import kind_of
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .excerpt import Source, excerpt
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 Layer = Literal["anchor", "focus", "horizon"]
 LAYERS: tuple[Layer, ...] = ("anchor", "focus", "horizon")

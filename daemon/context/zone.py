@@ -12,8 +12,8 @@ import stat
 from hashlib import blake2b
 from itertools import islice
 
-from ..lazy_dataclass import dataclass
-from ..system import RACY_NS, Stamp, System, stamp_of
+from ..core.lazy_dataclass import dataclass
+from ..core.system import RACY_NS, Stamp, System, stamp_of
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """Of one file: Claude Code's own limit for instructions."""

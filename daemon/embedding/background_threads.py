@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from ..system import System
+from ..core.system import System
 
 T = TypeVar("T")
 R = TypeVar("R")

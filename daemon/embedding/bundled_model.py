@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from .errors import ModelUnavailable
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..lazy_dataclass import dataclass
-from ..storage import DatabaseError, close_database, database_bytes, open_database, transaction
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import DatabaseError, close_database, database_bytes, open_database, transaction
+from ..core.system import System
 from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
 
 SCHEMA_VERSION = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import FovealError
+from ..core.errors import FovealError
 
 
 class ModelUnavailable(FovealError):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from ..index.store import Reader
-from ..lazy_dataclass import dataclass
-from ..system import System
 from .embeddings import EmbeddingStore
 from .lazy_model import LazyModel
 from .messages import ModelLoaded, ModelProgress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .former import Former
 from .project_vectors import ProjectVectors
 

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from ..errors import FovealError
-from ..system import System
+from ..core.errors import FovealError
+from ..core.system import System
 from .errors import ModelNotReady, ModelUnavailable
 from .messages import ModelLoaded, ModelProgress
 from .model import EmbeddingModel, load_model

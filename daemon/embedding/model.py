@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system import System
+from ..core.system import System
 from .bundled_model import WEIGHTS
 from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .errors import ModelUnavailable

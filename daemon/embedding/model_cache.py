@@ -19,8 +19,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from .bundled_model import TOKENIZER, WEIGHTS, read_bundled
 from .errors import ModelUnavailable, RebuildFailed
 

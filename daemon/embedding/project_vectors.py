@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from ..index.chunk_table import ChunkText
 from ..index.store import Reader
-from ..lazy_dataclass import dataclass
-from ..system import System
 from .embeddings import EmbeddingStore
 from .exact import Floats, Ids, as_ids
 from .messages import VectorHits

@@ -21,7 +21,7 @@ import onnxruntime  # type: ignore[import-untyped]  # it ships no types
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .errors import RebuildFailed
 
 Array = NDArray[np.generic]

@@ -16,8 +16,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..storage import DatabaseError, damage_raised, may_pass
-from ..system import System
+from ..core.storage import DatabaseError, damage_raised, may_pass
+from ..core.system import System
 from .embeddings import EmbeddingStore
 from .exact import Floats, Halves, scores, stored_halves, unit
 from .lazy_model import LazyModel

@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import FovealError
+from ..core.errors import FovealError
+from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
+from ..core.system import System
 from ..index.chunk_table import ChunkText
 from ..index.embedded_text import embedded_text
 from ..index.store import check_index
-from ..storage import DatabaseError, OtherVersion, damage_raised, may_pass
-from ..system import System
 from .background_threads import BackgroundThreads
 from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .embeddings import EmbeddingStore

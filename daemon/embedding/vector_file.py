@@ -22,9 +22,9 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..errors import FovealError
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.errors import FovealError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from .exact import Halves, Ids
 
 

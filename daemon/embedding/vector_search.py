@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import FovealError
+from ..core.errors import FovealError
+from ..core.storage import DatabaseError, damage_raised
+from ..core.system import System
 from ..index.embedded_text import embedded_text
-from ..storage import DatabaseError, damage_raised
-from ..system import System
 from .exact import Floats, scores, stored_halves, unit
 from .former import Former
 from .kept import Kept

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .exact import (
     Floats,
     Ids,

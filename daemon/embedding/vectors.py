@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..aside import clear_file, quarantine_last
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.quarantine import clear_file, quarantine_last
+from ..core.system import System
 from .embeddings import StoredVectors
 from .exact import Ids, Matrix, as_ids, ordered_ids, stored_halves, unit
 from .graph import Graph, GraphBuilder

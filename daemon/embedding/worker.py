@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from ..errors import FovealError
-from ..pipe import ChildPipe, Envelope, Reply, Stop
-from ..storage import DatabaseError
-from ..system import System
+from ..core.errors import FovealError
+from ..core.pipe import ChildPipe, Envelope, Reply, Stop
+from ..core.storage import DatabaseError
+from ..core.system import System
 from .defaults import DEFAULT_MODEL
 from .lazy_model import LazyModel
 from .messages import (

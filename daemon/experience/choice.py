@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .experience import Experience
 from .folding import fold
 from .relevance import words_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 from ..privacy.low_trust import LINK, suspicions
 from ..privacy.secret_values import mask_piece
 from .experience import FROM_CLIENT, Experience, Provenance, Trust

@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, cast, get_args
 
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 from ..privacy.secret_values import mask_piece
 from .experience import Experience, Mark, OutcomeKind, Trust, timestamp_of
 from .fields import (

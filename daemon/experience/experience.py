@@ -9,7 +9,7 @@ import hashlib
 from datetime import UTC, datetime
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 OutcomeKind = Literal["", "success", "failure", "reverted"]
 Trust = Literal["normal", "low"]

@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import field
 
-from ..lazy_dataclass import dataclass
-from ..system import Stamp
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp
 from .draft import experience_in
 from .edits import EDIT_KINDS, Edit, edit_fields, edit_in
 from .experience import Experience, fields_of

@@ -14,8 +14,8 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 
-from ..lazy_dataclass import dataclass
-from ..system import Stamp, System, stamp_of
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System, stamp_of
 from .pool_file import PoolFile
 
 ROTATE_BYTES = 10_000_000

@@ -11,9 +11,9 @@ import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from ..errors import Busy, NotFound, StateError
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.errors import Busy, NotFound, StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from .batch import Batch, new_edit_id
 from .draft import Checked, Draft, checked
 from .edits import NO_CHANGES, Changes, Edit, EditKind, changes_nothing, changes_of, time_after

@@ -10,8 +10,8 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 
-from ..errors import Busy, StateError
-from ..system import System
+from ..core.errors import Busy, StateError
+from ..core.system import System
 
 LOCK_TIMEOUT_S = 10.0
 """A lock is held for one write and one fsync, so after this a process was stopped or a disk is dying."""

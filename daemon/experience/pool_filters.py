@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 from .experience import Experience
 from .fields import BadField, normal_timestamp
 from .relevance import contains

@@ -9,8 +9,8 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from ..errors import Busy, StateError
-from ..system import System
+from ..core.errors import Busy, StateError
+from ..core.system import System
 from .lines import MAX_LINE_BYTES, Damage, is_whole, torn_line
 from .parts import Parts
 from .pool_file import PoolFile

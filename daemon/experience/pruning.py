@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .experience import Experience, timestamp_of
 
 

@@ -8,9 +8,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from ..errors import StateError
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.errors import StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from .experience import timestamp_of
 from .lines import Damage, digests_in, lines_from, record_of
 from .pool_file import PoolFile

@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
-from ..errors import Busy, StateError
-from ..lazy_dataclass import dataclass
-from ..system import Stamp, System, stamp_of
+from ..core.errors import Busy, StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System, stamp_of
 from .edits import Edit
 from .fields import BadField
 from .lines import Damage, Line, Reading, lines_from, read_line

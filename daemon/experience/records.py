@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from bisect import insort
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .edits import Edit, applied
 from .experience import Experience, identity_of
 from .relevance import Index, keys_of

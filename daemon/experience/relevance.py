@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .experience import Experience
 
 ASKED_CHARACTERS = 20_000

@@ -6,7 +6,7 @@ import os
 import posixpath
 from collections.abc import Callable
 
-from ..errors import StateError
+from ..core.errors import StateError
 
 SUFFIX = ".jsonl"
 

@@ -11,7 +11,7 @@ import binascii
 import hashlib
 from array import array
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 LINES_KEPT = 64
 """The estimate's standard error is at most .06 then; a sketch takes 344 characters in the pool."""

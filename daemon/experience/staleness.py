@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .experience import Experience
 from .sketch import Sketch
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 CONTEXT_TAG = "foveal-context"
 """What stands in this element is ours; the reader of transcripts takes exactly it out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .answer import NO_ROOM, Answer, Room
 from .events import Event
 from .fields import Fields

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 from .claude_code import CLAUDE_CODE
 from .codex import CODEX
 from .copilot import COPILOT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import InvalidRequest, TooLarge
+from ..core.errors import InvalidRequest, TooLarge
 
 MAX_CHARACTERS = 8 * 1024 * 1024
 """Of a payload that comes as text, as much as a hook reads."""

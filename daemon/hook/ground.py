@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .answer import Room
 from .events import Origin
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from ..context.items import Item
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

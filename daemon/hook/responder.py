@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from ..errors import FovealError
+from ..core.errors import FovealError
 from .answer import NOTHING, Answer, Room, text_room, wrapped
 from .events import (
     Event,

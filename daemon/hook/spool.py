@@ -10,9 +10,9 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ..aside import MARK, clear_file, set_aside
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.quarantine import MARK, clear_file, set_aside
+from ..core.system import System
 
 FOLDER = "hook-spool"
 MAX_BYTES = 9 * 1024 * 1024

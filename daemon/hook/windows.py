@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import field
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 WINDOWS_MAX = 1_000
 SENT_MAX = 256

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
-from ..pipe import LENGTH, encode
-from ..process_memory import process_state
+from ..core.pipe import LENGTH, encode
+from ..core.process_memory import process_state
 from .suspects import HANG_S
 
 __all__ = ["Beside", "Empty", "MakeBeside", "available_cores"]

@@ -8,9 +8,9 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from ..errors import FovealError
-from ..lazy_dataclass import dataclass
-from ..storage import Database
+from ..core.errors import FovealError
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database
 from .chunks import Chunk
 
 SCHEMA = """

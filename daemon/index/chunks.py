@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.source_text import clean_source
 from ..project.tree import ParsedFile, SplitPoint, Symbol
 from .divider import MAX_CHARACTERS, Divider, Range

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable
 from itertools import starmap
 from typing import Final, NamedTuple
 
-from ..errors import FovealError
+from ..core.errors import FovealError
+from ..core.storage import Database
 from ..project.references import Binding, Reference, References, TypeFact
-from ..storage import Database
 from ..structure.interface import FileInterface
 
 SCHEMA = """

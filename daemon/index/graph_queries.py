@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from ..core.storage import Database
 from ..project.tree import Symbol
-from ..storage import Database
 from .link_table import BATCH, BY_NAME, Definition
 
 T = TypeVar("T")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Sequence
 
+from ..core.system import System
 from ..project.import_keys import keys_of_path
 from ..project.imports import ImportResolver
 from ..project.tree import FileRecord, Import
-from ..system import System
 from .store import ImportRow, Store, StoredImport
 
 RETRY_MAX = 2_000

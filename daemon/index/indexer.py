@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar
 
-from ..errors import FovealError
+from ..core.errors import FovealError
+from ..core.system import System
 from ..project.scan_results import RootGone
 from ..project.watcher import Watcher
-from ..system import System
 from .beside import MakeBeside
 from .bulk_work import STEP_S, BulkWork
 from .messages import Event, OpenProject, Refreshed

@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from ..errors import FovealError
-from ..lazy_dataclass import dataclass
+from ..core.errors import FovealError
+from ..core.lazy_dataclass import dataclass
 
 FOLDER = "lexical"
 """The lexical index in a project's folder."""

@@ -10,7 +10,7 @@ from threading import Lock
 
 import tantivy
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .lexical_files import LexicalDamaged, check_files, check_sizes, read_listing
 from .lexical_format import TEXT_FIELDS, check_format, raising
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import tantivy
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .lexical_files import (
     LexicalDamaged,
     LexicalStatistics,

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ..aside import quarantine_last
-from ..system import System
+from ..core.quarantine import quarantine_last
+from ..core.system import System
 from .chunk_table import ChunkText, TextsDamaged
 from .lexical_files import (
     FOLDER,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
+from ..core.storage import Database
 from ..project.tree import Symbol
-from ..storage import Database
 
 SCHEMA = """
 CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+from ..core.system import System
 from ..project.import_keys import keys_of_path
 from ..project.imports import ImportResolver
 from ..project.references import References
 from ..project.tree import FileRecord, Symbol
 from ..structure.evaluator import World
 from ..structure.linker import LINKER_VERSION, LinkedFile, link_file
-from ..system import System
 from .fact_table import FactsDamaged
 from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
 from .link_table import BY_NAME, KINDS, STATES, LinkRow

@@ -14,11 +14,11 @@ import sys
 from queue import SimpleQueue
 from typing import Any
 
-from ..pipe import ChildPipe
+from ..core.pipe import ChildPipe
+from ..core.storage import DatabaseError
+from ..core.system import System
 from ..project.imports import ImportResolver
-from ..storage import DatabaseError
 from ..structure.linker import LinkedFile, link_file
-from ..system import System
 from .fact_table import FactsDamaged, FactTable
 from .link_ahead import LinkedAhead, LinkOpening, QueuedFile, ToLink
 from .link_table import LinkTable

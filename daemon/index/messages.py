@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..lazy_dataclass import dataclass
-from ..pipe import Stop
+from ..core.lazy_dataclass import dataclass
+from ..core.pipe import Stop
 from ..project.tree import FileRecord, ProjectState, WatchMode
 
 EDITS_MAX = 50

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..core.system import System
 from ..project.scan import Scanner
 from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord
 from ..project.watcher import Watcher
-from ..system import System
 from .beside import MakeBeside
 from .import_targets import ImportTargets
 from .indexed_files import IndexedFiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
-from ..system import Stamp
+from ..core.system import Stamp
 from .ahead import Ahead
 from .beside import MakeBeside
 from .reading import Asked, Opening, Read

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ..core.system import Stamp
 from ..privacy.secret_files import is_secret_file
 from ..project.globs import compile_glob
 from ..project.tree import FileRecord, Import, Symbol
-from ..system import Stamp
 from .import_targets import ImportTargets
 from .lexing import Lexing
 from .reading import Asked, Look, Read

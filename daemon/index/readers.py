@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ..system import Stamp
+from ..core.system import Stamp
 from .beside import MakeBeside, available_cores
 from .read_ahead import FILES_MAX, ReadAhead
 from .reading import Asked, Read

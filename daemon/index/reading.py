@@ -9,11 +9,11 @@ import hashlib
 import os
 from typing import Final, NamedTuple
 
+from ..core.system import System, is_racy, stamp_of
 from ..project.binary import classify_content
 from ..project.languages import LANGUAGES, language_of
 from ..project.parse import parse_source
 from ..structure.interface import interface_of
-from ..system import System, is_racy, stamp_of
 from .chunk_table import StoredText, pack_chunks
 from .chunks import Chunk, chunk_source
 from .fact_table import StoredFacts, pack_facts

@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
+from ..core.system import System
 from ..project.tree import FileRecord
-from ..system import System
 from .indexed_files import IndexedFiles
 from .read_results import ReadResults, asked_of
 from .readers import Readers

@@ -12,8 +12,8 @@ import sys
 from queue import SimpleQueue
 from typing import Any
 
-from ..pipe import ChildPipe
-from ..system import System
+from ..core.pipe import ChildPipe
+from ..core.system import System
 from .reading import Asked, FileReader, Opening
 from .suspects import HANG_S, set_alarm
 

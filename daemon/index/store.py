@@ -6,11 +6,8 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-from ..lazy_dataclass import dataclass
-from ..project.qualified_names import base_name
-from ..project.references import References
-from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
-from ..storage import (
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import (
     Database,
     DatabaseError,
     check_database,
@@ -20,8 +17,11 @@ from ..storage import (
     open_reader,
     transaction,
 )
+from ..core.system import Stamp, System
+from ..project.qualified_names import base_name
+from ..project.references import References
+from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
 from ..structure.interface import FileInterface, InterfaceChange, change_between, interface_of
-from ..system import Stamp, System
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
 from .chunk_table import ChunkQueries, ChunkTable, StoredText, pack_chunks
 from .chunks import Chunk

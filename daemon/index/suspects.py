@@ -16,10 +16,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ..aside import clear_own_file
+from ..core.quarantine import clear_own_file
+from ..core.storage import DatabaseError
+from ..core.system import Stamp, System
 from ..project.tree import FileRecord
-from ..storage import DatabaseError
-from ..system import Stamp, System
 from .store import Store
 
 log = logging.getLogger(__name__)

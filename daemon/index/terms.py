@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 
 from py_rust_stemmers import SnowballStemmer  # type: ignore[import-untyped]  # compiled, without annotations
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 VERSION = f"1-{version('py_rust_stemmers')}"
 """Names this way of cutting, the stemmer's version included: an index made in another way must be rebuilt."""

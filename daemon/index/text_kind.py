@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 DATA_BYTES = 50_000
 """Characters from which a file of a language that people also write by hand (YAML, TOML, XML, HTML) is data.

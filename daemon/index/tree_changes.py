@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 
+from ..core.system import RACY_NS, System
 from ..project.scan import Scanner
 from ..project.scan_results import Changes, ListingNeeded
 from ..project.watcher import Batch
-from ..system import RACY_NS, System
 from .indexed_files import IndexedFiles
 from .messages import EDITS_MAX
 from .progress import Progress

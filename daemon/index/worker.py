@@ -16,10 +16,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..errors import FovealError
-from ..pipe import Beat, ChildPipe, Envelope, Reply, Stop
-from ..storage import DatabaseError, may_pass, named
-from ..system import System
+from ..core.errors import FovealError
+from ..core.pipe import Beat, ChildPipe, Envelope, Reply, Stop
+from ..core.storage import DatabaseError, may_pass, named
+from ..core.system import System
 from .beside import Beside, MakeBeside, available_cores
 from .indexer import ProjectIndexer
 from .messages import (

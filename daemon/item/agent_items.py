@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 
 from ..context.items import IncludeMode, Item
-from ..errors import InvalidRequest, NotFound
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest, NotFound
+from ..core.lazy_dataclass import dataclass
 from .item_draft import ItemDraft, draft_of
 from .item_keys import ItemKey, item_key, key_of
 from .item_store import ItemStore, StoredItems

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..context.items import Item
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
-from ..system import Stamp
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp
 from .item_draft import ItemDraft, draft_of
 
 USER_LEVEL, PROJECT_LEVEL = 200, 300

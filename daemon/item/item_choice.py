@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from ..context.items import Item, ItemType
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .item_keys import ItemKey, key_of
 from .selection import Profile, Profiles
 

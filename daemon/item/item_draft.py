@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import cast, get_args
 
 from ..context.items import IncludeMode, Item
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 from ..project.globs import compile_glob
 from .item_keys import ItemKey, item_key
 from .texts import has_harmful

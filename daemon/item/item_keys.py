@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast, get_args
 
 from ..context.items import Item, ItemType
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 from .texts import has_harmful
 
 MAX_NAME_CHARACTERS = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .item_text import CHUNK_CHARACTERS, chunks
 
 MESSAGE_CHUNKS = 12

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Literal, Protocol, TypeVar
 
 from ..context.items import Item
-from ..errors import FovealError
-from ..lazy_dataclass import dataclass
+from ..core.errors import FovealError
+from ..core.lazy_dataclass import dataclass
 from .item_choice import LEXICAL_WEIGHT, Choice, Evidence, ItemScore, choose
 from .item_keys import ItemKey
 from .item_query import QueryText, query_texts

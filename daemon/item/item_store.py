@@ -12,9 +12,9 @@ from dataclasses import field
 from typing import Any, cast, get_args
 
 from ..context.items import IncludeMode
-from ..errors import InvalidRequest, StateError, TooLarge
-from ..lazy_dataclass import dataclass
-from ..system import Stamp, System, is_racy, stamp_of
+from ..core.errors import InvalidRequest, StateError, TooLarge
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System, is_racy, stamp_of
 from .item_draft import ItemDraft, draft_of, fields_of, key_in
 from .item_keys import ItemKey
 

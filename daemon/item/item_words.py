@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from ..context.items import Item
+from ..core.lazy_dataclass import dataclass
 from ..index.terms import document_terms, query_terms
-from ..lazy_dataclass import dataclass
 from .item_text import CHUNK_CHARACTERS, MAX_CHUNKS, item_text
 
 NAMED_MAX = 3

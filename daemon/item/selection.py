@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Literal, cast, get_args
 
 from ..context.items import ItemType
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 
 Preset = Literal["aggressive", "normal", "conservative"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..errors import InvalidRequest
+from ..core.errors import InvalidRequest
 
 
 def has_harmful(text: str) -> bool:

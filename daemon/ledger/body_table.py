@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import zlib
 
-from ..lazy_dataclass import dataclass
-from ..storage import Database
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database
 from . import piece_table
 from .manifest import DamagedManifest, Manifest, manifest_bytes, manifest_in, manifest_of, rebuilt
 from .messages import LAYOUT, Sent

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 from ..session.sessions import timestamp_of
 from .ledger import Ledger
 from .recalled import Recalled

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from typing import cast
 
 from ..context.items import ItemType
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database
 from ..item.item_keys import ItemKey
-from ..lazy_dataclass import dataclass
-from ..storage import Database
 from .request_record import RequestRecord, UsedItem
 
 SCHEMA = """

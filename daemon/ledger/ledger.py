@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..errors import NotFound
-from ..lazy_dataclass import dataclass
-from ..storage import Database, database_bytes
-from ..system import System
+from ..core.errors import NotFound
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database, database_bytes
+from ..core.system import System
 from . import body_table, item_counts, request_table
 from .ledger_file import LedgerFile
 from .ledger_limits import Limits, prune_round, prune_session, used_bytes

@@ -11,8 +11,8 @@ import os
 import threading
 from collections.abc import Iterator
 
-from ..errors import StateError
-from ..storage import (
+from ..core.errors import StateError
+from ..core.storage import (
     Database,
     DatabaseError,
     close_database,
@@ -21,7 +21,7 @@ from ..storage import (
     open_database,
     transaction,
 )
-from ..system import System
+from ..core.system import System
 from . import body_table, item_counts, piece_table, query_table, request_table
 
 SCHEMA_VERSION = 1

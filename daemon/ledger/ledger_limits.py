@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database
 from ..session.sessions import timestamp_of
-from ..storage import Database
 from . import body_table, item_counts, query_table, request_table
 
 ROUND = 200

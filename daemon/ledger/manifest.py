@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from ..core.lazy_dataclass import dataclass
 from ..item.item_keys import ItemKey
-from ..lazy_dataclass import dataclass
 from .messages import LAYOUT, ItemPart, Said, Sent
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..context.items import Item
+from ..core.lazy_dataclass import dataclass
 from ..item.item_keys import ItemKey, key_of
 from ..item.item_text import item_text
-from ..lazy_dataclass import dataclass
 
 LAYOUT = 1
 """Names the way in which `messages` puts parts together. Raised when that changes, so that what was sent in

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from ..storage import Database
+from ..core.storage import Database
 from .pieces import MAX_PIECE_BYTES, digest_of, pieces
 
 SCHEMA = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..storage import Database
+from ..core.storage import Database
 from .query_sketch import NEARLY_EQUAL, Sketch, prefix, similarity, sketch_in
 
 SCHEMA = """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database
 from ..item.item_keys import ItemKey
-from ..lazy_dataclass import dataclass
-from ..storage import Database
 from . import body_table
 from .messages import Sent
 from .request_record import RequestRecord

@@ -10,8 +10,8 @@ from dataclasses import asdict, field
 from typing import Any, Literal, TypeVar, cast, get_args
 
 from ..context.items import IncludeMode, ItemType
+from ..core.lazy_dataclass import dataclass
 from ..item.item_keys import ItemKey
-from ..lazy_dataclass import dataclass
 
 LeftOut = Literal["floor", "near_best", "top_n", "removed", "denied", "budget"]
 """Why an item that was considered was not taken; `item_choice.py` says what each means."""

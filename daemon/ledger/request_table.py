@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ..lazy_dataclass import dataclass
-from ..storage import Database
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database
 from .query_sketch import Sketch, sketch_bytes, sketch_in
 from .request_record import RequestRecord
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from ..context.items import IncludeMode
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database
 from ..item.item_keys import ItemKey
-from ..lazy_dataclass import dataclass
-from ..storage import Database
 from . import item_counts, query_table, request_table
 from .item_counts import DayShare, ItemCounts
 from .ledger import Ledger

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..privacy.secret_files import is_secret_file
 from ..privacy.secret_values import mask_secrets
 from ..project.globs import Glob, compile_glob

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .key_forms import bare_keys, key_forms, kubernetes_secrets
 from .named_values import named_values
 

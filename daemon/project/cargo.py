@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .import_config import MAX_PACKAGES, MAX_TARGETS, ImportConfig
 from .import_folders import ImportFolders
 from .relative_paths import ancestors, join_path, nearness, within

@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from .git import GitError, git_folder, head, output_of, split_at_nuls
 
 COMMITS_MAX = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .qualified_names import assigned, declared, own_name, receiver_type, split_path, type_name
 from .source_text import SourceText, Span, is_inside, merged_spans
 

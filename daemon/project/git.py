@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import IO, Self
 
-from ..errors import FovealError
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.errors import FovealError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 
 IDLE_TIMEOUT_S = 10.0
 """A git that neither reads nor writes for so long hangs: on a pipe named .gitignore, on a dead drive."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 MAX_PATTERN = 4096
 """Characters of a pattern; no path is longer on Linux (PATH_MAX)."""

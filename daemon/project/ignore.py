@@ -13,8 +13,8 @@ import re
 import stat
 from collections.abc import Iterable
 
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 
 MAX_FILE_BYTES = 1 << 20
 """A larger ignore file was not written by hand; it is left out and reported."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .queries.bash import BASH, BASH_CALLS, BASH_FACTS
 from .queries.c import C_FACTS, C_REFERENCES, CPP, CPP_FACTS, CPP_REFERENCES, C
 from .queries.csharp import CSHARP, CSHARP_FACTS, CSHARP_REFERENCES

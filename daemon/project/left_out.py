@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Literal, cast
 
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from . import git
 from .ignore import IgnoreRules
 from .lister import Lister

@@ -6,8 +6,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
-from ..lazy_dataclass import dataclass
-from ..system import RACY_NS, Stamp, System, stamp_of
+from ..core.lazy_dataclass import dataclass
+from ..core.system import RACY_NS, Stamp, System, stamp_of
 from . import git
 from .languages import language_of
 from .listing import Listing, read_listing

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import field
 
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from .rules import MARKS
 
 

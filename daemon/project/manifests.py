@@ -13,8 +13,8 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 
 Purpose = Literal["build", "test", "check", "run"]
 PURPOSES: tuple[Purpose, ...] = ("build", "test", "check", "run")

@@ -6,8 +6,8 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from ..lazy_dataclass import dataclass
-from ..system import Stamp, System, stamp_of
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System, stamp_of
 from . import git
 from .languages import language_of
 from .manifests import MANIFESTS, PURPOSES, Command, Manifest, read_manifests

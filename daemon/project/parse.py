@@ -10,7 +10,7 @@ from importlib import import_module
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Query, QueryCursor
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .definitions import DefinitionReader, Match, Pattern
 from .grammar_gaps import is_cpp, is_tangled, readable, readable_parts
 from .import_statements import ImportReader

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import field
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .import_config import MAX_PACKAGES, MAX_TARGETS, ImportConfig
 from .import_folders import ImportFolders
 from .import_keys import key_of

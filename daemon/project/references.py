@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 UNKNOWN: Final = "?"
 LITERALS: Final = frozenset({"''", "0", "[]", "{}"})

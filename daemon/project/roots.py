@@ -7,7 +7,7 @@ import stat
 import tempfile
 from collections.abc import Collection, Iterator
 
-from ..errors import InvalidRequest
+from ..core.errors import InvalidRequest
 
 MANIFESTS = frozenset(
     {

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-from ..system import RACY_NS, Stamp, System, stamp_of
+from ..core.system import RACY_NS, Stamp, System, stamp_of
 from . import git
 from .ignore import IgnoreRules, IgnoreTree
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..system import System
+from ..core.system import System
 from .lister import UNKNOWN_STAMP, Lister, RulesChanged
 from .listing import printable
 from .relative_paths import within

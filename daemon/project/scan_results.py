@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..errors import ProjectUnavailable
-from ..lazy_dataclass import dataclass
+from ..core.errors import ProjectUnavailable
+from ..core.lazy_dataclass import dataclass
 from .tree import FileRecord
 
 

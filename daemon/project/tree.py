@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from ..lazy_dataclass import dataclass
-from ..system import Stamp
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp
 from .references import NOTHING, References
 
 

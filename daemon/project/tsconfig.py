@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import field
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .import_config import ALIAS_NAMES, MAX_PACKAGES, MAX_STARS, MAX_TARGETS, ImportConfig
 from .import_folders import ImportFolders
 from .package_json import Packages, fits, package_name

@@ -13,7 +13,7 @@ from typing import Literal
 
 from watchfiles import Change, watch
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 Mode = Literal["native", "polling", "off"]
 

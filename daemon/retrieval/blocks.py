@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .patterns import compiled
 from .stack_trace import is_trace_line
 

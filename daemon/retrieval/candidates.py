@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
+from ..core.lazy_dataclass import dataclass
 from ..index.chunk_table import StoredChunk
 from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
-from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol, Tree
 from .question import Question
 from .stack_trace import Frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .asking_words import ASKING, LOOKING, TELLING
 from .clauses import Clause, split_clauses

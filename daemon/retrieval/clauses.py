@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .path_mentions import read_path
 from .patterns import compiled

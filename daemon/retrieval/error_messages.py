@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .patterns import compiled
 
 MAX_ERRORS = 16

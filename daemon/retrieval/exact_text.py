@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from ..core.lazy_dataclass import dataclass
 from ..index.chunk_table import StoredChunk
 from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
-from ..lazy_dataclass import dataclass
 from .candidates import DEFINITIONS_MAX, definitions_of
 from .error_messages import quoted, value_spans
 from .path_roles import role_of

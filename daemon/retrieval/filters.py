@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
+from ..core.lazy_dataclass import dataclass
 from ..index.chunk_table import StoredChunk
 from ..index.text_kind import PROSE_LANGUAGES
-from ..lazy_dataclass import dataclass
 from ..project.globs import anchored_globs, compile_glob
 from ..project.languages import LANGUAGES
 from ..project.tree import FileRecord, Tree

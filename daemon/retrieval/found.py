@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .code_graph import CodeGraph
 from .hits import Certainty
 

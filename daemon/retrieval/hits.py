@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
+from ..core.lazy_dataclass import dataclass
 from ..index.chunk_table import StoredChunk
-from ..lazy_dataclass import dataclass
 from ..project.tree import Symbol
 
 Certainty = Literal["", "resolved", "name"]

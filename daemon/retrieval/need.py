@@ -12,9 +12,9 @@ from itertools import islice
 from math import exp, fsum, log
 from typing import Final
 
+from ..core.lazy_dataclass import dataclass
 from ..index.lexical_reader import LexicalReader
 from ..index.terms import document_terms
-from ..lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .clauses import Clause, Token, split_clauses
 from .moods import mood_of, without_greeting

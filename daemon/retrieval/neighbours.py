@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from ..core.lazy_dataclass import dataclass
 from ..index.store import Reader
-from ..lazy_dataclass import dataclass
 from ..project.qualified_names import base_name
 from ..project.tree import Symbol, Tree
 from .code_graph import CLASSES, CodeGraph

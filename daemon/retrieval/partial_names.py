@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from ..core.lazy_dataclass import dataclass
 from ..index.store import Reader
-from ..lazy_dataclass import dataclass
 from ..project.tree import Tree
 from .generation_cache import GenerationCache
 

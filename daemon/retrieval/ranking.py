@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from math import log1p
 
+from ..core.lazy_dataclass import dataclass
 from ..index.chunk_table import StoredChunk
 from ..index.terms import path_terms
-from ..lazy_dataclass import dataclass
 from .candidates import Candidates
 from .fusion import Fusion, fuse_ranks, fuse_scores, ranks
 from .path_roles import Role, role_of

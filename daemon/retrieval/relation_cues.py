@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .patterns import any_of
 

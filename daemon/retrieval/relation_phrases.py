@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .asking_words import ASKING, LOOKING
 from .clauses import Clause, Token

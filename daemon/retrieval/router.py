@@ -10,13 +10,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from ..core.lazy_dataclass import dataclass
 from ..index.chunk_table import StoredChunk
 from ..index.lexical_files import LexicalDamaged
 from ..index.lexical_handle import LexicalHandle
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms
-from ..lazy_dataclass import dataclass
 from ..project.tree import Tree
 from . import structural
 from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms

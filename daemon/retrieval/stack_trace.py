@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .path_mentions import clean_path
 from .patterns import compiled
 

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from ..core.lazy_dataclass import dataclass
 from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
-from ..lazy_dataclass import dataclass
 from ..project.tree import Tree
 from .asking_words import ASKING, AUXILIARY, LOOKING
 from .candidates import files_named

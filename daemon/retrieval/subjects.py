@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from ..core.lazy_dataclass import dataclass
 from ..index.link_table import Definition
-from ..lazy_dataclass import dataclass
 from ..project.languages import language_of
 from ..project.qualified_names import base_name, without_number
 from ..project.tree import Layout

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from ..core.lazy_dataclass import dataclass
 from ..index.terms import MAX_WORD, looks_like_identifier
-from ..lazy_dataclass import dataclass
 from ..project.vocabulary import words
 from .path_mentions import read_path
 from .patterns import compiled

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ..errors import InvalidRequest, TooLarge
+from ..core.errors import InvalidRequest, TooLarge
+from ..core.lazy_dataclass import dataclass
 from ..item.texts import one_line
-from ..lazy_dataclass import dataclass
 from .applet import merged_applet
 from .sessions import Session
 from .set_entries import checked_entries

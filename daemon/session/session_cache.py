@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Set as AbstractSet
 
-from ..system import Stamp
+from ..core.system import Stamp
 from .session_summary import SessionSummary, summary_of
 from .sessions import Session
 

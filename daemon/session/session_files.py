@@ -7,8 +7,8 @@ import os
 import shutil
 import stat
 
-from ..errors import NotFound, StateError, TooLarge
-from ..system import Stamp, System, stamp_of
+from ..core.errors import NotFound, StateError, TooLarge
+from ..core.system import Stamp, System, stamp_of
 from .session_ids import is_id
 from .session_meta import Damaged, NewerVersion, bytes_of, session_in
 from .sessions import Session

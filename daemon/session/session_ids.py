@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 
-from ..errors import InvalidRequest
+from ..core.errors import InvalidRequest
 
 MAX_ID_CHARACTERS = 128
 """Hosts give UUIDs (36 characters) or these with a prefix; a folder's name may have 255."""

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from ..errors import InvalidRequest, NotFound, StateError
+from ..core.errors import InvalidRequest, NotFound, StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System
 from ..item.item_keys import ItemKey
-from ..lazy_dataclass import dataclass
-from ..system import Stamp, System
 from .session_cache import SessionCache
 from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
 from .session_ids import checked_id, new_id

@@ -8,11 +8,11 @@ from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from ..context.items import IncludeMode
-from ..errors import InvalidRequest, NotFound, TooLarge
+from ..core.errors import InvalidRequest, NotFound, TooLarge
+from ..core.lazy_dataclass import dataclass
 from ..item.item_keys import ItemKey
 from ..item.selection import parse_selection
 from ..item.texts import one_line, some_lines
-from ..lazy_dataclass import dataclass
 
 MAX_ITEMS = 5_000
 """Of a session. Hosts stop at some hundred tools; more than this is a mistake, and slow."""

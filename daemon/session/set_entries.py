@@ -6,9 +6,9 @@ import os.path
 from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
-from ..errors import InvalidRequest
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 from ..item.texts import has_harmful
-from ..lazy_dataclass import dataclass
 from .applet import applet_entries
 
 MAX_ENTRY_CHARACTERS = 4_096

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Final, NamedTuple
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from ..project.chains import parts_of
 from ..project.qualified_names import base_name
 from ..project.references import Binding, Export, References, TypeFact

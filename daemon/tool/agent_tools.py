@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .approvals import Approved, approved_servers
 from .server_definition import Server, ServerFile
 from .server_variables import variables_in

@@ -11,9 +11,9 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..errors import InvalidRequest, NotFound, StateError
-from ..lazy_dataclass import dataclass
-from ..system import System
+from ..core.errors import InvalidRequest, NotFound, StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
 from .server_definition import Server, ServerFile
 
 VERSION = 1

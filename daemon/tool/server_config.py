@@ -13,8 +13,8 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 
-from ..lazy_dataclass import dataclass
-from ..system import Stamp, System, is_racy, stamp_of
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System, is_racy, stamp_of
 from .server_definition import SCOPES, Host, Scope, Server, ServerFile, digest_of
 from .server_dialects import server_of
 

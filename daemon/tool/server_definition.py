@@ -9,7 +9,7 @@ import re
 from dataclasses import asdict
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 Host = Literal["claude-code", "cursor", "vscode", "codex", "gemini", "copilot", "opencode"]
 """Whose configuration a file is."""

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .server_definition import Server, Transport
 from .server_variables import Unresolved, Variables, variables_in
 

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .server_definition import Host, Server
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"

@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from ..aside import clear_file, set_aside
 from ..context.items import Item
-from ..errors import StateError
+from ..core.errors import StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.quarantine import clear_file, set_aside
+from ..core.system import System
 from ..item.texts import has_harmful
-from ..lazy_dataclass import dataclass
-from ..system import System
 from .server_definition import Server
 
 log = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
+from ..core.system import System
 from ..item.texts import one_line
-from ..system import System
 from .server_definition import Server
 from .server_launch import Launch, NotAllowed, launch_of
 from .server_variables import Unresolved

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from operator import attrgetter
 
+from ..core.lazy_dataclass import dataclass
 from ..experience.experience import OutcomeKind
-from ..lazy_dataclass import dataclass
 from .entry import Entry
 from .folding import joined_outcome, say_the_same, telling_words
 from .scene import Scene

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .entry import Tool
 from .records import RESULT_CHARACTERS, Record, cut, joined, map_at, maps_at, parts_at, text_at
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .entry import Tool
 from .records import Record, maps_at, parts_at, record_of, text_at, texts_at
 

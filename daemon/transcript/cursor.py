@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 _TAIL_BYTES = 4_096
 """Hosts write times and ids into every record, so two files that agree in so many bytes are one file."""

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..storage import (
+from ..core.storage import (
     Database,
     DatabaseError,
     close_database,
@@ -20,7 +20,7 @@ from ..storage import (
     quarantine_database,
     transaction,
 )
-from ..system import System
+from ..core.system import System
 from .cursor import Cursor
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 EntryKind = Literal["user", "agent", "thinking", "call", "result", "handback", "boundary"]
 Tool = Literal["edit", "write", "read", "run", "search", "agent", "other", ""]

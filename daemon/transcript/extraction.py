@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, Protocol
 
+from ..core.lazy_dataclass import dataclass
 from ..experience.experience import OutcomeKind
-from ..lazy_dataclass import dataclass
 from ..privacy.low_trust import suspicions
 from .candidates import Candidate, best, folded, in_order
 from .conversation import Conversation

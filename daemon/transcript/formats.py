@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .claude_code import ClaudeCodeReader, is_claude_code
 from .codex import CodexReader, is_codex
 from .entry import Entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .cursor import Cursor
 from .extraction import Finding
 

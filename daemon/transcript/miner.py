@@ -15,7 +15,7 @@ import threading
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from ..errors import InvalidRequest
+from ..core.errors import InvalidRequest
 from .cursor import Cursor
 from .extraction import extract
 from .mined import Mined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 
 NEVER = r"(?!)"
 """Matches nothing: a language has no such phrase, or none that is sure enough."""

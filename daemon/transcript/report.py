@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from itertools import pairwise
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .headings import Section, heading_section, lead_in_section, split_label
 
 MAX_TEXT = 40_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .phrases import Phrases
 from .report import Sentence
 

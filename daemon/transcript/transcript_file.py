@@ -7,8 +7,8 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import InvalidRequest
-from ..lazy_dataclass import dataclass
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
 
 FIELD = "transcript_path"
 MAX_LINE_BYTES = 4 * 1024 * 1024

@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .cursor import Cursor, digest_before
 from .entry import Entry
 from .formats import Format, Reader, format_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .candidates import Candidate
 from .evidence import CAUSE
 from .folding import say_the_same, telling_words

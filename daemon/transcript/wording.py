@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..lazy_dataclass import dataclass
+from ..core.lazy_dataclass import dataclass
 from .phrases import Phrases, compiled, meets, words
 from .statement import Reading
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
-from foveal.daemon.storage import WAL_BYTES
+from foveal.daemon.core.storage import WAL_BYTES
 from foveal.ipc import paths
 
 from ..generations import Generations

@@ -1,0 +1,354 @@
+"""Owns the daemon's one mutable root: it composes the daemon's parts and gives them a life; knows no wire."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from functools import partial
+from typing import Any
+
+from ..config.in_force import config_problems
+from ..config.settings import Environment, UserConfig
+from ..context.compressing import Compressing
+from ..context.context_log import Delivery
+from ..context.explaining import Explaining
+from ..context.rendered import BYTES_MAX, RenderedContexts
+from ..context.requests import Freshness
+from ..context.scopes import ScopeTable
+from ..context.scoping import Scoping
+from ..context.service import Contexts
+from ..context.sources import Gathering
+from ..core.errors import NotFound
+from ..core.events import EventHub
+from ..core.metrics import Metrics
+from ..core.process_memory import resident_bytes
+from ..core.quarantined import Quarantine
+from ..core.resource_limits import descriptor_problem, disk_problem
+from ..core.storage import DatabaseError
+from ..core.system import System
+from ..core.work import Work
+from ..embedding.semantics import Semantics
+from ..experience.commit_marks import CommitMarks
+from ..experience.experience_meaning import ExperienceMeaning
+from ..experience.grafting import Grafting
+from ..experience.service import Experiences
+from ..index.indexing import Indexing
+from ..item.agent_items import AgentItems
+from ..item.item_searching import ItemSearching
+from ..item.service import Items
+from ..policy.permissions import Permissions
+from ..policy.policy import NO_POLICY, Policy
+from ..project.freshness import Deadline, TreeFreshness, deadline_of
+from ..project.open_projects import OpenProjects
+from ..project.projects import IndexSize, Project
+from ..project.snapshot import ProjectSnapshot
+from ..request_log import RequestLog
+from ..retrieval.file_search import find_files
+from ..retrieval.nodes import describe_node
+from ..retrieval.service import Ask, Found, Searching, Told
+from ..retrieval.symbol_search import describe_symbols
+from ..session.service import Sessions
+from ..tool.tool_lister import ToolLister
+from .metric_history import MetricHistory
+from .metric_sample import Gauges
+
+log = logging.getLogger(__name__)
+
+QUERY_ATTEMPTS = 3
+NODE_ATTEMPTS = 3
+"""So often one is asked again when files change meanwhile; then the answer says so."""
+
+
+class Engine:
+    """All state of a daemon. Every method belongs on the event loop; what blocks runs in threads.
+
+    `run` must be running as a task while requests are served, and `close` ends it.
+    """
+
+    def __init__(self, environment: Environment, config: UserConfig, system: System) -> None:
+        self.warnings: tuple[str, ...] = ()
+        self._quarantine = Quarantine(environment.state_dir, system)
+        self.events = EventHub(system)
+        self.metrics = Metrics()
+        self.scopes = ScopeTable(config.scopes.max_memory_bytes, config.scopes.max_count)
+        self.state_dir = environment.state_dir
+        self._environment = environment
+        self._config = config
+        self._system = system
+        self._rendered = RenderedContexts(min(BYTES_MAX, config.scopes.max_memory_bytes))
+        self._work = Work()
+        self._stopped = asyncio.Event()
+        self.semantics = Semantics(config.embedding, environment.state_dir, self._work, self.events)
+        self.indexing = Indexing(self._work, self.events, self.semantics)
+        self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
+        self.experiences = Experiences(self._work, self.events, system)
+        self.commit_marks = CommitMarks(self._work, self.experiences, system)
+        self.grafting = Grafting(self._work, self.events, system)
+        self.scoping = Scoping(self.scopes, self._rendered, self.projects, self._work, self.events, system)
+        self._freshness = TreeFreshness(self._work, self.indexing)
+        self._searching = Searching(self._work, self.indexing, self.semantics)
+        lister = ToolLister(environment.variables, environment.home, system)
+        self.items = Items(environment, system, self._work, lister)
+        self.item_search = ItemSearching(self.semantics, self._work)
+        self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
+        self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
+        self.requests = RequestLog(environment.state_dir, self._work, system)
+        self.compressing = Compressing(config.compression, environment, system, self._work)
+        self.delivery = Delivery(self.sessions, self.requests, self.metrics, self.events, system)
+        meaning = ExperienceMeaning(self.semantics, self._work)
+        gathering = Gathering(
+            self._searching, self.item_search, meaning, self.permissions, self.requests, self._work, system
+        )
+        self.contexts = Contexts(
+            self.scopes,
+            self._rendered,
+            self.scoping,
+            self._freshness,
+            gathering,
+            self.items,
+            self.sessions,
+            self.permissions,
+            self.delivery,
+            self.compressing,
+            self._work,
+            environment.config_dir,
+            system,
+        )
+        self.history = MetricHistory(self.metrics, self.gauges, system)
+        self.explaining = Explaining(self.scopes, self._searching, self.permissions, self._work)
+
+    # Life
+
+    async def run(self, started: asyncio.Event) -> None:
+        """Load the scopes, start the indexer, and keep both until `close`."""
+        await self.projects.load()
+        await self.compressing.load()
+        warnings = await self.scoping.load(self.state_dir), await self.requests.load()
+        self.warnings = (*self.warnings, *filter(None, warnings))
+        async with asyncio.TaskGroup() as tasks:
+            self._work.begin(tasks)
+            tasks.create_task(self.indexing.link.run(), name="indexer")
+            tasks.create_task(self.semantics.run(), name="embedder")
+            history = tasks.create_task(self.history.run(), name="metric history")
+            started.set()
+            await self._stopped.wait()
+            history.cancel()
+
+    async def close(self, deadline_s: float) -> None:
+        """Finish what is being written, end the indexer, close every file."""
+        self._work.cancel()
+        self.items.close()
+        try:
+            await self.scoping.persist()
+        except DatabaseError as error:  # nobody is left to be told, and the rest is to end in good order
+            log.warning("the last scopes are not kept: %s", error)
+        await self.projects.save_all_feedback()
+        self.projects.close_all()  # before the indexer ends: what it closes then is sealed
+        await asyncio.gather(self.indexing.link.stop(deadline_s), self.semantics.stop(deadline_s))
+        self._stopped.set()
+        await self.scoping.close()
+        await self.requests.close()
+        self._work.close()
+        self.compressing.close()
+
+    async def problems(self) -> tuple[str, ...]:
+        """Return what keeps the daemon from its work or from keeping it now, in words; it goes by itself."""
+        disk = await asyncio.to_thread(disk_problem, self.state_dir, self._system)
+        descriptors = await asyncio.to_thread(descriptor_problem)
+        path = self._environment.config_path
+        config = await asyncio.to_thread(config_problems, path, self._config, self._system)
+        said = (*self.warnings, disk, descriptors, *config, self.scoping.problem, self.requests.problem)
+        quarantined = await asyncio.to_thread(self._quarantine.problem, said)
+        return tuple(filter(None, (*said, quarantined)))
+
+    def gauges(self) -> Gauges:
+        """Return what waits, what is kept, and what memory each process has: some ten microseconds."""
+        pids = {
+            "daemon": os.getpid(),
+            "indexer": self.indexing.link.pid,
+            "embedder": self.semantics.child.pid,
+        }
+        progress = [self.semantics.progress(project.root) for project in self.projects]
+        return Gauges(
+            files_pending=sum(project.tree.pending for project in self.projects),
+            chunks_pending=sum(one.pending for one in progress if one is not None),
+            scopes=len(self.scopes),
+            subscribers=len(self.events),
+            memory_bytes={name: pid and resident_bytes(pid) for name, pid in pids.items()},
+        )
+
+    @property
+    def scopes_bytes(self) -> int:
+        """What the scopes and the contexts that are kept for them are counted with."""
+        return self.scopes.memory_bytes + self._rendered.bytes
+
+    # Projects, nodes, files
+
+    async def close_project(self, path: str) -> bool:
+        """Close a project; its index and scopes stay on the disk. False if it wasn't open."""
+        project = await self.projects.close(path)
+        if project is None:
+            return False
+        for scope in self.scopes.of_project(project.root):
+            self._rendered.drop(scope.id)
+        return True
+
+    async def size(self, project: Project) -> IndexSize:
+        """Return how much there is of a project's index."""
+        return await self._work.in_builder(project.read_size)
+
+    async def items_of(self, project: Project, deadline_ms: int | None = None) -> AgentItems:
+        """Return a project's items, those of its folders too as soon as these are known."""
+        await self._freshness.wait_named(project, deadline_of(project, deadline_ms))
+        return await self.items.refresh(project)
+
+    async def node(
+        self,
+        project: Project,
+        node_id: str,
+        fresh: Freshness,
+        deadline_ms: int | None,
+        policy: Policy = NO_POLICY,
+    ) -> dict[str, Any]:
+        """Return a file or definition with what it imports and who imports it.
+
+        Raises `NotFound`, or `PermissionDenied` where the agent may not see it.
+        """
+        deadline = deadline_of(project, deadline_ms)
+        degraded: list[str] = list(project.snapshot(policy).degraded)
+        degraded += await self._settle(project, fresh, deadline, policy)
+        for attempt in range(NODE_ATTEMPTS):
+            snapshot = project.snapshot(policy)
+            node, stale = await self._work.in_builder(partial(describe_node, snapshot, node_id))
+            if not stale or fresh == "no":
+                break
+            last = attempt == NODE_ATTEMPTS - 1
+            if last or not await self._freshness.refresh(project, stale, deadline):
+                degraded.append(f"{stale[0]} changed and could not be read again in time")
+                break
+        if node is None:
+            raise NotFound(
+                f"no node {node_id!r:.200} in {project.root}: name a file by its path relative to the root, "
+                "a definition as path#Name, a section as path#Title/Subtitle"
+            )
+        return {**node, "degraded": degraded, "clock": project.clock}
+
+    async def files(
+        self, project: Project, query: str, limit: int, policy: Policy = NO_POLICY
+    ) -> tuple[list[str], int]:
+        """Return the files that a part of a path finds, and how many, as far as an agent may see them."""
+        tree = project.snapshot(policy).tree
+        return await self._work.in_builder(partial(find_files, tree.files, query, limit))
+
+    async def symbols(
+        self,
+        project: Project,
+        query: str,
+        limit: int,
+        deadline_ms: int | None,
+        policy: Policy = NO_POLICY,
+    ) -> dict[str, Any]:
+        """Return the definitions that a part of a name finds, as far as an agent may see them."""
+        deadline = deadline_of(project, deadline_ms)
+        degraded: list[str] = []
+        await self._freshness.wait_searchable(project, deadline)
+        for attempt in range(NODE_ATTEMPTS):
+            snapshot = project.snapshot(policy)
+            try:
+                found, stale = await self._work.in_builder(partial(describe_symbols, snapshot, query, limit))
+            except DatabaseError as error:
+                found = []
+                degraded.append(f"the index can't be read ({error}): ask again when it was built anew")
+                break
+            if not stale:
+                break
+            last = attempt == NODE_ATTEMPTS - 1
+            if last or not await self._freshness.refresh(project, stale, deadline):
+                degraded.append(f"{stale[0]} changed and could not be read again in time")
+                break
+        return {
+            "project": project.root,
+            "symbols": found,
+            "partial": project.state in {"scanning", "indexing"},
+            "degraded": [*snapshot.degraded, *degraded],
+            "clock": project.clock,
+        }
+
+    async def query(
+        self,
+        project: Project,
+        ask: Ask,
+        fresh: Freshness,
+        deadline_ms: int | None,
+        policy: Policy = NO_POLICY,
+    ) -> dict[str, Any]:
+        """Answer a question about a project with hits and their snippets, as far as an agent may see it."""
+        deadline = deadline_of(project, deadline_ms)
+        degraded = await self._settle(project, fresh, deadline, policy)
+        for attempt in range(QUERY_ATTEMPTS):
+            found = await self._searching.search(project, ask, deadline, policy, tells=not ask.for_agent)
+            snapshot = project.snapshot(policy)
+            try:
+                told = found.told
+                if told is None:
+                    told = await self._work.in_builder(partial(_told, snapshot, ask, found))
+                results, stale = told
+            except DatabaseError as error:
+                results = []
+                degraded.append(f"the index can't be read ({error}): ask again when it was built anew")
+                break
+            if not stale or fresh == "no":
+                break
+            last = attempt == QUERY_ATTEMPTS - 1
+            if last or not await self._freshness.refresh(project, stale, deadline, words=True):
+                degraded.append(f"{stale[0]} changed and could not be read again in time")
+                break
+        reply = {
+            "intent": found.intent,
+            "route": found.route,
+            "evidence": list(found.evidence),
+            "results": results,
+            "degraded": [*snapshot.degraded, *found.degraded, *degraded],
+            "clock": project.clock,
+        }
+        return reply | ({"hint": found.hint} if found.hint else {})
+
+    async def _settle(
+        self, project: Project, fresh: Freshness, deadline: Deadline, policy: Policy
+    ) -> list[str]:
+        """Have what is asked for taken in; return what the index may miss all the same, in words."""
+        if fresh == "tree" and await self._freshness.sync(project, deadline):
+            return []
+        await self._freshness.wait_searchable(project, deadline)
+        late = ["the tree was not compared with the disk in time"] if fresh == "tree" else []
+        return [*late, *filter(None, (project.unsettled(policy),))]
+
+    def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
+        """Take in what an editor knows of a file before the disk does."""
+        if event == "closed":
+            project.note_closed(path)
+            project.set_overlay(path, None)
+            return
+        project.note_opened(path)
+        if text is not None:
+            project.set_overlay(path, text)
+        elif event == "changed":
+            project.set_overlay(path, None)
+            refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
+            self._work.start_unheard(refresh, f"refresh {path}")
+
+
+def _told(snapshot: ProjectSnapshot, ask: Ask, found: Found) -> Told:
+    # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
+    if ask.for_agent:
+        from ..retrieval.agent_results import describe_for_agents
+
+        return Told(
+            *describe_for_agents(
+                snapshot, ask.text, found.hits, ask.for_agent, asks_for_all=found.intent == "structural"
+            )
+        )
+    from ..retrieval.results import describe_hits
+
+    return Told(*describe_hits(snapshot, ask.text, found.hits))

@@ -1,0 +1,442 @@
+"""Owns the daemon's life: startup, run, shutdown. The composition of state folder, engine and sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import gc
+import logging
+import logging.handlers
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ... import __version__
+from ...ipc import paths
+from ...ipc.connection import Limits
+from ...ipc.listener import (
+    SocketInUse,
+    bind,
+    connection_limit,
+    path_mark,
+    raise_file_limit,
+    remove_socket,
+)
+from ...ipc.paths import DaemonInfo
+from ...ipc.protocol import PROTOCOL_VERSION
+from ...ipc.server import Server
+from ..api.handlers import Handlers, to_error
+from ..config.files import load_user_config
+from ..config.last_valid import load_or_last
+from ..config.settings import Environment, UserConfig
+from ..context.scopes import Scope
+from ..core.errors import FovealError
+from ..core.events import iso
+from ..core.lazy_dataclass import dataclass
+from ..core.process_memory import share_heaps
+from ..core.quarantine import clear_file, clear_folder, clear_socket
+from ..core.resource_limits import disk_problem
+from ..core.system import System
+from .dashboard import Dashboard
+from .engine import Engine
+from .faces import FacesStarter
+from .state import StateLock, bring_up, check_version
+
+log = logging.getLogger(__name__)
+
+SWITCH_INTERVAL_S = 0.0005
+"""How long a build thread may hold the interpreter while the loop waits: with Python's 5 ms a reply's P99
+rose from 0.36 to 37 ms beside one busy thread, with this to 2.4 ms."""
+
+GC_THRESHOLD = 50_000
+"""Young objects before a collection; the default of 700 collects in the middle of many builds."""
+
+IDLE_CHECK_S = 15.0
+
+LOOK_S = 2.0
+"""Seconds between two looks at the paths of sockets and lock: a few microseconds each."""
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Errors of a full disk, on which a daemon starts all the same, and says so in Status."""
+
+HTTP_BACKLOG = 128
+"""Connections that wait while the faces process starts."""
+
+LAST_CONFIG = "config.last.toml"
+FOLDERS = ("projects", "sessions", "embeddings", "tools")
+"""Of the state folder."""
+
+UNABLE_TO_START = (FovealError, paths.PathError, SocketInUse)
+"""What `prepare` and `serve` raise where there can be no daemon; its text is fit for a person."""
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+"""What asks a daemon to shut down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Startup:
+    """Where a daemon lives and how it logs."""
+
+    socket: str
+    environment: Environment
+    config: UserConfig
+    config_warnings: tuple[str, ...]
+    """What was wrong with config.toml at the start, for the log; Status tells what is wrong with it now."""
+    log_to_file: bool
+    socket_is_ours: bool = False
+    """Whether nobody chose the socket's path, so that what lies there may be set aside."""
+    mended: tuple[str, ...] = ()
+    """What had to be mended in the state folder at the start."""
+
+
+def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file: bool) -> Startup:
+    """Check folders and configuration. Raises `PathError`, `ConfigError`, `StateError`, fit for a person."""
+    system = System()
+    state = paths.private_folder(paths.state_folder(environ))
+    with contextlib.suppress(PermissionError):  # a folder of others, in which nothing was made just now
+        system.fsync_folder(os.path.dirname(state))
+    config_folder = paths.config_folder(environ)
+    environment = Environment(
+        home=os.path.realpath(os.path.expanduser("~")),
+        state_dir=state,
+        config_dir=config_folder,
+        uid=os.geteuid(),
+        variables=dict(environ),
+    )
+    check_version(state, system)  # before anything is written there
+    loaded, problem = load_or_last(
+        lambda path: load_user_config(path, system),
+        paths.config_file(config_folder),
+        os.path.join(state, LAST_CONFIG),
+        system,
+    )
+    socket = paths.daemon_socket(socket_path, environ)
+    return Startup(
+        socket,
+        environment,
+        loaded.config,
+        (*filter(None, [problem]), *loaded.warnings),
+        log_to_file,
+        socket_is_ours=socket == paths.default_socket(environ),
+    )
+
+
+def serve(startup: Startup) -> None:
+    """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one runs already.
+
+    Where its state folder is removed meanwhile it begins anew in one that it makes, and says so in Status;
+    also when there is room again on a disk that was full when it opened its files.
+    """
+    os.umask(0o077)  # all that this process and its children make is the user's alone, from birth
+    again = _serve(startup, ())
+    while again is not None:
+        paths.private_folder(startup.environment.state_dir)
+        again = _serve(replace(startup, mended=again.mended), again.scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a daemon that is to begin anew takes over from itself: its scopes, and what Status is to say."""
+
+    scopes: Sequence[Scope]
+    mended: tuple[str, ...]
+
+
+def _serve(startup: Startup, scopes: Sequence[Scope]) -> Again | None:
+    """Run a daemon that begins with these scopes. Returns None if it was asked to stop."""
+    state = startup.environment.state_dir
+    system = System()
+    mended = [*startup.mended, clear_file(paths.log_file(state), system)]
+    _set_up_logging(startup)
+    with contextlib.ExitStack() as stack:
+        # Held back until the loop can take them: one in the middle would leave what it made behind.
+        stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, _hold_signals())
+        lock = StateLock.take(paths.lock_file(state))
+        stack.callback(lock.release)
+        http_path = paths.http_socket(startup.socket)
+        try:
+            mended += bring_up(state, system)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            mended.append(f"the disk of {state} was full at the start: the version of the folder isn't noted")
+        mended += _clear_places(startup, http_path, system)
+        startup = replace(startup, mended=tuple(filter(None, mended)))
+        own, http = (_bind(path, stack) for path in (startup.socket, http_path))
+        http.listener.listen(HTTP_BACKLOG)
+        stack.callback(_remove_info, state)
+        unwritten = _write_info(startup, http_path)
+        for warning in filter(None, (*startup.mended, *startup.config_warnings, unwritten)):
+            log.warning("%s", warning)
+        return _run(startup, lock, own, http, scopes)
+
+
+class _Bound:
+    """A bound socket with its path, and the mark by which it is known that the path leads to it."""
+
+    def __init__(self, path: str, listener: socket.socket) -> None:
+        self.path = path
+        self.listener = listener
+        self._mark = path_mark(path)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the path leads to the socket."""
+        return self._mark is not None and path_mark(self.path) == self._mark
+
+    def bind_again(self) -> socket.socket:
+        """Bind another socket to the path; returns the former one. Raises as `bind` does."""
+        former, self.listener = self.listener, bind(self.path)
+        self._mark = path_mark(self.path)
+        return former
+
+    def remove(self) -> None:
+        """Close the socket, and remove its path unless that leads to another daemon's by now."""
+        self.listener.close()
+        if self.is_there:
+            remove_socket(self.path)
+
+
+class Daemon:
+    """A running daemon: `run` serves until `stop` is called."""
+
+    def __init__(
+        self, startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope] = ()
+    ) -> None:
+        self._startup = startup
+        self._lock = lock
+        self._own = own
+        self._http = http
+        self._scopes = scopes
+        self._stopping = asyncio.Event()
+        self._again: tuple[str, ...] | None = None
+        """What Status is to say of why the daemon begins anew, None while it needn't."""
+        self._started_full = False
+        self._engine = Engine(startup.environment, startup.config, System())
+        self._engine.warnings = startup.mended
+        self._faces = FacesStarter(http.listener, startup.socket)
+        self._dashboard = Dashboard(
+            startup.environment.state_dir, startup.config.dashboard, self._faces.lend, System()
+        )
+        self._handlers = Handlers(self._engine, self._dashboard, self.stop)
+
+    def stop(self) -> None:
+        """Ask the daemon to shut down; a second time changes nothing."""
+        self._stopping.set()
+
+    async def run(self) -> Again | None:
+        """Serve, then shut down within the configured deadline; returns what `_serve` does."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self.stop)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        try:
+            await self._serve()
+        finally:
+            _hold_signals()  # the loop gives its handlers back, and what it made is still to be removed
+        return None if self._again is None else Again(self._engine.scopes.of_project(None), self._again)
+
+    async def _serve(self) -> None:
+        deadline_s = self._startup.config.daemon.shutdown_deadline_ms / 1000
+        started = asyncio.Event()
+        async with asyncio.TaskGroup() as tasks:
+            engine = tasks.create_task(self._engine.run(started), name="engine")
+            await _first(started, engine)
+            if problem := await self._dashboard.access.load():
+                self._engine.warnings = (*self._engine.warnings, problem)
+                log.warning("%s", problem)
+            self._engine.scopes.take_over(self._scopes)
+            self._started_full = bool(disk_problem(self._startup.environment.state_dir, System()))
+            limits = Limits(connections=connection_limit())
+            async with Server(self._handlers.handle, to_error, _log_error, limits=limits) as server:
+                server.start(self._own.listener)
+                faces = tasks.create_task(self._faces.run(), name="faces")
+                dashboard = tasks.create_task(self._dashboard.reopen(), name="dashboard")
+                idle = tasks.create_task(self._stop_when_idle(server), name="idle")
+                hooks = tasks.create_task(self._handlers.hooks.run(), name="hooks")
+                looks = tasks.create_task(self._look(server), name="looks at sockets and lock")
+                # What start-up made stays, and collections look at what requests make. There was none before:
+                # the garbage of imports is a thousand objects, and to find them took 25 ms.
+                gc.freeze()
+                gc.enable()
+                log.info("foveal %s serves on %s (pid %d)", __version__, self._startup.socket, os.getpid())
+                await self._stopping.wait()
+                log.info("shutting down")
+                idle.cancel()
+                faces.cancel()
+                dashboard.cancel()
+                hooks.cancel()
+                looks.cancel()
+                await server.shutdown(deadline_s)
+                await self._engine.close(deadline_s)
+        self._dashboard.close()
+        log.info("stopped")
+
+    def _begin_anew(self, *said: str) -> None:
+        self._again = said
+        self.stop()
+
+    async def _look(self, server: Server) -> None:
+        """Bind sockets again whose paths were removed, and stop where the state folder was."""
+        state = self._startup.environment.state_dir
+        failed = said = ""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if not self._lock.lies_at(paths.lock_file(state)):
+                self._begin_anew(
+                    f"the state folder {state} was removed at {iso(System())} while the daemon ran, and made "
+                    "anew: sessions, decisions and records of requests that lay in it are lost, indexes and "
+                    "embeddings are built anew; see: foveal doctor"
+                )
+                return
+            if self._started_full and not disk_problem(state, System()):
+                log.warning("there is room on the disk again: the daemon begins anew, to open its files")
+                self._begin_anew()
+                return
+            unwritten = ""
+            if path_mark(paths.daemon_file(state)) is None:
+                unwritten = _write_info(self._startup, self._http.path)
+            if unwritten and unwritten != said:
+                log.warning("%s", unwritten)
+            said = unwritten
+            try:
+                if not self._own.is_there:
+                    self._own.bind_again()  # the server closes the former
+                    server.start(self._own.listener)
+                    log.warning("%s was removed, and is bound again", self._own.path)
+                if not self._http.is_there:
+                    former = self._http.bind_again()
+                    self._http.listener.listen(HTTP_BACKLOG)
+                    self._faces.replace(former, self._http.listener)
+                    log.warning("%s was removed, and is bound again", self._http.path)
+                failed = ""
+            except (OSError, paths.PathError, SocketInUse) as error:
+                if failed != str(error):
+                    failed = str(error)
+                    log.error("the socket can't be bound again: %s", error)
+
+    async def _stop_when_idle(self, server: Server) -> None:
+        """Stop after the configured time in which nobody was connected and nothing was indexed."""
+        minutes = self._startup.config.daemon.idle_shutdown_minutes
+        if not minutes:
+            return
+        loop = asyncio.get_running_loop()
+        last = loop.time()
+        seen = -1
+        while True:
+            await asyncio.sleep(min(IDLE_CHECK_S, minutes * 60))
+            statistics = server.statistics()
+            busy = statistics.connections or any(
+                project.state in {"scanning", "indexing"} for project in self._engine.projects
+            )
+            if busy or statistics.accepted != seen:
+                last, seen = loop.time(), statistics.accepted
+            elif loop.time() - last >= minutes * 60:
+                log.info("nobody was connected for %g minutes", minutes)
+                self.stop()
+                return
+
+
+def _clear_places(startup: Startup, http_path: str, system: System) -> Iterator[str]:
+    """Set aside what lies where the daemon's own files and folders must be, and is of another kind."""
+    state = startup.environment.state_dir
+    info = paths.daemon_file(state)
+    yield from (clear_file(path, system) for path in (info, f"{info}.tmp"))
+    yield from (clear_folder(os.path.join(state, name), system) for name in FOLDERS)
+    if startup.socket_is_ours:
+        yield from (clear_socket(path, system) for path in (startup.socket, http_path))
+
+
+def _hold_signals() -> set[int]:
+    """Let the signals that end a daemon wait, and return what waited before."""
+    return {int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)}
+
+
+def _bind(path: str, stack: contextlib.ExitStack) -> _Bound:
+    """Bind a socket that is closed and removed with the stack."""
+    bound = _Bound(path, bind(path))
+    stack.callback(bound.remove)
+    return bound
+
+
+def _run(
+    startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope]
+) -> Again | None:
+    import uvloop  # 170 ms that only the daemon pays
+
+    raise_file_limit()
+    share_heaps()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    gc.set_threshold(GC_THRESHOLD, 20, 50)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_main(startup, lock, own, http, scopes))
+
+
+async def _main(
+    startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope]
+) -> Again | None:
+    return await Daemon(startup, lock, own, http, scopes).run()
+
+
+async def _first(started: asyncio.Event, engine: asyncio.Task[None]) -> None:
+    """Wait until the engine has started, or raise what it failed with."""
+    waiting = asyncio.ensure_future(started.wait())
+    await asyncio.wait((waiting, engine), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if engine.done():
+        engine.result()
+
+
+def _log_error(error: BaseException, method: str) -> None:
+    log.error("%s failed", method, exc_info=error)
+
+
+def _write_info(startup: Startup, http_path: str) -> str:
+    """Write daemon.json, which clients need only for a socket in an unusual place; return why that failed, or
+    ""."""
+    info = DaemonInfo(
+        pid=os.getpid(),
+        start_time=iso(System()),
+        socket=startup.socket,
+        http_socket=http_path,
+        version=__version__,
+        protocol=PROTOCOL_VERSION,
+    )
+    try:
+        paths.write_daemon_info(startup.environment.state_dir, info)
+    except OSError as error:
+        return f"{paths.daemon_file(startup.environment.state_dir)} isn't written: {error}"
+    return ""
+
+
+def _remove_info(state: str) -> None:
+    """Remove daemon.json as far as the disk lets us: one that stays counts only while its socket is there."""
+    try:
+        paths.remove_daemon_info(state)
+    except OSError as error:
+        log.warning("%s stays: %s", paths.daemon_file(state), error.strerror)
+
+
+def _set_up_logging(startup: Startup) -> None:
+    config = startup.config.daemon
+    handler: logging.Handler
+    if startup.log_to_file:
+        path = paths.log_file(startup.environment.state_dir)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        handler = logging.handlers.RotatingFileHandler(
+            path, maxBytes=config.log_max_bytes, backupCount=config.log_backups, encoding="utf-8"
+        )
+    else:
+        handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s  %(message)s"))
+    root = logging.getLogger("foveal")
+    for former in root.handlers[:]:
+        root.removeHandler(former)
+        former.close()
+    root.addHandler(handler)
+    root.setLevel(config.log_level.upper())

@@ -1,0 +1,198 @@
+"""Owns the state folder: its version, its lock, and that there is one daemon for it."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Self
+
+from ..core.errors import StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.quarantine import clear_file, set_aside
+from ..core.system import System
+from .migration import MIGRATIONS, Migration, back_up
+
+STATE_VERSION = 1
+"""Raised when the layout of the state folder changes in a way that an older program can't read; then
+`migration.py` gets the step from the version before."""
+
+VERSION_FILE = "version.json"
+VERSION_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class StateLock:
+    """The lock of a state folder, held by its descriptor; the kernel drops it when the process dies.
+
+    The lock's file is never removed: another process may be waiting on that very file.
+    """
+
+    descriptor: int
+
+    @classmethod
+    def take(cls, path: str, system: System | None = None) -> Self:
+        """Take the lock or raise `StateError` at once, with the pid of whoever holds it.
+
+        What is no file in its place is set aside.
+        """
+        try:
+            _clear(path, system or System())
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise StateError(
+                f"the lock {path} can't be opened ({error.strerror}); see: foveal doctor"
+            ) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(descriptor)
+            raise StateError(
+                f"a daemon (pid {holder}) already serves this state folder; stop it with: foveal down"
+            ) from None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.ftruncate(descriptor, 0)
+        with suppress(OSError):  # a full disk takes no pid, and the lock holds without it
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        return cls(descriptor)
+
+    def lies_at(self, path: str) -> bool:
+        """Whether the lock's file still lies there: another daemon would take any other."""
+        try:
+            return os.path.samestat(os.lstat(path), os.fstat(self.descriptor))
+        except OSError:
+            return False
+
+    def release(self) -> None:
+        """Let go of the lock."""
+        os.ftruncate(self.descriptor, 0)
+        os.close(self.descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What version.json says: the version of the folder, and the one that it is being brought up from.
+
+    `problem` says why the file can't be read; the folder counts as of this version then, since each file in
+    it knows its own, and what is newer is left alone.
+    """
+
+    version: int
+    migrating_from: int = 0
+    problem: str = ""
+
+
+def check_version(folder: str, system: System, known: int = STATE_VERSION) -> Mark | None:
+    """Return the mark of a state folder, None for a new one. Changes nothing but the
+    mode of a mark that its owner may not read.
+
+    Raises `StateError` for a folder of a newer program, and for a mark that the disk doesn't give.
+    """
+    path = os.path.join(folder, VERSION_FILE)
+    try:
+        if not os.access(path, os.R_OK) and stat.S_ISREG(system.lstat(path).st_mode):
+            os.chmod(path, 0o600)  # of this user's own file; another's raises
+        data, _ = system.read(path, VERSION_BYTES)
+    except FileNotFoundError:
+        return None
+    except PermissionError as error:
+        raise StateError(
+            f"{path} can't be read ({error.strerror}), so nobody knows whose version the folder is; "
+            f"mend it with: chmod 600 {path}"
+        ) from error
+    except OSError as error:
+        return Mark(known, problem=f"{path} can't be read ({error.strerror or error})")
+    try:
+        mark = _read(data)
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
+        return Mark(known, problem=f"{path} is damaged ({error})")
+    if mark.version > known:
+        raise StateError(
+            f"{folder} belongs to a newer foveal (state version {mark.version}, this one knows {known}); "
+            "update foveal, or point FOVEAL_STATE_DIR elsewhere. Nothing was changed."
+        )
+    return mark
+
+
+def bring_up(
+    folder: str,
+    system: System,
+    known: int = STATE_VERSION,
+    migrations: Mapping[int, Migration] = MIGRATIONS,
+) -> tuple[str, ...]:
+    """Mark a new folder, mend a damaged mark, and bring an older folder up to this version; needs the lock.
+
+    Before anything is changed in an older one it is copied to `backups/`. The mark names the new version at
+    once, with the old one beside it: an older program leaves the folder alone from then on, and this one goes
+    on where it was killed. Returns what was done, in sentences. Raises as `check_version` does.
+    """
+    mark = check_version(folder, system, known)
+    if mark is None:
+        _write(folder, system, known)
+        return ()
+    if mark.problem:
+        path = os.path.join(folder, VERSION_FILE)
+        kept = set_aside(path, system)
+        _write(folder, system, known)
+        return (f"{mark.problem}; it is kept as {kept}, and the folder was taken for one of this version.",)
+    start = mark.migrating_from or mark.version
+    if start == known and not mark.migrating_from:
+        return ()
+    backup = back_up(folder, start, system)
+    _write(folder, system, known, start)
+    for version in range(start, known):
+        migrations[version](folder, system)
+    _write(folder, system, known)
+    return (f"{folder} was brought from version {start} to {known}; what it was before lies in {backup}.",)
+
+
+def _read(data: bytes) -> Mark:
+    """Read a mark. One without a check counts, as older programs and people write it; one whose check doesn't
+    fit is damaged: a bit that turned is to lock nobody out. Raises `ValueError` and others for damage."""
+    fields = json.loads(data)
+    version, former = fields["state_version"], fields.get("migrating_from", 0)
+    if type(version) is not int or type(former) is not int or version < 1:
+        raise ValueError("it names no version")
+    if "check" in fields and fields.pop("check") != _check(fields):
+        raise ValueError("its check doesn't fit")
+    return Mark(version, former)
+
+
+def _write(folder: str, system: System, version: int, migrating_from: int = 0) -> None:
+    fields = {"state_version": version}
+    if migrating_from:
+        fields["migrating_from"] = migrating_from
+    data = json.dumps({**fields, "check": _check(fields)})
+    system.write_atomic(os.path.join(folder, VERSION_FILE), data.encode() + b"\n")
+
+
+def _check(fields: Mapping[str, object]) -> str:
+    return hashlib.blake2b(json.dumps(fields, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def _clear(path: str, system: System) -> None:
+    """Set aside what is no file in the place of the lock.
+
+    Under a lock of the folder itself, so that of two daemons that start at once the second doesn't set aside
+    the file that the first one holds by then.
+    """
+    try:
+        if stat.S_ISREG(system.lstat(path).st_mode) and os.access(path, os.R_OK | os.W_OK):
+            return
+    except FileNotFoundError:
+        return
+    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        clear_file(path, system)
+        if os.path.islink(path):
+            set_aside(path, system)
+    finally:
+        os.close(folder)

@@ -1,0 +1,292 @@
+"""Owns the round through all files of the state folder: which are damaged, and what mends that.
+
+It reads each file as its owner does, and changes nothing; `repair` sets aside what is damaged, by a rename,
+so that the next daemon makes it anew or begins without it. Knows no daemon: the caller holds the lock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from ..compression import model_cache
+from ..context import scopes
+from ..context.feedback import Feedback
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
+from ..core.quarantine import set_aside
+from ..core.storage import SEAL, OtherVersion, check_database, open_reader
+from ..core.system import System
+from ..embedding import embeddings
+from ..embedding.model_cache import is_whole
+from ..embedding.vector_file import check_vector_file
+from ..experience.fields import BadField
+from ..experience.lines import lines_from, read_line
+from ..index.lexical_files import check_files, read_listing
+from ..index.lexical_format import check_format
+from ..index.store import check_index
+from ..item.item_store import ItemStore
+from ..ledger import ledger_file
+from ..policy.trust import TrustStore
+from ..session.session_meta import NewerVersion, session_in
+from ..tool.approvals import Approvals
+from ..tool.tool_list import list_in
+from ..transcript import cursor_store
+from . import dashboard_file
+from .state import VERSION_FILE, check_version
+
+Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found of a file or folder; `path` is relative to the state folder.
+
+    `derived` says that it is made anew, so that nothing is lost with it; `mends_itself` that its owner mends
+    it when it is opened next and keeps what is whole, so that it needs no repair.
+    """
+
+    path: str
+    condition: Condition
+    text: str = ""
+    derived: bool = False
+    mends_itself: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    pattern: str
+    check: Callable[[str, System], None]
+    derived: bool = False
+    is_folder: bool = False
+    mends_itself: bool = False
+
+
+def check_state_files(state: str, system: System) -> Iterator[Finding]:
+    """Yield what is found of every file, by name; a large folder takes seconds a gigabyte."""
+    yield from _below(state, "", system)
+
+
+def repair(state: str, finding: Finding, system: System) -> str:
+    """Set aside what is damaged, and return its new name. Needs the daemon's lock. Raises `OSError`.
+
+    A database goes with its log.
+    """
+    path = os.path.join(state, finding.path)
+    kept = set_aside(path, system)
+    for suffix in ("-wal", "-shm", "-journal", SEAL):
+        if finding.path.endswith((".sqlite", ".db")) and os.path.lexists(path + suffix):
+            os.replace(path + suffix, os.path.join(os.path.dirname(path), kept + suffix))
+    return kept
+
+
+def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
+    try:
+        with system.scandir(os.path.join(state, folder)) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        yield Finding(folder or ".", "unreadable", f"can't be listed: {error.strerror}")
+        return
+    for entry in found:
+        name = os.path.join(folder, entry.name)
+        if ".damaged-" in entry.name:
+            yield Finding(name, "aside", "was set aside earlier; remove it when nothing in it is missed")
+        elif fnmatchcase(name, "backups/*"):
+            continue
+        elif _is_of_the_moment(name):
+            if not entry.is_file():
+                yield Finding(name, "damaged", "is not a regular file", derived=True, mends_itself=True)
+        elif (kind := _kind_of(name)) is not None:
+            yield _checked(state, name, kind, system)
+        elif entry.is_dir():
+            yield from _below(state, name, system)
+        elif any(fnmatchcase(name, folder) for folder in _FOLDERS if folder.count("/") == name.count("/")):
+            yield Finding(name, "damaged", "is not a folder")
+        else:
+            yield Finding(name, "unknown", "is no file of this version")
+
+
+def _checked(state: str, name: str, kind: _Kind, system: System) -> Finding:
+    path = os.path.join(state, name)
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode) != kind.is_folder or not (kind.is_folder or stat.S_ISREG(mode)):
+            raise ValueError(f"is not a {'folder' if kind.is_folder else 'regular file'}")
+        kind.check(path, system)
+    except NewerVersion as error:
+        return Finding(name, "unreadable", f"{error}; update foveal")
+    except PermissionError as error:
+        return Finding(
+            name, "unreadable", f"can't be read ({error.strerror}); mend it with: chmod u+rw {path}"
+        )
+    except OtherVersion as error:
+        if kind.derived:
+            return Finding(name, "whole", derived=True)  # as after an update: it is made anew
+        return Finding(name, "damaged", str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
+        text = str(error).replace(f"{path} ", "") or repr(error)
+        mends_itself = kind.mends_itself or isinstance(error, _MendsItself)
+        return Finding(name, "damaged", text, derived=kind.derived, mends_itself=mends_itself)
+    return Finding(name, "whole", derived=kind.derived)
+
+
+def _kind_of(name: str) -> _Kind | None:
+    depth = name.count(os.sep)
+    matching = (kind for kind in _KINDS if kind.pattern.count("/") == depth)
+    return next((kind for kind in matching if fnmatchcase(name, kind.pattern)), None)
+
+
+class _MendsItself(ValueError):
+    """Damage that its owner mends when it is opened next."""
+
+
+def _check_dashboard(path: str, system: System) -> None:
+    dashboard_file.check(system.read(path)[0])
+
+
+def _is_of_the_moment(name: str) -> bool:
+    """Whether a file says nothing that outlives a daemon."""
+    return any(fnmatchcase(name, pattern) for pattern in _OF_THE_MOMENT)
+
+
+def _check_version(path: str, system: System) -> None:
+    mark = check_version(os.path.dirname(path), system)
+    if mark is not None and mark.problem:
+        raise ValueError(mark.problem)
+
+
+def _check_json(path: str, system: System) -> None:
+    if not isinstance(json.loads(system.read(path)[0]), dict):
+        raise ValueError("is no JSON object")
+
+
+def _check_items(path: str, system: System) -> None:
+    ItemStore(path, system).load()
+
+
+def _check_trust(path: str, system: System) -> None:
+    TrustStore(path, system).of("/")
+
+
+def _check_approvals(path: str, system: System) -> None:
+    Approvals(path, system).load()
+
+
+def _check_feedback(path: str, system: System) -> None:
+    Feedback(path, system).check()
+
+
+def _check_tools(path: str, system: System) -> None:
+    list_in(json.loads(system.read(path)[0]))
+
+
+def _check_session(path: str, system: System) -> None:
+    session = session_in(system.read(path)[0])
+    if session.id != os.path.basename(os.path.dirname(path)):
+        raise InvalidRequest(f"is of the session {session.id!r:.130}")
+
+
+def _check_pool(path: str, system: System) -> None:
+    bad = 0
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        for line in lines_from(descriptor, 0):
+            try:
+                read_line(line)
+            except BadField:
+                bad += 1
+    finally:
+        os.close(descriptor)
+    if bad:
+        raise ValueError(f"has lines that can't be read ({bad}); the others are used")
+
+
+def _check_index(path: str, system: System) -> None:
+    check_index(os.path.dirname(path))
+
+
+def _check_database(schema: str, version: int) -> Callable[[str, System], None]:
+    return lambda path, _: check_database(path, schema, version)
+
+
+def _check_scopes(path: str, system: System) -> None:
+    check_database(path, scopes.SCHEMA, scopes.SCHEMA_VERSION)
+    database = open_reader(path, scopes.SCHEMA_VERSION)
+    try:
+        bad = len(scopes.scopes_in(database)[1])
+    finally:
+        database.close()
+    if bad:
+        raise _MendsItself(f"has scopes that can't be read ({bad}); the others are used")
+
+
+def _check_cookies(path: str, system: System) -> None:
+    os.listdir(path)
+
+
+def _check_lexical(path: str, system: System) -> None:
+    listing = read_listing(path)
+    check_format(listing.format)
+    check_files(path, listing)
+
+
+def _check_vectors(path: str, system: System) -> None:
+    check_vector_file(path)
+
+
+def _check_model(path: str, system: System) -> None:
+    if not is_whole(path, system):
+        raise ValueError("isn't what this version made")
+
+
+def _check_nothing(path: str, system: System) -> None:
+    """Take what is opened with its database, or needs no look."""
+
+
+_KINDS = (
+    _Kind(VERSION_FILE, _check_version, mends_itself=True),
+    _Kind("trusted.json", _check_trust),
+    _Kind("approvals.json", _check_approvals),
+    _Kind("sessions/*/meta.json", _check_session),
+    _Kind("projects/*/items.json", _check_items),
+    _Kind("projects/*/experiences.jsonl", _check_pool, mends_itself=True),
+    _Kind("projects/*/experiences.*.jsonl", _check_pool, mends_itself=True),
+    _Kind("projects/*/experiences.jsonl.quarantine", _check_nothing),
+    _Kind("projects/*/project.json", _check_json, derived=True, mends_itself=True),
+    _Kind("projects/*/feedback.json", _check_feedback),
+    _Kind("projects/*/index.sqlite", _check_index, derived=True),
+    _Kind(
+        "projects/*/transcripts.db", _check_database(cursor_store.SCHEMA, cursor_store.VERSION), derived=True
+    ),
+    _Kind("projects/*/at_work", _check_nothing, derived=True, mends_itself=True),
+    _Kind("projects/*/lexical", _check_lexical, derived=True, is_folder=True),
+    _Kind("projects/*/vectors-*.bin", _check_vectors, derived=True),
+    _Kind("projects/*/vectors/vectors-*.bin", _check_vectors, derived=True),
+    _Kind("projects/*/cookies", _check_cookies, derived=True, is_folder=True),
+    _Kind("projects/*/foveal.last.toml", _check_nothing),
+    _Kind("config.last.toml", _check_nothing),
+    _Kind("tools/*.json", _check_tools, derived=True),
+    _Kind("embeddings/models/*.lock", _check_nothing),
+    _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_model, derived=True, is_folder=True),
+    _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
+    _Kind("scopes.sqlite", _check_scopes),
+    _Kind("requests.sqlite", _check_database(ledger_file.SCHEMA, ledger_file.SCHEMA_VERSION)),
+    _Kind(
+        "compressions.sqlite", _check_database(model_cache.SCHEMA, model_cache.SCHEMA_VERSION), derived=True
+    ),
+    _Kind("dashboard.json", _check_dashboard, mends_itself=True),
+    _Kind("hook-spool/*", _check_nothing, mends_itself=True),
+)
+
+_OF_THE_MOMENT = (
+    "lock", "start.lock", "daemon.json", "foveal.log*", "*.tmp",
+    *(f"*{kind}{suffix}" for kind in (".sqlite", ".db") for suffix in ("-wal", "-shm", "-journal", SEAL)),
+)  # fmt: skip
+
+_FOLDERS = ("projects", "sessions", "tools", "embeddings", "hook-spool", "projects/*", "sessions/*",
+            "projects/*/vectors", "embeddings/models")  # fmt: skip
+"""Folders that hold what is checked."""

@@ -1,0 +1,478 @@
+"""Owns the configuration: every key with its type, range and default; knows neither of its files' content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import Field, field, fields, replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal, TypeVar
+
+from ..core.lazy_dataclass import dataclass
+from ..item.selection import Selection
+from ..policy.agent_tables import NO_TABLES, AgentTables
+
+USER_FILE = "config.toml"
+PROJECT_FILE = "foveal.toml"
+
+ProjectRule = Literal["no", "set", "smaller", "add"]
+"""What a project's foveal.toml may do with a key: nothing, set it freely, only lower it, only add to it."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRule:
+    """What a key's value must satisfy; kept in the metadata of the dataclass field that is the key.
+
+    `minimum` and `maximum` are inclusive; `choices` lists the allowed strings, empty for any; `folder_names`
+    says that each string of a list is a single folder's name.
+    """
+
+    description: str
+    project: ProjectRule
+    unit: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    folder_names: bool = False
+
+
+def _key(
+    default: T,
+    description: str,
+    *,
+    project: ProjectRule = "no",
+    unit: str = "",
+    between: tuple[float, float] | None = None,
+    choices: tuple[str, ...] = (),
+    folder_names: bool = False,
+) -> T:
+    low, high = between or (None, None)
+    rule = KeyRule(description, project, unit, low, high, choices, folder_names)
+    return field(default=default, metadata={"rule": rule})
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonConfig:
+    """`[daemon]`: the life of the process and its log."""
+
+    idle_shutdown_minutes: float = _key(
+        120.0,
+        "The daemon ends itself after this time without a connected client and without work. 0 means never.",
+        unit="minutes",
+        between=(0, 525_600),
+    )
+    shutdown_deadline_ms: int = _key(
+        5_000,
+        "How long a shutdown waits for running requests before it cancels them.",
+        unit="ms",
+        between=(100, 600_000),
+    )
+    log_level: str = _key(
+        "info", "The least severe message that is logged.", choices=("debug", "info", "warning", "error")
+    )
+    log_max_bytes: int = _key(
+        5_000_000,
+        "The log file is rotated when it reaches this size.",
+        unit="bytes",
+        between=(10_000, 1_000_000_000),
+    )
+    log_backups: int = _key(3, "How many rotated log files are kept.", between=(0, 100))
+
+
+@dataclass(frozen=True, slots=True)
+class ScanConfig:
+    """`[scan]`: which files of a project are read, and how changes are found."""
+
+    max_file_bytes: int = _key(
+        1_048_576,
+        "A larger file is listed in the tree, but its content is not read.",
+        project="smaller",
+        unit="bytes",
+        between=(1, 67_108_864),
+    )
+    exclude: tuple[str, ...] = _key(
+        (),
+        "Patterns in the syntax of .gitignore, relative to a project's root, of files that are left out. "
+        "A project's patterns are added to the user's; one that starts with `!` is ignored there.",
+        project="add",
+    )
+    skip_folders_extra: tuple[str, ...] = _key(
+        (),
+        "Names of folders that are skipped wherever they lie, in addition to the built-in list of vendored "
+        "and generated ones. A project's names are added to the user's.",
+        project="add",
+        folder_names=True,
+    )
+    poll_interval_ms: int = _key(
+        2_000,
+        "The pause between two looks at the tree where the system can't report changes.",
+        unit="ms",
+        between=(100, 3_600_000),
+    )
+    sweep_interval_s: int = _key(
+        60,
+        "Every so often the whole tree is compared with the disk, in case that the system lost an event. "
+        "Where that takes long it rests for a thousand times as long, up to ten minutes.",
+        unit="s",
+        between=(1, 86_400),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingConfig:
+    """`[embedding]`: how the meaning of code is indexed. Only the user's own file decides that."""
+
+    enabled: bool = _key(
+        True,
+        "Whether chunks of code are embedded. Without it search is by words, names and structure.",
+    )
+    model: str = _key(
+        "",
+        "The name of an embedding model that fastembed knows, such as `BAAI/bge-small-en-v1.5`, which it "
+        "fetches over the network on first use. Empty for the one that comes with foveal and needs none.",
+    )
+    threads: int = _key(
+        0, "Processor cores that embed in the background. 0 means half of them.", between=(0, 256)
+    )
+    idle_minutes: float = _key(
+        10.0,
+        "The process that embeds ends after this time without questions and without work, and starts again "
+        "when it is needed.",
+        unit="minutes",
+        between=(0.05, 525_600),
+    )
+    max_bytes: int = _key(
+        2_000_000_000,
+        "The size of the database that keeps embeddings. Above it those unused for longest are forgotten.",
+        unit="bytes",
+        between=(10_000_000, 1_000_000_000_000),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionConfig:
+    """`[compression]`: whether a model shortens large documents. Only the user's own file decides that."""
+
+    enabled: bool = _key(
+        False,
+        "Whether parts of documents that don't fit are sent to a model, which shortens them. Values that "
+        "look like secrets are masked before. No context waits for it: what it made is used by later ones.",
+    )
+    endpoint: str = _key(
+        "",
+        "The base URL of an OpenAI-compatible service, to which `/chat/completions` is added, such as "
+        "`http://127.0.0.1:11434/v1`.",
+    )
+    model: str = _key("", "The name of the model at that service.")
+    api_key_env: str = _key(
+        "", "The environment variable of the daemon that holds the service's key. Empty for none."
+    )
+    timeout_ms: int = _key(
+        10_000, "How long the model may take for one text.", unit="ms", between=(100, 600_000)
+    )
+    min_tokens: int = _key(500, "A shorter text is never sent.", unit="tokens", between=(50, 1_000_000))
+
+
+@dataclass(frozen=True, slots=True)
+class ScopesConfig:
+    """`[scopes]`: how many scopes are kept before the least recently used one is evicted."""
+
+    max_memory_bytes: int = _key(
+        268_435_456,
+        "The memory that all scopes together may use.",
+        unit="bytes",
+        between=(1_048_576, 68_719_476_736),
+    )
+    max_count: int = _key(5_000, "The number of scopes that are kept.", between=(1, 1_000_000))
+
+
+@dataclass(frozen=True, slots=True)
+class ContextConfig:
+    """`[context]`: the size of a context where the request doesn't say, and how it is counted."""
+
+    max_tokens: int = _key(
+        8_000,
+        "The model's tokens that the context and the reply share. The prompt and the conversation aren't "
+        "counted.",
+        project="smaller",
+        unit="tokens",
+        between=(1, 10_000_000),
+    )
+    reserve_tokens: int = _key(
+        2_000,
+        "The part of `max_tokens` that is kept free for the reply. "
+        "Where it is not below `max_tokens`, a quarter of that is used.",
+        project="smaller",
+        unit="tokens",
+        between=(0, 10_000_000),
+    )
+    hook_tokens: int = _key(
+        1_500,
+        "The most that a hook adds to a prompt; where less is probable it adds less, or nothing. What a "
+        "session or a subagent starts with has the size that its host takes. 0 adds nothing to prompts.",
+        project="smaller",
+        unit="tokens",
+        between=(0, 1_000_000),
+    )
+    max_bytes: int = _key(
+        100_000,
+        "The size of a rendered context in UTF-8.",
+        project="smaller",
+        unit="bytes",
+        between=(1, 16_000_000),
+    )
+    deadline_ms: int = _key(
+        5_000,
+        "When this has passed, the best context so far is returned and marked as partial.",
+        project="smaller",
+        unit="ms",
+        between=(1, 600_000),
+    )
+    dependencies_max: int = _key(
+        50,
+        "How many files imported by the focus are loaded with it.",
+        project="smaller",
+        between=(0, 10_000),
+    )
+    hits_max: int = _key(
+        60,
+        "How many files that are found for a prompt may have a definition in a context.",
+        project="smaller",
+        between=(0, 100),
+    )
+    experiences_max: int = _key(
+        5, "How many decisions a context shows at the most.", project="smaller", between=(0, 1_000)
+    )
+    outside_folders: tuple[str, ...] = _key(
+        (),
+        "Absolute folders, or ones with `~`, outside of projects: files in them that a session names in its "
+        "set `files` may enter contexts. Elsewhere they are named and never read.",
+    )
+    feedback: bool = _key(
+        True,
+        "Whether files and items that turned out to be of use (edited, decided about or referred to after a "
+        "context showed them) weigh up to 15 % more for later prompts of the project.",
+        project="set",
+    )
+    token_counter: str = _key(
+        "estimate",
+        "How tokens are counted: a quarter of the characters, or exactly, with the vocabulary of the model "
+        "that a request names. `exact` needs the extra of that name: `pip install foveal[exact]`.",
+        choices=("estimate", "exact"),
+    )
+    models: tuple[tuple[str, int], ...] = ()
+    """`[context.models]`: globs of models' names with `max_tokens` for them, in the order of the file."""
+    model_caps: tuple[tuple[str, int], ...] = ()
+    """What a project's file lowers these to, as globs too."""
+
+    def max_tokens_of(self, model: str) -> int:
+        """Return `max_tokens` for a model's name: of the first glob that matches, else the general one."""
+        wanted = _of_model(self.models, model)
+        if wanted is None:
+            wanted = self.max_tokens
+        cap = _of_model(self.model_caps, model)
+        return wanted if cap is None else min(wanted, cap)
+
+
+def _weight(default: float, description: str, project: ProjectRule = "set") -> float:
+    return _key(default, description, project=project, between=(0.0, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsConfig:
+    """`[weights]`: what is kept first when the token budget is short, from 0 (dropped first) to 1."""
+
+    project_meta: float = _weight(1.0, "What the project is: its name, languages, commands, branch.")
+    # What the user and the caller ask for is not for a repository to weigh.
+    rule: float = _weight(1.0, "Rules of the project and of the user.", "no")
+    constraint: float = _weight(1.0, "Constraints of the caller and of the scopes above it.", "no")
+    focus: float = _weight(0.95, "The files and symbols in focus, and what was expanded.")
+    reference: float = _weight(0.8, "References of the project, the user and the session.", "no")
+    document: float = _weight(
+        1.0,
+        "Definitions that were found for the prompt. Each weighs this times its worth beside the best.",
+    )
+    compressed_segment: float = _weight(0.8, "The parts of a large document that are nearest to the prompt.")
+    session_set: float = _weight(0.7, "Files of the session's context sets.")
+    dependency: float = _weight(0.7, "Signatures of what the focus imports.")
+    agent_history: float = _weight(0.6, "Recent decisions of agents.")
+    hot: float = _weight(0.5, "Files that were recently edited, opened or asked for.")
+    skeleton: float = _weight(0.4, "The map of the project's folders and files.")
+    tasks: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
+    """`[weights.TASK_TYPE]`: the weights that differ for a type of task, by its name."""
+
+    def of_task(self, task_type: str) -> WeightsConfig:
+        """Return the weights for a type of task; those that its table doesn't name are the general ones."""
+        own: dict[str, Any] = next((dict(weights) for name, weights in self.tasks if name == task_type), {})
+        return replace(self, **own)
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceConfig:
+    """`[experience]`: how long decisions are kept, and whether a project shares them."""
+
+    max_age_days: int = _key(
+        0,
+        "Older decisions are pruned by themselves: when a project is opened, and once a day. 0 means never.",
+        unit="days",
+        between=(0, 100_000),
+    )
+    max_count: int = _key(
+        0,
+        "Of more decisions the oldest are pruned by themselves. 0 means that there is no limit.",
+        between=(0, 10_000_000),
+    )
+    path: str = _key(
+        "",
+        "A `.jsonl` file in the project, relative to its root, that new decisions go to and that is read "
+        "beside the private ones, so that a team shares it through git. It takes effect once the project is "
+        "trusted. Nothing in it is pruned by itself.",
+        project="set",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionConfig:
+    """`[selection]`: how items of mode `agent` are chosen, see `parse_selection`; and in
+    `[selection.agents.NAME]` the same for agents of a name. What the user says of one goes first."""
+
+    user: Selection = field(default_factory=Selection)
+    project: Selection = field(default_factory=Selection)
+    user_agents: Mapping[str, Selection] = field(default_factory=dict)
+    project_agents: Mapping[str, Selection] = field(default_factory=dict)
+
+    def levels(self, agent_name: str) -> tuple[Selection, ...]:
+        """Return the settings that hold for an agent, later ones before earlier ones."""
+        agents = (self.project_agents.get(agent_name), self.user_agents.get(agent_name))
+        return (self.user, self.project, *(one for one in agents if one is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyConfig:
+    """`[privacy]`: what is kept out of every answer. Only the user's own file decides that."""
+
+    show_files: tuple[str, ...] = _key(
+        (),
+        "Globs, relative to a project's root, of files that are shown although their names say that they "
+        "hold secrets (`.env`, private keys, credentials). All other such files are named in the map of a "
+        "project, and nothing of what is in them is read for an answer or an index.",
+    )
+    mask_values: bool = _key(
+        True,
+        "Whether values that look like keys, tokens and passwords are replaced by `[masked]` in what is "
+        "shown.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardConfig:
+    """`[dashboard]`: the web page about all of this. Only the user's own file decides that."""
+
+    port: int = _key(
+        0,
+        "The port on 127.0.0.1 that it is served on. 0 means any that is free, and the same one from then "
+        "on. Where it is taken, another one is used, which is said.",
+        between=(0, 65_535),
+    )
+    editor: str = _key(
+        "vscode",
+        "The editor in which files open: `vscode`, `vscode-insiders`, `vscodium`, `cursor`, `windsurf`, "
+        "`zed`, `idea`, `pycharm`, `sublime`, `neovim` (where something is registered for `nvim://`), or an "
+        "address of an editor's own scheme with `{path}` and `{line}` in it, such as "
+        "`myeditor://open?file={path}&line={line}`.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UserConfig:
+    """The whole configuration as the user's own file gives it; `UserConfig()` is every default."""
+
+    daemon: DaemonConfig = field(default_factory=DaemonConfig)
+    scan: ScanConfig = field(default_factory=ScanConfig)
+    embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
+    compression: CompressionConfig = field(default_factory=CompressionConfig)
+    scopes: ScopesConfig = field(default_factory=ScopesConfig)
+    context: ContextConfig = field(default_factory=ContextConfig)
+    weights: WeightsConfig = field(default_factory=WeightsConfig)
+    experience: ExperienceConfig = field(default_factory=ExperienceConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
+    privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    dashboard: DashboardConfig = field(default_factory=DashboardConfig)
+    agents: AgentTables = NO_TABLES
+    """`[agents.NAME]`: what agents may not see, see `parse_agent_tables`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectConfig:
+    """What is in force for one project: the user's values, narrowed by the project's file."""
+
+    scan: ScanConfig = field(default_factory=ScanConfig)
+    context: ContextConfig = field(default_factory=ContextConfig)
+    weights: WeightsConfig = field(default_factory=WeightsConfig)
+    experience: ExperienceConfig = field(default_factory=ExperienceConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
+    privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    agents: AgentTables = NO_TABLES
+    """The tables of both files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The folders and the user that the process runs with, absolute; the composition root fills it."""
+
+    home: str
+    state_dir: str
+    config_dir: str
+    uid: int
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What the daemon was started with, for the definitions of servers that refer to it."""
+
+    @property
+    def config_path(self) -> str:
+        """The user's configuration file, whether it exists or not."""
+        return os.path.join(self.config_dir, USER_FILE)
+
+
+TABLES: Mapping[str, type] = {
+    "daemon": DaemonConfig,
+    "scan": ScanConfig,
+    "embedding": EmbeddingConfig,
+    "compression": CompressionConfig,
+    "scopes": ScopesConfig,
+    "context": ContextConfig,
+    "weights": WeightsConfig,
+    "experience": ExperienceConfig,
+    "privacy": PrivacyConfig,
+    "dashboard": DashboardConfig,
+}
+"""The tables of the user's file, in their order in the documentation."""
+FREE_TABLES = ("items", "selection", "agents")
+"""Tables without fixed keys: each of `[[items]]` is an item, `[selection]` says how they are chosen, each of
+`[agents]` says what an agent may not see."""
+KEYS: Mapping[str, Mapping[str, Field[object]]] = {
+    table: {key.name: key for key in fields(owner) if "rule" in key.metadata}
+    for table, owner in TABLES.items()
+}
+"""Each table's keys by name; a key is a field of the dataclasses above that has a rule."""
+TYPE_NAMES = {
+    "bool": "boolean",
+    "int": "integer",
+    "float": "number",
+    "str": "string",
+    "tuple[str, ...]": "list of strings",
+}
+"""What a person calls the type of a field, by its annotation."""
+
+
+def _of_model(globs: tuple[tuple[str, int], ...], model: str) -> int | None:
+    name = model.lower()
+    return next((tokens for glob, tokens in globs if name and fnmatchcase(name, glob.lower())), None)
+
+
+def rule_of(key: Field[object]) -> KeyRule:
+    """Return what a key's value must satisfy."""
+    rule = key.metadata["rule"]
+    assert isinstance(rule, KeyRule)
+    return rule

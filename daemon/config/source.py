@@ -1,0 +1,125 @@
+"""Owns a configuration file as text: reading it within limits, its TOML, and the line of each key.
+
+Knows no key and no type: every file here may come from a repository that nobody has read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Mapping
+from functools import cached_property
+
+from ..core.errors import ConfigError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System, stamp_of
+
+MAX_CONFIG_BYTES = 1_048_576
+"""A configuration file larger than 1 MiB is refused: hand-written ones have a few KB."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file that was read. Without slots, since the lines of its keys are looked up only when needed."""
+
+    path: str
+    text: str
+    tables: Mapping[str, object]
+    stamp: Stamp
+
+    def place(self, full_name: str) -> str:
+        """Return the path with the line that sets `table.key` or opens `table`, where that is known."""
+        line = self._lines.get(full_name)
+        return self.path if line is None else f"{self.path}, line {line}"
+
+    @cached_property
+    def _lines(self) -> Mapping[str, int]:
+        return _lines_of_keys(self.text)
+
+
+def read_source(path: str, system: System, *, within: str = "") -> Source | None:
+    """Read and parse a file, None if there is none; `within` is a folder that a symlink must not leave.
+
+    Raises `ConfigError` for one that can't be read, is no regular file, too large, no UTF-8 or no TOML.
+    """
+    try:
+        link = stat.S_ISLNK(system.lstat(path).st_mode)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"{path} can't be read: {error.strerror}. Mend it or take it away.") from error
+    if link and within and not _lies_in(os.path.realpath(path), os.path.realpath(within)):
+        raise ConfigError(f"{path} is a symlink that leaves the project. Replace it by a file.")
+    try:
+        # Looked at first, because a folder can be opened like a file.
+        if stat.S_ISDIR(system.stat(path).st_mode):
+            raise ConfigError(f"{path} is a folder, but must be a TOML file.")
+        data, status = system.read(path, MAX_CONFIG_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(
+            f"{path} can't be read: {error.strerror or error}. Mend it or take it away."
+        ) from error
+    if len(data) > MAX_CONFIG_BYTES:
+        raise ConfigError(f"{path} is larger than {MAX_CONFIG_BYTES} bytes, the limit for a configuration.")
+    text = _decoded(path, data)
+    return Source(path, text, _parsed(path, text), stamp_of(status))
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(folder, ""))
+
+
+def _decoded(path: str, data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"{path}, line {line}: not UTF-8 (byte 0x{data[error.start]:02x}). Save the file as UTF-8."
+        ) from error
+
+
+def _parsed(path: str, text: str) -> dict[str, object]:
+    if found := _LONG_KEY.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise ConfigError(f"{path}, line {line}: a key has more than eight parts.")
+    for number, content in enumerate(text.split("\n"), start=1):
+        if content.count(".") > _MAX_DOTS_IN_LINE:
+            raise ConfigError(f"{path}, line {number}: more than {_MAX_DOTS_IN_LINE} dots. Break the line.")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ConfigError(f"{path} is not usable TOML: its values are nested too deeply.") from error
+    except ValueError as error:  # TOMLDecodeError, whose text names line and column, or a giant number
+        raise ConfigError(f"{path} is not valid TOML: {error}.") from error
+
+
+_LONG_KEY = re.compile(
+    r"""^[ \t]*+\[{0,2}+[ \t]*+(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){8}""",
+    re.MULTILINE,
+)
+"""A key of nine parts or more at the start of a line; ours have two."""
+_MAX_DOTS_IN_LINE = 1_000
+"""tomllib needs time in the square of a key's parts: 3 minutes for one of 500,000 in an inline table, whose
+keys `_LONG_KEY` doesn't see."""
+
+
+def _lines_of_keys(text: str) -> dict[str, int]:
+    """Map `table` and `table.key` to the line, from 1, where a file sets them.
+
+    A look at the lines, not a parser: a key within an inline table isn't found, and one within a string of
+    several lines may be. It only serves messages.
+    """
+    lines: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            table = stripped.split("]")[0].strip("[ \t\"'")
+            lines.setdefault(table, number)
+        elif "=" in stripped and not stripped.startswith("#"):
+            key = re.sub(r"[\s\"']", "", stripped.split("=")[0])
+            lines.setdefault(f"{table}.{key}" if table else key, number)
+    return lines

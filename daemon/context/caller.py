@@ -1,0 +1,93 @@
+"""Owns who asks for a context: the session of a request, what its context takes from it, and the policy."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import field, replace
+
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
+from ..item.item_plans import selection_of
+from ..item.selection import Selection
+from ..policy.permissions import policy_for
+from ..policy.policy import NO_POLICY, Policy
+from ..project.projects import Project
+from ..session.service import Met
+from ..session.sessions import Session
+from .requests import ContextRequest
+from .residency import Resident
+from .scopes import Scope
+
+TALKS_MAX = 200
+"""Of so many sessions it is remembered what their contexts depend on: each is held whole by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """The session that a request is of, as it was when it came.
+
+    `key` says what a context depends on of it, `selection` how it chooses items, and `problem`, in words, why
+    the session or its choice can't be used. `policy` holds for whoever asks. `resident` is what the
+    conversation holds of what it was sent, None where all is to be sent.
+    """
+
+    session: Session | None = None
+    key: str = ""
+    selection: Selection = field(default_factory=Selection)
+    problem: str = ""
+    policy: Policy = NO_POLICY
+    resident: Resident | None = None
+
+    def agent_name(self, request: ContextRequest, scope: Scope) -> str:
+        """Return what the agent is called: by the request, its scope or its session."""
+        return request.agent_name or scope.agent_name or (self.session.agent_name if self.session else "")
+
+
+class Talks:
+    """The talks of sessions, made once for each state of one. On the event loop only."""
+
+    def __init__(self) -> None:
+        self._talks: dict[str, Talk] = {}
+
+    def of(self, project: Project, scope: Scope, request: ContextRequest, met: Met) -> Talk:
+        """Return the session of a request, and the policy that holds for it.
+
+        Raises `InvalidRequest` for a session of another project, `PermissionDenied` for an agent that may not
+        ask.
+        """
+        session = met.session
+        policy = policy_for(project.config, request.agent_name, request.agent_type, scope, met)
+        if session is None:
+            return Talk(problem=met.problem, policy=policy)
+        if session.project_root != project.root:
+            raise InvalidRequest(
+                f"the session {session.id} is of {session.project_root}, not of {project.root}: make one for"
+                " this project, or ask without session_id",
+                "session_id",
+            )
+        talk = self._talks.get(session.id)
+        if talk is None or talk.session is not session:
+            if len(self._talks) >= TALKS_MAX:
+                self._talks.clear()
+            selection, problem = selection_of(session)
+            talk = self._talks[session.id] = Talk(session, _key_of(session), selection, problem)
+        return talk if talk.policy == policy else replace(talk, policy=policy)
+
+
+def capped(request: ContextRequest, policy: Policy) -> ContextRequest:
+    """Return a request with no more tokens than a policy grants; the reserve is then a quarter at most."""
+    most = policy.max_tokens
+    if most is None or request.max_tokens <= most:
+        return request
+    return replace(request, max_tokens=most, reserve_tokens=min(request.reserve_tokens, most // 4))
+
+
+def _key_of(session: Session) -> str:
+    """Return what a context depends on of a session: not when it was last used, nor what it is called."""
+    parts = (
+        [[one.key.type, one.key.name, one.key.server_name, one.include] for one in session.items],
+        [[key.type, key.name, key.server_name] for key in session.removed],
+        session.context.get("files", ()),
+        session.selection,
+    )
+    return json.dumps(parts, sort_keys=True)

@@ -1,0 +1,374 @@
+"""Owns what requests do to scopes: find, make, change, expand, release, evict, and keep on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ..core.errors import PermissionDenied
+from ..core.events import EventHub, iso
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import DatabaseError, may_pass
+from ..core.system import System
+from ..core.work import Work
+from ..project.open_projects import OpenProjects
+from ..project.projects import Project
+from ..project.snapshot import ProjectSnapshot
+from ..project.tree import Tree
+from ..retrieval.nodes import describe_node
+from .focus import GLOBS_MAX, resolve_paths, split_node_id
+from .rendered import RenderedContexts
+from .scopes import Scope, ScopeStore, ScopeTable, identity_of
+
+log = logging.getLogger(__name__)
+
+RETRY_S = 2.0
+"""So long after a write of scopes failed it is tried again, with nobody asking: room may be there again."""
+
+_GLOB_MARKS = frozenset("*?[{")
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSelector:
+    """How a request names its scope: by id, or by what makes two requests mean the same one.
+
+    None means that the caller didn't say: what the scope has stays as it is.
+    """
+
+    scope_id: str = ""
+    session_id: str = ""
+    agent_id: str = ""
+    agent_name: str = ""
+    focus_paths: tuple[str, ...] | None = None
+    constraints: tuple[str, ...] | None = None
+    parent_scope_id: str = ""
+    task_type: str = ""
+
+
+class Scoping:
+    """The operations on the table of scopes, each durable when it returns. On the event loop only."""
+
+    def __init__(
+        self,
+        scopes: ScopeTable,
+        rendered: RenderedContexts,
+        projects: OpenProjects,
+        work: Work,
+        events: EventHub,
+        system: System,
+    ) -> None:
+        self._scopes = scopes
+        self._rendered = rendered
+        self._projects = projects
+        self._work = work
+        self._events = events
+        self._system = system
+        self._store: ScopeStore | None = None
+        self._last_write: asyncio.Future[None] | None = None
+        self._retrying = False
+        self._path = ""
+        self._distrusted = ""
+        """Why the file that is open can't be used, until another is."""
+        self.problem = ""
+        """Why scopes are in memory only, in words; they are written as soon as that can be done."""
+
+    # Life
+
+    async def load(self, state_dir: str) -> str:
+        """Take over the scopes on the disk, as many as the limits allow; returns a warning or "".
+
+        Those that are evicted leave the disk with the next change. Where the file can't be opened scopes
+        live in memory only, until the daemon ends.
+        """
+        path = os.path.join(state_dir, "scopes.sqlite")
+        self._path = path
+        try:
+            store, scopes = await self._work.in_writer(partial(_open_store, path, self._system))
+        except (DatabaseError, OSError) as error:
+            return f"scopes are not kept: {path} can't be opened ({error})"
+        self._store = store
+        self._scopes.load(scopes)
+        self._evict()
+        unreadable = (
+            f"{store.unreadable} scopes in {path} can't be read and were left out; kept as {store.kept}"
+        )
+        return "; ".join(filter(None, (store.replaced, unreadable if store.unreadable else "")))
+
+    async def close(self) -> None:
+        """Close the file; call `persist` first."""
+        if self._store is not None:
+            await self._work.in_writer(self._store.close)
+
+    async def persist(self) -> None:
+        """Write changed scopes; when this returns, everything that was changed before is on the disk.
+
+        Raises `DatabaseError` where that can't be done; they stay changed then, and it is tried again.
+        """
+        changes = self._scopes.take_changes()
+        if changes and self._store is not None:
+            # One thread writes, in order: who waits for the last write has waited for all.
+            write = self._work.in_writer(partial(self._store.write, changes))
+            self._last_write = asyncio.ensure_future(write)
+            self._last_write.add_done_callback(partial(self._check_written, changes))
+        if self._last_write is not None:
+            await asyncio.shield(self._last_write)
+
+    # The scope of a request
+
+    def find(self, root: str, selector: ScopeSelector) -> Scope | None:
+        """Return the scope that a selector means if there is one and the request changes nothing about it."""
+        scope = (
+            self._scopes.get(selector.scope_id)
+            if selector.scope_id
+            else self._scopes.find(_identity(root, selector))
+        )
+        return scope if scope is not None and _updated(scope, selector) is scope else None
+
+    async def scope_for(self, project: Project, selector: ScopeSelector) -> Scope:
+        """Return the scope that a selector means, made or brought up to date."""
+        if selector.scope_id:
+            scope = self._scopes.get(selector.scope_id)
+        else:
+            identity = _identity(project.root, selector)
+            scope = self._scopes.find(identity) or self._create(project, identity, selector)
+        changed = _updated(scope, selector)
+        if changed.parent_id != scope.parent_id:
+            self._scopes.get(changed.parent_id)  # raises with a hint
+            changed = replace(changed, inherited=self._scopes.constraints_above(changed))
+        if changed is not scope:
+            scope = self._change(changed)
+        if scope.revision == 0 or changed is not scope:
+            # A context is what was asked for: it can be given without the scope, which `problem` tells.
+            with suppress(DatabaseError):
+                await self.persist()
+        return scope
+
+    def with_hot(self, project: Project, scope: Scope) -> Scope:
+        """Return a scope with the files that are worked on now, as soon as these are known."""
+        if has_hot(project, scope) or self._scopes.get(scope.id) is not scope:
+            return scope
+        return self._scopes.update(replace(scope, hot=project.hot_nodes()))
+
+    # What a client asks for
+
+    async def expand(self, scope_id: str, node_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Add nodes to a scope's focus; returns which were added, already there, and unknown.
+
+        At most `GLOBS_MAX` of them may be globs; the others count as unknown.
+        """
+        project = await self._projects.open_root(self._scopes.get(scope_id).root)
+        known = await self._work.in_builder(partial(_existing_nodes, project, tuple(node_ids)))
+        scope = self._scopes.get(scope_id)  # as it is now: others may have expanded it meanwhile
+        present = {*scope.expanded, *scope.focus_paths}
+        unique = list(dict.fromkeys(node_ids))
+        added = [node for node in unique if node in known and node not in present]
+        if added:
+            project.note_asked(tuple(added))
+            self._change(replace(scope, expanded=(*scope.expanded, *added)))
+            await self.persist()
+        return {
+            "expanded": added,
+            "already": [node for node in unique if node in present],
+            "unknown": [node for node in unique if node not in known and node not in present],
+        }
+
+    async def contract(self, scope_id: str, node_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Take nodes out of a scope's focus; returns which were taken out and which weren't in it."""
+        scope = self._scopes.get(scope_id)
+        present = {*scope.expanded, *scope.focus_paths}
+        unique = list(dict.fromkeys(node_ids))
+        gone = [node for node in unique if node in present]
+        if gone:
+            left_out = frozenset(gone)
+            changed = replace(
+                scope,
+                expanded=_without(scope.expanded, left_out),
+                focus_paths=_without(scope.focus_paths, left_out),
+            )
+            self._change(changed)
+            await self.persist()
+        return {"contracted": gone, "unknown": [node for node in unique if node not in present]}
+
+    async def release(self, scope_id: str) -> None:
+        """Forget a scope."""
+        self._forget(self._scopes.remove(scope_id), evicted=False)
+        await self.persist()
+
+    # What these share
+
+    def _create(self, project: Project, identity: str, selector: ScopeSelector) -> Scope:
+        if selector.parent_scope_id:
+            self._scopes.get(selector.parent_scope_id)  # raises with a hint
+        scope = Scope(
+            id="",
+            root=project.root,
+            identity=identity,
+            session_id=selector.session_id,
+            agent_id=selector.agent_id,
+            agent_name=selector.agent_name,
+            task_type=selector.task_type,
+            focus_paths=selector.focus_paths or (),
+            constraints=selector.constraints or (),
+            parent_id=selector.parent_scope_id,
+            hot=project.hot_nodes(),
+            created_at=iso(self._system),
+        )
+        scope = self._scopes.add(replace(scope, inherited=self._scopes.constraints_above(scope)))
+        project.note_asked(scope.focus_paths)
+        self._events.publish("scope.created", {"scope_id": scope.id, "project": scope.root})
+        self._evict(scope.id)
+        return scope
+
+    def _change(self, scope: Scope) -> Scope:
+        """Put a changed scope in place."""
+        scope = self._scopes.update(scope)
+        self._events.publish("scope.changed", {"scope_id": scope.id, "project": scope.root})
+        return scope
+
+    def _evict(self, keep: str = "") -> None:
+        for scope in self._scopes.evict(keep):
+            self._forget(scope, evicted=True)
+
+    def _forget(self, scope: Scope, *, evicted: bool) -> None:
+        self._rendered.drop(scope.id)
+        self._events.publish(
+            "scope.released", {"scope_id": scope.id, "project": scope.root, "evicted": evicted}
+        )
+
+    def _check_written(self, changes: Iterable[str], write: asyncio.Future[None]) -> None:
+        error = None if write.cancelled() else write.exception()
+        if error is None and not write.cancelled():
+            # Else one that failed is to be tried again, or just is: one thread writes them in order.
+            if not self._scopes.changed and write is self._last_write:
+                self.problem = ""
+            return
+        self._scopes.mark_changed(changes)
+        if error is not None:
+            if not self.problem:
+                log.warning("scopes can't be written: %s", error)
+            self.problem = f"scopes are not on the disk and end with the daemon: {error}"
+            if not may_pass(error):
+                self._distrusted = str(error)
+            if not self._retrying:
+                self._retrying = True
+                self._work.start_unheard(self._retry(), "write scopes again")
+
+    async def _open_anew(self) -> None:
+        """Quarantine a file that was found damaged in its use; all scopes are written into the next one."""
+        store, distrusted = self._store, self._distrusted
+        if store is None:
+            return
+        try:
+            self._store = await self._work.in_writer(
+                partial(_replaced_store, store, self._path, self._system, distrusted)
+            )
+        except (DatabaseError, OSError) as error:
+            log.warning("scopes can't be kept: %s", error)
+            return
+        self._distrusted = ""
+        self._scopes.mark_changed(scope.id for scope in self._scopes.of_project(None)[::-1])
+
+    async def _retry(self) -> None:
+        """Write what could not be written, again and again until it could."""
+        try:
+            while self.problem:
+                await asyncio.sleep(RETRY_S)
+                if self._distrusted:
+                    await self._open_anew()
+                with suppress(DatabaseError):  # told by `problem`
+                    await self.persist()
+        finally:
+            self._retrying = False
+
+
+def has_hot(project: Project, scope: Scope) -> bool:
+    """Whether a scope names the files that are worked on now; until these are known it keeps what it has."""
+    return project.state != "ready" or scope.hot == project.hot_nodes()
+
+
+def _replaced_store(store: ScopeStore, path: str, system: System, distrusted: str) -> ScopeStore:
+    with suppress(DatabaseError):
+        store.close()
+    return ScopeStore(path, system, distrusted)
+
+
+def _open_store(path: str, system: System) -> tuple[ScopeStore, list[Scope]]:
+    store = ScopeStore(path, system)
+    return store, store.load()
+
+
+def _identity(root: str, selector: ScopeSelector) -> str:
+    return identity_of(
+        root,
+        session_id=selector.session_id,
+        agent_id=selector.agent_id,
+        agent_name=selector.agent_name,
+        focus_paths=selector.focus_paths or (),
+        constraints=selector.constraints or (),
+        parent_id=selector.parent_scope_id,
+    )
+
+
+def _updated(scope: Scope, selector: ScopeSelector) -> Scope:
+    """Return the scope as the selector wants it, or the very same object if it is so already.
+
+    The order of focus paths is no part of a scope's identity, so another order is no change.
+    """
+    wanted: dict[str, Any] = {}
+    focus_paths = selector.focus_paths
+    if (
+        focus_paths is not None
+        and focus_paths != scope.focus_paths
+        and set(focus_paths) != set(scope.focus_paths)
+    ):
+        wanted["focus_paths"] = focus_paths
+    if selector.parent_scope_id and selector.parent_scope_id != scope.parent_id:
+        wanted["parent_id"] = selector.parent_scope_id
+    if selector.constraints is not None and selector.constraints != scope.constraints:
+        wanted["constraints"] = selector.constraints
+    if selector.agent_name and not scope.agent_name:  # the one that it has stays, with its rules
+        wanted["agent_name"] = selector.agent_name
+    if selector.task_type and selector.task_type != scope.task_type:
+        wanted["task_type"] = selector.task_type
+    return replace(scope, **wanted) if wanted else scope
+
+
+def _without(nodes: Sequence[str], gone: frozenset[str]) -> tuple[str, ...]:
+    return tuple(node for node in nodes if node not in gone)
+
+
+def _existing_nodes(project: Project, node_ids: Sequence[str]) -> set[str]:
+    """Return those of the node ids that name a file, a folder, a glob with matches or a definition."""
+    snapshot = project.snapshot()
+    found = set()
+    globs = 0
+    for node_id in dict.fromkeys(node_ids):
+        if _may_be_glob(snapshot.tree, node_id):
+            globs += 1
+            if globs > GLOBS_MAX:
+                continue
+        nodes, _ = resolve_paths(snapshot.tree, [node_id], "expansion")
+        if not nodes:
+            continue
+        if nodes[0].symbol and not _is_node(snapshot, node_id):
+            continue
+        found.add(node_id)
+    return found
+
+
+def _is_node(snapshot: ProjectSnapshot, node_id: str) -> bool:
+    try:
+        return describe_node(snapshot, node_id)[0] is not None
+    except PermissionDenied:  # what is in a file of secrets is for nobody
+        return False
+
+
+def _may_be_glob(tree: Tree, node_id: str) -> bool:
+    """Whether a node id has to be held against every file: it has a glob's marks and names no file itself."""
+    return not _GLOB_MARKS.isdisjoint(node_id) and split_node_id(tree.files, node_id)[0] not in tree.files

@@ -1,0 +1,406 @@
+"""Owns SQLite: the only file that imports sqlite3. It opens databases, and quarantines damaged ones."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sqlite3
+import stat
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+
+from .errors import FovealError
+from .lazy_dataclass import dataclass
+from .quarantine import KEPT_AS, MARK, clear_file
+from .system import System
+
+Database = sqlite3.Connection
+DatabaseError = sqlite3.DatabaseError
+OperationalError = sqlite3.OperationalError
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A database open for writing.
+
+    `replaced` says why an earlier file was set aside, or is empty; `anew` that there was an earlier one, of
+    which nothing is in it.
+    """
+
+    database: Database
+    replaced: str = ""
+    anew: bool = False
+
+
+class OtherVersion(DatabaseError):
+    """A database has the schema of another version of this program."""
+
+
+def open_database(
+    path: str,
+    schema: str,
+    version: int,
+    system: System,
+    *,
+    check: bool = True,
+    derived: bool = False,
+    distrusted: str = "",
+    probe: Callable[[Database], object] = lambda _: None,
+) -> Opened:
+    """Open a database for writing and create it by `schema` where there is none.
+
+    The file is private (0600) and in WAL mode. A damaged file is renamed, and an empty one takes its place:
+    one that raises anything but what `may_pass` while it is opened and read by `probe`, that differs from its
+    seal, whose schema isn't `schema`, that holds a value of another type than its column's, or is of another
+    version. With `check` all of it is read for that, else the first rows of each table.
+    One that is `distrusted`, with the reason why, isn't looked at: that was met in its use. One of another
+    version, as after an update, that is `derived` from files is removed instead. Raises
+    `DatabaseError` or `OSError` when the file is locked or can't be opened, which a new file would not mend.
+    """
+    # Before SQLite looks: on a pipe in the place of its file or its log it waits for ever.
+    done = [clear_file(path + suffix, system) for suffix in (*_SUFFIXES, SEAL)]
+    cleared = "; ".join(one for one in done if KEPT_AS in one)
+    try:
+        if distrusted and os.path.exists(path):
+            raise DatabaseError(distrusted)
+        return Opened(_open(path, schema, version, probe, check=check, derived=derived), cleared)
+    except Exception as error:
+        if may_pass(error):
+            raise
+        if derived and isinstance(error, OtherVersion):
+            for suffix in (*_SUFFIXES, SEAL):
+                with suppress(FileNotFoundError):
+                    os.unlink(path + suffix)
+            return Opened(
+                _open(path, schema, version, probe, check=check, derived=derived), cleared, anew=True
+            )
+        kept = quarantine_database(path, system)
+        reason = f"{os.path.basename(path)} could not be used ({named(error)}); kept as {kept}"
+        replaced = "; ".join(filter(None, (cleared, reason)))
+        return Opened(_open(path, schema, version, probe, check=check, derived=derived), replaced, anew=True)
+
+
+def quarantine_database(path: str, system: System) -> str:
+    """Rename a database and its logs, and return the new name without the folder. Raises `OSError`."""
+    kept = f"{path}{MARK}{system.time_ns()}"
+    for suffix in _SUFFIXES:
+        if os.path.lexists(path + suffix):
+            os.replace(path + suffix, kept + suffix)
+    with suppress(FileNotFoundError):
+        os.unlink(path + SEAL)
+    return os.path.basename(kept)
+
+
+def close_database(database: Database, path: str) -> None:
+    """Close a database that `open_database` opened; its log is folded in, and what is at rest then is sealed.
+
+    The seal is what tells bits that turn while nobody has the file open.
+    """
+    with suppress(DatabaseError):  # beside readers to close it folds nothing in
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    with suppress(OSError):
+        if not _has_log(path) and os.stat(path).st_size <= SEALED_BYTES:
+            seal = _Seal.of(path)
+            descriptor = os.open(path + SEAL, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with open(descriptor, "wb") as file:
+                file.write(seal.to_bytes())
+
+
+def open_reader(path: str, version: int, *, sealed: bool = False) -> Database:
+    """Open a database for reading; with `sealed` it is compared with its seal, where there is one.
+
+    Raises `DatabaseError` if it can't be used, whatever is wrong with it.
+    """
+    _check_kinds(path)
+    if sealed and _fits_seal(path, derived=True) is False:
+        raise DatabaseError(BROKEN_SEAL)
+    # Threads hand a reader on, one at a time, so SQLite's own check of the thread is off.
+    database = sqlite3.connect(_uri(path), uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        with damage_raised():
+            database.executescript(f"{_UNMAPPED} PRAGMA query_only = ON;")
+            found = database.execute("PRAGMA user_version").fetchone()[0]
+            if found != version:
+                raise OtherVersion(f"its schema version is {found}, this program's {version}")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def check_database(path: str, schema: str = "", version: int = 0) -> None:
+    """Read all of a database, beside `schema` where that is given. Raises `DatabaseError` for a damaged one;
+    seconds for a large one."""
+    _check_kinds(path)
+    if _fits_seal(path, derived=False) is False:
+        raise DatabaseError(BROKEN_SEAL)
+    # Read-only, so that closing it folds no log into a file that is to be kept as it is.
+    database = sqlite3.connect(_uri(path), uri=True, isolation_level=None)
+    try:
+        with damage_raised():
+            found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            if found != "ok":
+                raise DatabaseError(f"it fails SQLite's own check: {found}")
+            named = database.execute("PRAGMA user_version").fetchone()[0]
+            if schema and named == version:
+                _compare_schema(database, schema)
+                _check_types(database, schema, None)
+            elif schema and named:
+                raise OtherVersion(f"its schema version is {named}, this program's {version}")
+    finally:
+        database.close()
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether an error may pass by itself: the file is locked, or can't be opened, the disk is full or fails,
+    or memory or descriptors ran out.
+
+    Whatever else a database raises means that it is damaged, or lacks what its version has.
+    """
+    if not isinstance(error, sqlite3.Error):
+        return isinstance(error, (OSError, MemoryError))
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:  # of the module and not of SQLite: a text that is no UTF-8 is damage, a misuse is none
+        return isinstance(error, (sqlite3.ProgrammingError, sqlite3.InterfaceError))
+    return (code & 0xFF) in _PASSING
+
+
+def named(error: BaseException) -> str:
+    """Return an error in words; of one that isn't SQLite's its class too."""
+    return str(error) if isinstance(error, sqlite3.Error) else f"{type(error).__name__}: {error}"[:300]
+
+
+@contextmanager
+def damage_raised() -> Iterator[None]:
+    """Turn whatever a read of a database raises that can't pass by itself into `DatabaseError`."""
+    try:
+        yield
+    except (DatabaseError, FovealError):
+        raise
+    except Exception as error:
+        if may_pass(error):
+            raise
+        raise DatabaseError(f"it can't be read: {named(error)}") from error
+
+
+@contextmanager
+def transaction(database: Database) -> Iterator[None]:
+    """Run the statements inside as one transaction; an error undoes all of them and goes on its way."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        # A full disk or a failed write may have ended the transaction already.
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+def database_bytes(path: str) -> int:
+    """Return the size of a database and its log in bytes, 0 where there is none."""
+    total = 0
+    for suffix in ("", "-wal"):
+        with suppress(FileNotFoundError):
+            total += os.path.getsize(path + suffix)
+    return total
+
+
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
+"""Of the files of one database: itself, its write-ahead log, that log's index, a log of the other kind."""
+
+SEAL = "-seal"
+"""The suffix of the file that says what a database was when it was closed."""
+
+BROKEN_SEAL = "it isn't what was written when it was closed"
+
+SEALED_BYTES = 256 * 1024 * 1024
+"""Maximum size of a database that is sealed: to sum so much up takes a quarter of a second."""
+
+_UNMAPPED = "PRAGMA mmap_size = 0;"
+"""A mapped file ends the process (SIGBUS) where it is cut or its disk fails, and reads gain nothing by it."""
+
+WAL_BYTES = 16 * 1024 * 1024
+"""The log is cut back to this after a checkpoint, so that one burst of writes doesn't hold disk for ever."""
+
+PROBED_ROWS = 200
+"""Rows of each table whose types are compared where a database is opened without reading all of it."""
+
+_PASSING = frozenset({
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS,
+})  # fmt: skip
+
+_TYPES = {"INTEGER": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
+"""What SQLite calls the values that belong in a column, by the type that it was declared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seal:
+    """What a database was when it was closed: its size in bytes, its CRC-32, and its time of change."""
+
+    size: int
+    sum: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, path: str) -> _Seal:
+        """Sum up a file, a gigabyte a second. Raises `OSError`."""
+        with open(path, "rb") as file:
+            status, found = os.fstat(file.fileno()), 0
+            while block := file.read(1 << 20):
+                found = zlib.crc32(block, found)
+        return cls(status.st_size, found, status.st_mtime_ns)
+
+    def to_bytes(self) -> bytes:
+        """Return the seal as it is written, with a sum of its own."""
+        fields = f"{self.size} {self.sum} {self.mtime_ns}"
+        return f"{fields} {zlib.crc32(fields.encode())}\n".encode()
+
+
+def _fits_seal(path: str, *, derived: bool) -> bool | None:
+    """Whether a database at rest is what its seal says; None where there is none that counts.
+
+    What was written since, as an earlier version of this program does, has none, unless it is `derived`:
+    then nobody can tell what it is of, and it is made anew.
+    """
+    try:
+        data, status = System().read(path + SEAL, 200)[0], os.stat(path)
+    except OSError:
+        return None
+    numbers = [int(one) if one.isdigit() else -1 for one in data.split()]
+    if len(numbers) != 4 or _has_log(path):
+        return None  # a seal that makes no sense says nothing; with a log the file was open since
+    seal = _Seal(*numbers[:3])
+    if seal.to_bytes() != data or (seal.mtime_ns != status.st_mtime_ns and not derived):
+        return None
+    return status.st_size == seal.size and _Seal.of(path).sum == seal.sum
+
+
+def _check_kinds(path: str) -> None:
+    """Raise `DatabaseError` where something that is no file lies in the place of a database or its logs: on a
+    pipe SQLite waits for ever."""
+    for suffix in _SUFFIXES:
+        try:
+            mode = os.stat(path + suffix).st_mode
+        except FileNotFoundError:
+            if not os.path.islink(path + suffix):
+                continue
+            mode = 0
+        except OSError:
+            mode = 0  # a loop of links
+        if not stat.S_ISREG(mode):
+            raise DatabaseError(f"{os.path.basename(path)}{suffix} is not a regular file")
+
+
+def _has_log(path: str) -> bool:
+    """Whether changes wait in the log of a database. Readers may keep an empty one."""
+    try:
+        return os.stat(f"{path}-wal").st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _uri(path: str) -> str:
+    """Return the address under which SQLite opens a file to read only."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return f"file:{quoted}?mode=ro"
+
+
+def _open(
+    path: str, schema: str, version: int, probe: Callable[[Database], object], *, check: bool, derived: bool
+) -> Database:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.close(descriptor)
+    fits = _fits_seal(path, derived=derived)
+    if fits is False:
+        raise DatabaseError(BROKEN_SEAL)
+    database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        found = database.execute("PRAGMA user_version").fetchone()[0]
+        if found not in {0, version}:
+            raise OtherVersion(f"its schema version is {found}, this program's {version}")
+        if found:
+            _compare_schema(database, schema)
+            if check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                raise DatabaseError("it fails SQLite's own check")
+            # Bits that turned at rest broke the seal; what went wrong before it the check above finds.
+            _check_types(database, schema, None if check and not fits else PROBED_ROWS)
+        # NORMAL may lose the last transactions in a power cut, but not in a crash of the process, and never
+        # the file itself.
+        database.executescript(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+            f"PRAGMA journal_size_limit = {WAL_BYTES}; {_UNMAPPED}"
+        )
+        if not found and database.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+            raise DatabaseError("it has tables but no schema version")
+        if not found:
+            database.executescript(f"BEGIN; {schema} PRAGMA user_version = {version}; COMMIT;")
+        probe(database)
+        with suppress(FileNotFoundError):
+            os.unlink(path + SEAL)  # before the first write
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+_Schema = frozenset[tuple[str, str, str, str]]
+_Columns = Mapping[str, Sequence[tuple[str, str]]]
+
+
+@functools.lru_cache(maxsize=32)
+def _expected(schema: str) -> tuple[_Schema, _Columns]:
+    """Return what SQLite makes of a schema, and for each table and column which values belong in it."""
+    database = sqlite3.connect(":memory:")
+    try:
+        database.executescript(schema)
+        columns: dict[str, list[tuple[str, str]]] = {}
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        for (table,) in database.execute(tables).fetchall():
+            for _, name, declared, needed, _, key in database.execute(f'PRAGMA table_info("{table}")'):
+                if declared in _TYPES:
+                    allowed = f"'{_TYPES[declared]}'" + ("" if needed or key else ", 'null'")
+                    columns.setdefault(table, []).append((name, allowed))
+        return _schema_of(database), columns
+    finally:
+        database.close()
+
+
+def _schema_of(database: Database) -> _Schema:
+    """Return the schema of a database: type, name, table and text of each part."""
+    # As bytes: a text that isn't UTF-8 is another one, and no error.
+    rows = database.execute(
+        "SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB)"
+        " FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'"
+    )
+    texts = ([" ".join((data or b"").decode("utf-8", "replace").split()) for data in row] for row in rows)
+    return frozenset((kind, name, table, text) for kind, name, table, text in texts)
+
+
+def _compare_schema(database: Database, schema: str) -> None:
+    wanted, found = _expected(schema)[0], _schema_of(database)
+    if missing := wanted - found:
+        kind, name, *_ = max(missing)  # a table before its indexes
+        raise DatabaseError(f"it has no {kind} {name} as its version has it")
+    if others := found - wanted:
+        kind, name, *_ = max(others)
+        raise DatabaseError(f"it has a {kind:.20} {name!r:.80} that isn't of its version")
+
+
+def _check_types(database: Database, schema: str, rows: int | None) -> None:
+    """Compare the types of each table's first rows, or of all, with the columns'; texts must be UTF-8."""
+    limit = "" if rows is None else f" LIMIT {rows}"
+    for table, columns in _expected(schema)[1].items():
+        wrong = " OR ".join(f'typeof("{name}") NOT IN ({allowed})' for name, allowed in columns)
+        source = f'(SELECT * FROM "{table}"{limit})'  # noqa: S608 - names of ours
+        found = database.execute(f"SELECT 1 FROM {source} WHERE {wrong} LIMIT 1")  # noqa: S608 - as above
+        if found.fetchone() is not None:
+            raise DatabaseError(f"a row of its table {table} has a value of another type than its column")
+        texts = ", ".join(f'"{name}"' for name, allowed in columns if "text" in allowed)
+        if texts:
+            for _ in database.execute(f"SELECT {texts} FROM {source}"):  # noqa: S608 - as above
+                pass

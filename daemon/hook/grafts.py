@@ -1,0 +1,208 @@
+"""Owns the grafts that hooks hand over: kept on the disk until they are done, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import os
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
+from .dialects import speaker_of
+from .events import Event, SessionEnding, SubagentStopped, TurnEnded
+from .fields import fields_in
+from .spool import Spool, Spooled
+
+log = logging.getLogger(__name__)
+
+REPORTS = "hook-reports"
+"""The folder of last words that came without a transcript, as long as they are being read."""
+
+REST_S = 120.0
+"""A person who reads an answer and asks again does so sooner; then the next turn's end counts."""
+
+LATEST_S = 900.0
+"""A conversation that never rests is grafted so often: reading what is new takes a process and a second."""
+
+REFUSED_MAX = 1_000
+
+Graft = Callable[[str, str, str, str], Awaitable[object]]
+"""Grafts a transcript, given the agent's folder, the file, the session and the agent."""
+
+
+@dataclass(slots=True)
+class _Resting:
+    """A conversation whose turn ended: its file in the spool, and between which times it is grafted."""
+
+    path: str
+    due: float
+    latest: float
+
+
+class HookGrafts:
+    """The grafts of hooks. On the event loop only; `run` must be running as a task.
+
+    A subagent's end and a conversation's are grafted at once. The end of a turn is grafted when the
+    conversation has rested for `rest_s`, so that one that goes on costs nothing, and at the latest `latest_s`
+    after the first turn that waits. What waits lies on the disk, one file for a conversation.
+    """
+
+    def __init__(
+        self,
+        state_dir: str,
+        graft: Graft,
+        graft_conversation: Graft,
+        system: System,
+        rest_s: float = REST_S,
+        latest_s: float = LATEST_S,
+    ) -> None:
+        self._state_dir = state_dir
+        self._graft = graft
+        self._graft_own = graft_conversation
+        self._system = system
+        self._rest_s = rest_s
+        self._latest_s = latest_s
+        self._spool = Spool(state_dir, system)
+        self._waiting = asyncio.Event()
+        self._waiting.set()  # what the last daemon left, and hooks that found none
+        self._files = asyncio.Lock()
+        """Held while the spool is looked at: the file that is just being put may be one that is to rest."""
+        self._put_off: set[str] = set()
+        self._resting: dict[str, _Resting] = {}
+        """By the path of the transcript."""
+        self._refused: OrderedDict[str, None] = OrderedDict()
+        """Transcripts of conversations that no format knows."""
+
+    async def run(self) -> None:
+        """Graft what is spooled, at the start and whenever something is; never ends by itself.
+
+        What fails for a reason that may pass is tried again at the next start.
+        """
+        while True:
+            await self._wait()
+            self._waiting.clear()
+            async with self._files:
+                resting, waiting = self._end_rests(), await asyncio.to_thread(self._spool.waiting)
+            for spooled in waiting:
+                if spooled.path not in self._put_off and spooled.path not in resting:
+                    await self._take(spooled)
+
+    def look(self) -> None:
+        """Look for what hooks spooled because there was no time to answer them."""
+        self._waiting.set()
+
+    async def keep(self, host: str, event: str, cwd: str, payload: str) -> None:
+        """Keep an event until it is grafted; durable when this returns."""
+        if not await asyncio.to_thread(self._spool.put, (host, event, cwd), payload):
+            log.warning("the end of an agent's work isn't grafted: too many wait already")
+        self._waiting.set()
+
+    async def rest(self, host: str, event: str, told: TurnEnded | SessionEnding, payload: str) -> None:
+        """Note that a conversation rests or ends; durable when this returns.
+
+        Nothing is written for one that waits already, nor for a transcript that can't be read anyway.
+        """
+        path = told.transcript_path
+        if not os.path.isabs(path) or path in self._refused:
+            return
+        async with self._files:
+            ends, now = isinstance(told, SessionEnding), asyncio.get_running_loop().time()
+            resting = self._resting.get(path)
+            if resting is None:
+                put = partial(self._spool.put, (host, event, told.origin.cwd), payload)
+                if not (file := await asyncio.to_thread(put)):
+                    log.warning("a conversation isn't grafted: too much waits already")
+                    return
+                resting = self._resting[path] = _Resting(file, now, now + self._latest_s)
+            resting.due = now if ends else min(now + self._rest_s, resting.latest)
+        self._waiting.set()
+
+    async def _wait(self) -> None:
+        """Wait until there is something to look at, or a conversation has rested for long enough."""
+        due = min((one.due for one in self._resting.values()), default=None)
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(due):
+                await self._waiting.wait()
+
+    def _end_rests(self) -> set[str]:
+        """Forget the rests that are over, and return the files of those that are not."""
+        now = asyncio.get_running_loop().time()
+        for path in [path for path, one in self._resting.items() if one.due <= now]:
+            del self._resting[path]
+        return {one.path for one in self._resting.values()}
+
+    async def _take(self, spooled: Spooled) -> None:
+        """Graft what a spooled event tells and remove it; the one place that takes its failures."""
+        try:
+            event = _event_of(spooled)
+            if isinstance(event, SubagentStopped):
+                await self._graft_event(event)
+            elif isinstance(event, TurnEnded | SessionEnding) and event.transcript_path:
+                await self._graft_conversation(event)
+        except InvalidRequest as error:
+            log.warning("the end of an agent's work can't be grafted: %s", error)
+        except Exception:
+            self._put_off.add(spooled.path)
+            log.exception("the end of an agent's work wasn't grafted; it is tried again at the next start")
+            return
+        await asyncio.to_thread(self._spool.remove, spooled.path)
+
+    async def _graft_event(self, event: SubagentStopped) -> None:
+        """Graft a transcript, or the last words where there is none that can be read."""
+        origin = event.origin
+        agent = origin.agent_type or origin.host
+        if event.transcript_path:
+            try:
+                await self._graft(origin.cwd, event.transcript_path, origin.session_id, agent)
+            except InvalidRequest:
+                if not event.report:
+                    raise
+            else:
+                return
+        if event.report:
+            path = await asyncio.to_thread(self._write_report, event)
+            try:
+                await self._graft(origin.cwd, path, origin.session_id, agent)
+            finally:
+                await asyncio.to_thread(os.unlink, path)
+
+    async def _graft_conversation(self, event: TurnEnded | SessionEnding) -> None:
+        """Graft what is new in a conversation. One that can't be read isn't tried at each of its turns."""
+        origin, path = event.origin, event.transcript_path
+        try:
+            await self._graft_own(origin.cwd, path, origin.session_id, origin.policy_name)
+        except InvalidRequest:
+            if await asyncio.to_thread(_says_something, path):  # else its host may still write it
+                self._refused[path] = None
+            if len(self._refused) > REFUSED_MAX:
+                self._refused.popitem(last=False)
+            raise
+
+    def _write_report(self, event: SubagentStopped) -> str:
+        """Write last words as a transcript in the plain format, and return its path."""
+        folder = os.path.join(self._state_dir, REPORTS)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = os.path.join(folder, f"{hashlib.sha256(repr(event).encode()).hexdigest()[:32]}.jsonl")
+        line = json.dumps({"role": "report", "content": event.report})
+        self._system.write_atomic(path, line.encode() + b"\n")
+        return path
+
+
+def _says_something(path: str) -> bool:
+    try:
+        return os.path.getsize(path) > 0
+    except OSError:
+        return False
+
+
+def _event_of(spooled: Spooled) -> Event | None:
+    fields = fields_in(spooled.payload)
+    name = spooled.event or fields.text("hook_event_name", "hookEventName")
+    return speaker_of(spooled.host, fields, name, {}).reads.read(fields, name, spooled.cwd)

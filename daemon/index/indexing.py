@@ -1,0 +1,373 @@
+"""Owns what the daemon asks of the indexer, and what it makes of its events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ..core.child import ChildProcess
+from ..core.errors import ChildDied, FovealError, ProjectUnavailable
+from ..core.events import EventHub
+from ..core.work import Work
+from ..embedding.semantics import Semantics
+from ..project.projects import Project, read_tree
+from ..project.tree import Tree
+from .messages import (
+    AtWork,
+    CloseProject,
+    Command,
+    Event,
+    OpenProject,
+    ProjectProgress,
+    Refreshed,
+    Reindex,
+    SyncTree,
+    TreeDelta,
+)
+from .store import Activity
+
+log = logging.getLogger(__name__)
+
+ARGV = (sys.executable, "-m", "foveal.daemon.index.worker")
+
+DEATHS_MAX = 5
+"""Ends of the indexer at work on one project within `DEATHS_WITHIN_S` before that project is left out. A file
+that ends it is left alone after two, so that some bad files don't cost a project its index."""
+
+DEATHS_WITHIN_S = 900.0
+"""Seconds for which an end of the indexer counts."""
+
+REOPEN_S = 30.0
+"""Seconds between two times that an index is opened anew because a reader found it damaged."""
+
+DISTRUST_S = 3_600.0
+"""Seconds in which an index is built anew for a reader's sake once only; what a check finds counts always."""
+
+PATHS_MAX = 100
+"""An event names so many changed paths; `count` says how many there are."""
+
+
+class Indexing:
+    """The projects that the indexer is to index. On the event loop only.
+
+    `link.run` must be running as a task; a new indexer process is told of all projects again.
+    """
+
+    def __init__(self, work: Work, events: EventHub, semantics: Semantics) -> None:
+        self.link = ChildProcess[Event](
+            "indexer", ARGV, self._on_event, self._on_started, self._on_died, on_silent=self._on_silent
+        )
+        self._work = work
+        self._events = events
+        self._semantics = semantics
+        semantics.on_index_damage = self.note_damage
+        self._projects: dict[str, Project] = {}
+        self._begun = asyncio.Event()
+        """The first indexer has started, or could not be."""
+        self._opened: set[Project] = set()
+        """Those of them that the process that runs now has opened."""
+        self._held: dict[Project, list[Event]] = {}
+        """What the indexer says of a project waits here while it opens it."""
+        self._silent = ""
+        """Why the indexer doesn't answer, as it was said of the projects."""
+        self._at_work = ""
+        """The root of the project that the indexer works at."""
+        self._left_out: set[str] = set()
+        """The roots of projects that aren't indexed, since the indexer ended too often at work on them."""
+        self._deaths: dict[str, list[float]] = {}
+        """When the indexer ended at work on a project, by root, on the event loop's clock."""
+        self._closing: Counter[str] = Counter()
+        """How many closings of a root the indexer has yet to confirm: what it says until then is of a project
+        that was closed."""
+        self._reopened: dict[str, float] = {}
+        """When a damaged index may be opened anew again, on the event loop's clock."""
+        self._distrusted: dict[str, float] = {}
+        """When an index may be built anew for a reader's sake again."""
+
+    async def ask(self, command: Command) -> Refreshed | None:
+        """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""
+        reply: Refreshed | None = await self.link.request(command)
+        return reply
+
+    async def sync(self, project: Project) -> Tree | None:
+        """Have every change that is on the disk taken in; returns the very tree with them, which may not be
+        the last one by now, or None where some contents are still unread. Raises as `ask` does."""
+        trees: list[Tree] = []
+
+        def take_tree() -> None:
+            if project not in self._held:  # else the changes aren't in the tree yet
+                trees.append(project.tree)
+
+        reply: Refreshed = await self.link.request(SyncTree(project.root), take_tree)
+        return trees[-1] if trees and reply.complete else None
+
+    async def open(self, project: Project) -> None:
+        """Have a project indexed. One that can't be is served without, and says so."""
+        self._projects[project.root] = project
+        project.on_damage = partial(self.note_damage, project.root)
+        if self._begun.is_set():  # else the first indexer is told of all projects when it has started
+            await self._open(project)
+
+    def close(self, project: Project) -> None:
+        """Have a project indexed no more. The indexer hears of it when it comes to that."""
+        self._projects.pop(project.root, None)
+        self._opened.discard(project)
+        self._forgive(project.root)
+        self._semantics.drop(project.root)
+        self._work.start_unheard(self._close(project.root), f"close {project.root}")
+        self._events.publish("project.changed", {"project": project.root, "closed": True})
+
+    def is_left_out(self, project: Project) -> bool:
+        """Whether a project isn't indexed since the indexer ended too often at work on it."""
+        return project.root in self._left_out
+
+    async def retry(self, project: Project) -> None:
+        """Have a project indexed again that was left out."""
+        self._forgive(project.root)
+        await self._open(project)
+
+    def note_damage(self, root: str, problem: str) -> None:
+        """Have an index that somebody could not read quarantined and built anew, once in a while."""
+        now, project = asyncio.get_running_loop().time(), self._projects.get(root)
+        if project is None or self.is_left_out(project) or now < self._reopened.get(root, 0.0):
+            return
+        self._reopened[root] = now + REOPEN_S
+        project.problems["index"] = f"the index could not be read ({problem}): it is checked and built anew"
+        distrusted = problem if now >= self._distrusted.get(root, 0.0) else ""
+        self._distrusted[root] = now + DISTRUST_S
+        self._work.start_unheard(self._reopen(project, distrusted), f"reopen {root}")
+
+    async def reopen(self, project: Project) -> None:
+        """Have a project indexed by other settings."""
+        self._forgive(project.root)
+        await self._reopen(project)
+
+    async def _reopen(self, project: Project, distrusted: str = "") -> None:
+        """Open a project in the indexer again, with an index built anew where it is `distrusted`."""
+        async with project.index_lock:
+            if self.is_left_out(project):
+                return
+            project.forget_progress()
+            await self._begin(project, distrusted)
+
+    async def reindex(self, project: Project, *, full: bool) -> None:
+        """Scan a project again, and with `full` read every file again.
+
+        Raises as `ask` does, `ChildDied` also while an indexer is being started, and `ProjectUnavailable` for
+        one that can't be opened in it.
+        """
+        await self._begun.wait()
+        if self.is_left_out(project):
+            self._forgive(project.root)
+        await self._open(project)  # which may still wait for its turn, in a process that has just started
+        if project not in self._opened:
+            problem = project.problems.get("indexer", "it was closed meanwhile")
+            if self.link.pid is None:
+                raise ChildDied(f"{project.root} can't be indexed now: {problem}")
+            raise ProjectUnavailable(f"{project.root} can't be indexed: {problem}")
+        await self.ask(Reindex(project.root, full))
+
+    async def _close(self, root: str) -> None:
+        self._closing[root] += 1
+        try:
+            with contextlib.suppress(FovealError):  # the next one isn't told of the project
+                await self.ask(CloseProject(root))
+        finally:
+            self._closing[root] -= 1
+            if not self._closing[root]:
+                del self._closing[root]
+
+    def _forgive(self, root: str) -> None:
+        """Forget how often the indexer ended at work on a project: somebody asks for it."""
+        self._left_out.discard(root)
+        self._deaths.pop(root, None)
+
+    def _recent_deaths(self, root: str) -> list[float]:
+        """Return when the indexer ended at work on a project, as far as that counts."""
+        since = asyncio.get_running_loop().time() - DEATHS_WITHIN_S
+        return [at for at in self._deaths.get(root, ()) if at > since]
+
+    async def _open(self, project: Project) -> None:
+        async with project.index_lock:
+            if project not in self._opened:
+                await self._begin(project)
+
+    async def _begin(self, project: Project, distrusted: str = "") -> None:
+        """Open a project in the indexer, and catch up where its index isn't the one that was read.
+
+        Called under the project's lock. What the indexer says from then on is taken in after that, since it
+        follows from the index as it was opened.
+        """
+        if self._projects.get(project.root) is not project:
+            return  # it was closed meanwhile
+        read: tuple[Tree | None, tuple[Activity, ...]] = None, ()
+        held: list[Event] = []
+        self._held[project] = held
+
+        def forget_former() -> None:
+            if self._projects.get(project.root) is project:
+                self._opened.add(project)
+            held.clear()
+            project.expect_scan()
+
+        try:
+            command = _open_command(project, len(self._recent_deaths(project.root)), distrusted)
+            opened: Refreshed = await self.link.request(command, forget_former)
+            project.set_indexer_problem("")
+            project.problems.pop("index", None)
+            if opened.generation != project.tree.generation:
+                read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
+        except FovealError as error:
+            project.set_indexer_problem(str(error))
+            if not isinstance(error, ChildDied):  # else the next process is told of it
+                self._degrade(project)
+        finally:
+            del self._held[project]
+            if self._projects.get(project.root) is project:
+                project.take_index(*read)
+        for event in held:
+            self._on_event(event)
+        if self._semantics.keeps(project.root):
+            # The index may be another one now.
+            self._semantics.keep(project.root, project.folder)
+
+    async def _on_started(self) -> None:
+        """Open the projects again in a new indexer: first those that did no harm to the one before."""
+        self._begun.set()
+        deaths = {root: len(self._recent_deaths(root)) for root in self._projects}
+        for project in sorted(self._projects.values(), key=lambda project: deaths[project.root]):
+            if not self.is_left_out(project) and self._projects.get(project.root) is project:
+                await self._open(project)
+
+    def _on_silent(self, reason: str) -> None:
+        """Say of all projects that the indexer doesn't answer, or with "" that it does again; one that isn't
+        indexed for another reason keeps that."""
+        for project in self._projects.values():
+            if project.problems.get("indexer", "") in {"", self._silent}:
+                project.set_indexer_problem(reason)
+        self._silent = reason
+
+    def _on_died(self, reason: str) -> None:
+        self._begun.set()
+        self._opened.clear()
+        culprit, self._at_work = self._projects.get(self._at_work), ""
+        if culprit is not None:
+            deaths = [*self._recent_deaths(culprit.root), asyncio.get_running_loop().time()]
+            self._deaths[culprit.root] = deaths
+            log.warning("the indexer ended at work on %s (%d times)", culprit.root, len(deaths))
+            if len(deaths) >= DEATHS_MAX:
+                self._leave_out(culprit, reason)
+        for project in self._projects.values():
+            if self.is_left_out(project):
+                continue
+            project.set_indexer_problem(f"the indexer process {reason} and is being started again")
+            # Whatever changes now is unknown until the next one has compared the tree with the disk.
+            project.expect_scan()
+            self._announce_progress(project)
+
+    def _leave_out(self, project: Project, reason: str) -> None:
+        """Index a project no more, so that others are; say so."""
+        self._left_out.add(project.root)
+        project.set_indexer_problem(
+            f"not indexed any more: the indexer ended {DEATHS_MAX} times at work on this project (at last it "
+            f"{reason}), and other projects wait for it; try again with: foveal reindex {project.root}"
+        )
+        self._degrade(project)
+
+    def _degrade(self, project: Project) -> None:
+        """Say that a project isn't indexed, for the reason that its problems name."""
+        progress = project.progress or ProjectProgress(
+            project.root, "degraded", "off", (), len(project.tree.files), project.tree.pending, ()
+        )
+        project.set_progress(replace(progress, state="degraded", watch="off"))
+        self._announce_progress(project)
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, AtWork):
+            self._at_work = event.root
+            return
+        project = self._projects.get(event.root)
+        if project is None or event.root in self._closing:
+            return
+        if project in self._held:
+            self._held[project].append(event)
+        elif isinstance(event, TreeDelta):
+            project.apply(event)
+            if event.replaced:  # who reads the former one is to read this one, all of whose files are new
+                self._work.start_unheard(self._reopen(project), f"reopen {project.root}")
+            if project.state == "ready" and (event.upserted or event.removed):
+                self._semantics.note_change(project.root)
+            if event.upserted or event.removed or event.resync:
+                self._announce_change(project, event)
+        elif isinstance(event, ProjectProgress):
+            project.set_progress(event)
+            if event.state == "ready":
+                self._embed(project)
+            self._announce_progress(project)
+        else:
+            self._work.start_unheard(self._load_activity(project), f"activity {project.root}")
+
+    def _embed(self, project: Project) -> None:
+        """Have what was read embedded: only now, since names and words come first."""
+        if self._semantics.keeps(project.root):
+            self._semantics.note_change(project.root)
+        else:
+            self._semantics.keep(project.root, project.folder)
+            self._semantics.prefer(project.root, [node.path for node in project.hot_nodes()])
+
+    async def _load_activity(self, project: Project) -> None:
+        before = project.state
+        project.set_activity(await self._work.in_builder(project.read_activity))
+        if project.state != before:
+            self._announce_progress(project)
+
+    def _announce_progress(self, project: Project) -> None:
+        if project.progress is not None:
+            progress = replace(project.progress, state=project.state)
+            self._events.publish("index.progress", _progress_map(progress))
+
+    def _announce_change(self, project: Project, delta: TreeDelta) -> None:
+        if not self._events.wanted("project.changed"):
+            return
+        paths = sorted({*delta.removed, *(record.path for record in delta.upserted)})
+        data = {"project": project.root, "clock": project.clock, "resync": delta.resync}
+        data |= {
+            "count": len(paths),
+            "paths": paths[:PATHS_MAX],
+            "removed": sorted(delta.removed)[:PATHS_MAX],
+        }
+        self._events.publish("project.changed", data)
+
+
+def _open_command(project: Project, deaths: int, distrusted: str) -> OpenProject:
+    scan = project.config.scan
+    return OpenProject(
+        root=project.root,
+        folder=project.folder,
+        max_file_bytes=scan.max_file_bytes,
+        exclude=scan.exclude,
+        skip_folders_extra=scan.skip_folders_extra,
+        poll_interval_ms=scan.poll_interval_ms,
+        sweep_interval_s=scan.sweep_interval_s,
+        show_files=project.config.privacy.show_files,
+        deaths=deaths,
+        distrusted=distrusted,
+    )
+
+
+def _progress_map(progress: ProjectProgress) -> dict[str, Any]:
+    return {
+        "project": progress.root,
+        "state": progress.state,
+        "watch": progress.watch,
+        "files": progress.total,
+        "files_pending": progress.pending,
+        "files_unlinked": progress.unlinked,
+        "degraded": list(progress.degraded),
+    }

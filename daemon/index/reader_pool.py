@@ -1,0 +1,104 @@
+"""Owns the connections to a project's index that threads borrow; one that meets damage says so."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from ..core.errors import FovealError
+from ..core.storage import DatabaseError, OtherVersion, may_pass
+from .store import Reader
+
+READERS_MAX = 4
+"""Maximum number of idle connections: as many as builds run at a time."""
+
+CHECKED_S = 60.0
+"""Seconds in which an index that was found whole isn't read again for an error that may have come of it."""
+
+
+class ReaderPool:
+    """Connections to an index, lent to one thread at a time and kept for the next.
+
+    `on_damage` hears, from any thread, of what can't pass by itself.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        make: Callable[[str], Reader] = Reader,
+        on_damage: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._folder = folder
+        self._make = make
+        self._on_damage = on_damage
+        self._lock = threading.Lock()
+        self._idle: list[Reader] = []
+        self._lives = 0
+        self._closed = False
+        self._whole_until = 0.0
+
+    @contextlib.contextmanager
+    def borrow(self) -> Iterator[Reader]:
+        """Lend a reader. Raises `DatabaseError` where there is no index yet, or a damaged one.
+
+        A value that no index holds raises anything in whoever reads it: then all of the file is read, and it
+        is `DatabaseError` if that is damaged.
+        """
+        with self._lock:
+            reader, lives = self._idle.pop() if self._idle else None, self._lives
+        try:
+            reader = reader or self._make(self._folder)
+            yield reader
+        except DatabaseError as error:
+            self._let_go(reader)
+            self._note(error)
+            raise
+        except Exception as error:
+            self._let_go(reader)
+            if reader is not None and not isinstance(error, FovealError) and not may_pass(error):
+                self._check(reader, error)
+            raise
+        except BaseException:
+            self._let_go(reader)
+            raise
+        with self._lock:
+            if len(self._idle) < READERS_MAX and lives == self._lives and not self._closed:
+                self._idle.append(reader)
+                return
+        reader.close()
+
+    def renew(self) -> None:
+        """Close the idle readers now, the lent ones when they come back; later ones open the index anew."""
+        with self._lock:
+            self._lives += 1
+            idle, self._idle = self._idle, []
+        for reader in idle:
+            reader.close()
+
+    def close(self) -> None:
+        """Close the idle readers now and the lent ones when they come back."""
+        self._closed = True
+        self.renew()
+
+    def _let_go(self, reader: Reader | None) -> None:
+        if reader is not None:
+            reader.close()
+
+    def _note(self, error: DatabaseError) -> None:
+        # There is none of this version yet: the indexer makes it.
+        if not self._closed and not may_pass(error) and not isinstance(error, OtherVersion):
+            self._on_damage(str(error))
+
+    def _check(self, reader: Reader, error: Exception) -> None:
+        """Raise `DatabaseError` where an error came of a damaged index."""
+        now = time.monotonic()
+        if now < self._whole_until:
+            return
+        try:
+            reader.check()
+        except DatabaseError as damage:
+            self._note(damage)
+            raise DatabaseError(str(damage)) from error
+        self._whole_until = now + CHECKED_S

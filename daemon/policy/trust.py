@@ -1,0 +1,181 @@
+"""Owns which files of a project a person trusts, each as it was then, and which could be trusted.
+
+A cloned repository must not make the daemon do more than read and narrow. What needs trust is decided by the
+content that a person saw: a file that changes has to be trusted anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+
+from ..config.settings import PROJECT_FILE
+from ..core.errors import InvalidRequest, NotFound, StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
+
+VERSION = 1
+TEMPLATE_FOLDER = ".foveal/templates"
+TEMPLATES_MAX = 50
+FILE_BYTES = 1_048_576
+"""A larger file can't be trusted: nobody read it."""
+ROOTS_MAX = 5_000
+DIGESTS_MAX = 20
+"""Of one file: going back to another branch asks nothing again."""
+STORE_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TrustFile:
+    """A file of a project whose effect needs trust, as it is now. `path` is relative to the root; `problem`
+    says in words why it can't be trusted, "" where it can."""
+
+    path: str
+    digest: str
+    size_bytes: int
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """What is trusted of one project: digests by path."""
+
+    digests: Mapping[str, frozenset[str]]
+
+    def covers(self, path: str, data: bytes) -> bool:
+        """Whether a file of this relative path is trusted with this content."""
+        return content_digest(data) in self.digests.get(path, ())
+
+
+NOTHING_TRUSTED = Trusted({})
+
+
+def content_digest(data: bytes) -> str:
+    """Return the digest by which content is trusted: BLAKE2b-256 in hexadecimal."""
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+def files_to_trust(root: str, system: System) -> tuple[TrustFile, ...]:
+    """Return the files of a project whose effect needs trust: `foveal.toml`, which may name a pool that is
+    shared, and the templates of prompts. Blocks."""
+    return tuple(_look(root, path, system) for path in _paths(root, system))
+
+
+class TrustStore:
+    """The JSON file at `path`, in the user's own state folder, for all projects.
+
+    May be used from several threads. Raises `StateError` for a file that can't be read, used or written:
+    then nothing counts as trusted.
+    """
+
+    def __init__(self, path: str, system: System) -> None:
+        self._path = path
+        self._system = system
+        self._lock = threading.Lock()
+
+    def of(self, root: str) -> Trusted:
+        """Return what is trusted of a project."""
+        with self._lock:
+            files = self._read().get(root, {})
+        return Trusted({path: frozenset(digests) for path, digests in files.items()})
+
+    def trust(self, root: str, wanted: Mapping[str, str]) -> tuple[str, ...]:
+        """Trust files with the digests that a person saw; returns the paths that weren't trusted so before.
+
+        Durable on return. Raises `InvalidRequest` for one that is none of those that could be trusted, or
+        that says something else by now: then none is trusted.
+        """
+        present = {file.path: file for file in files_to_trust(root, self._system)}
+        for path, digest in wanted.items():
+            file = present.get(path)
+            if file is None:
+                raise InvalidRequest(f"{path!r:.200} is no file of {root} that could be trusted", "files")
+            if file.problem:
+                raise InvalidRequest(f"{path} can't be trusted: {file.problem}", "files")
+            if file.digest != digest:
+                raise InvalidRequest(f"{path} has changed since it was shown: look at it again", "files")
+        with self._lock:
+            roots = self._read()
+            known = roots.pop(root, {})
+            new = tuple(path for path, digest in wanted.items() if digest not in known.get(path, ()))
+            for path in new:
+                known[path] = [*known.get(path, []), wanted[path]][-DIGESTS_MAX:]
+            if new:
+                self._write(dict([*roots.items(), (root, known)][-ROOTS_MAX:]))
+        return new
+
+    def revoke(self, root: str) -> int:
+        """Trust nothing of a project any more; returns how many files were. Raises `NotFound` if none was."""
+        with self._lock:
+            roots = self._read()
+            known = roots.pop(root, {})
+            if not known:
+                raise NotFound(f"nothing of {root} is trusted")
+            self._write(roots)
+        return len(known)
+
+    def _read(self) -> dict[str, dict[str, list[str]]]:
+        try:
+            data, _ = self._system.read(self._path, STORE_BYTES + 1)
+        except FileNotFoundError:
+            if os.path.islink(self._path):
+                raise self._unusable("is a symlink that leads nowhere") from None
+            return {}
+        except OSError as error:
+            raise self._unusable(f"can't be read ({error.strerror or error})") from error
+        try:
+            content = json.loads(data)
+            roots = content["trusted"]
+            if content["version"] != VERSION or not _is_sound(roots):
+                raise ValueError("it is of another version, or has entries that aren't complete")
+        except Exception as error:  # whatever it raises, it is damaged
+            raise self._unusable(f"can't be used ({error})") from error
+        return dict(roots)
+
+    def _write(self, roots: Mapping[str, Mapping[str, list[str]]]) -> None:
+        data = json.dumps({"version": VERSION, "trusted": roots}, indent=1).encode()
+        try:
+            self._system.write_atomic(self._path, data + b"\n")
+        except OSError as error:
+            raise self._unusable(f"can't be written ({error.strerror or error})") from error
+
+    def _unusable(self, problem: str) -> StateError:
+        return StateError(f"What is trusted, in {self._path}, {problem}. Mend the file or remove it.")
+
+
+def _paths(root: str, system: System) -> Iterator[str]:
+    if os.path.lexists(os.path.join(root, PROJECT_FILE)):
+        yield PROJECT_FILE
+    try:
+        with system.scandir(os.path.join(root, TEMPLATE_FOLDER)) as entries:
+            names = sorted(entry.name for entry in entries if entry.name.endswith(".j2"))
+    except OSError:
+        return  # there are none, or none that anybody could read
+    yield from (f"{TEMPLATE_FOLDER}/{name}" for name in names[:TEMPLATES_MAX])
+
+
+def _look(root: str, path: str, system: System) -> TrustFile:
+    full = os.path.join(root, path)
+    if not os.path.realpath(full).startswith(os.path.join(os.path.realpath(root), "")):
+        return TrustFile(path, "", 0, "it is a symlink that leads out of the project")
+    try:
+        data, status = system.read(full, FILE_BYTES + 1)
+    except OSError as error:
+        return TrustFile(path, "", 0, f"it can't be read ({error.strerror or error})")
+    if len(data) > FILE_BYTES:
+        return TrustFile(path, "", status.st_size, f"it is larger than {FILE_BYTES:,} bytes")
+    return TrustFile(path, content_digest(data), len(data))
+
+
+def _is_sound(roots: object) -> bool:
+    return isinstance(roots, dict) and all(
+        isinstance(files, dict) and all(_are_texts(digests) for digests in files.values())
+        for files in roots.values()
+    )
+
+
+def _are_texts(digests: object) -> bool:
+    return isinstance(digests, list) and all(isinstance(one, str) for one in digests)

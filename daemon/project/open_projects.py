@@ -1,0 +1,257 @@
+"""Owns which projects are open: the root of a folder, opening, closing, and settings read again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from ..config.last_valid import IN_FORCE
+from ..config.settings import PROJECT_FILE, Environment, ProjectConfig, UserConfig
+from ..core.errors import ConfigError, StateError
+from ..core.system import System
+from ..core.work import SharedWork, Work
+from ..experience.pool import Pool
+from ..experience.pruning import Retention
+from ..index.indexing import Indexing
+from ..policy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
+from .projects import Project, known_roots, load, project_folder, read_settings
+from .roots import check_named_root, find_root, is_temporary
+
+ROOT_CACHE_S = 1.0
+"""The root of a folder is looked up on the disk again after this long."""
+
+TRUST_FILE = "trusted.json"
+
+ROOTS_MAX = 4_096
+"""The roots of so many folders are remembered."""
+
+
+class OpenProjects:
+    """The open projects by root. On the event loop only; iterating gives them in the order of opening."""
+
+    def __init__(
+        self, environment: Environment, config: UserConfig, system: System, work: Work, indexing: Indexing
+    ) -> None:
+        self._environment = environment
+        self._config = config
+        self._system = system
+        self._work = work
+        self._indexing = indexing
+        self._projects: dict[str, Project] = {}
+        self._known: set[str] = set()
+        self._shared: dict[str, tuple[str, bool]] = {}
+        """The pool in each repository, and whether it may be used."""
+        self._roots: dict[str, tuple[float, str]] = {}
+        self._finding = SharedWork[str, str](work)
+        self._opening = SharedWork[str, Project](work)
+        self._trust = TrustStore(os.path.join(environment.state_dir, TRUST_FILE), system)
+
+    def __iter__(self) -> Iterator[Project]:
+        return iter(list(self._projects.values()))
+
+    def get(self, root: str) -> Project | None:
+        """Return the project of a root if it is open."""
+        return self._projects.get(root)
+
+    async def closed(self) -> list[str]:
+        """Return the roots that were open before and aren't now, as far as their folders are still there."""
+        roots = sorted(self._known - self._projects.keys())
+        return await asyncio.to_thread(lambda: [root for root in roots if os.path.isdir(root)])
+
+    async def load(self) -> None:
+        """Read which roots have been open before: a folder inside one of them belongs to it."""
+        self._known.update(await self._work.in_builder(self._known_before))
+
+    async def at(self, cwd: str) -> Project:
+        """Return the project that a folder belongs to; it is opened if it isn't."""
+        return self.at_nowait(cwd) or await self.open_root(await self.root_of(cwd))
+
+    def at_nowait(self, cwd: str) -> Project | None:
+        """Return the project of a folder if both are known at once."""
+        now = asyncio.get_running_loop().time()
+        seen, root = self._roots.get(cwd, (0.0, ""))
+        return self._projects.get(root) if root and now - seen < ROOT_CACHE_S else None
+
+    async def root_of(self, cwd: str) -> str:
+        """Return the root that a folder belongs to, by the rules of identity."""
+        # Shared, so that requests with the same folder go on in the order in which they came.
+        return await self._finding.run(cwd, partial(self._find_root, cwd), f"root of {cwd}")
+
+    async def open_named(self, path: str) -> Project:
+        """Open a project whose root was named outright, which may be any folder; one that was left out by the
+        indexer is tried again."""
+        project = await self.open_root(await asyncio.to_thread(check_named_root, path))
+        if self._indexing.is_left_out(project):
+            await self._indexing.retry(project)
+        return project
+
+    async def open_root(self, root: str) -> Project:
+        """Return the open project of a root. Many callers at once share one opening."""
+        project = self._projects.get(root)
+        return project or await self._opening.run(root, partial(self._open, root), f"open {root}")
+
+    async def close(self, path: str) -> Project | None:
+        """Close a project and return it; its index stays on the disk. None if it wasn't open."""
+        root = await asyncio.to_thread(os.path.realpath, path)
+        project = self._projects.pop(root, None) or self._projects.pop(path, None)
+        if project is not None:
+            self._indexing.close(project)
+            await self.save_feedback(project)
+            project.close()
+        return project
+
+    async def save_feedback(self, project: Project) -> None:
+        """Write what turned out to be of use, if there is news; what can't be written is told in Status."""
+        if not project.feedback.unsaved:
+            return
+        try:
+            await self._work.in_writer(project.feedback.save)
+        except OSError as error:
+            project.feedback.unsaved = True  # the next time tries again
+            problem = f"what was of use can't be written ({error.strerror or error})"
+            project.problems["unsaved feedback"] = problem
+        else:
+            project.problems.pop("unsaved feedback", None)
+
+    async def save_all_feedback(self) -> None:
+        """Write what turned out to be of use in all projects."""
+        for project in self:
+            await self.save_feedback(project)
+
+    def close_all(self) -> None:
+        """Close every file of every project; readers that are lent close when they come back."""
+        for project in self._projects.values():
+            project.close()
+
+    async def reload_settings(self, project: Project) -> None:
+        """Read foveal.toml again if it changed; one that can't be used leaves the former settings."""
+        if project.settings_hold():
+            return
+        async with project.settings_lock:
+            if not project.settings_hold():
+                await self._read_settings(project)
+
+    async def trust_of(self, root: str) -> tuple[tuple[TrustFile, ...], Trusted]:
+        """Return the files of a project whose effect needs trust, and what is trusted."""
+        files = await self._work.in_builder(partial(files_to_trust, root, self._system))
+        return files, await self._work.in_builder(partial(self._trust.of, root))
+
+    async def trust(self, root: str, wanted: Mapping[str, str]) -> tuple[str, ...]:
+        """Trust files of a project with the digests that a person saw; see `TrustStore.trust`."""
+        new = await self._work.in_writer(partial(self._trust.trust, root, wanted))
+        await self._apply_trust(root)
+        return new
+
+    async def revoke_trust(self, root: str) -> int:
+        """Trust nothing of a project any more; see `TrustStore.revoke`."""
+        count = await self._work.in_writer(partial(self._trust.revoke, root))
+        await self._apply_trust(root)
+        return count
+
+    def _known_before(self) -> list[str]:
+        """Return the roots that were open before; a temporary folder is to be named again each time."""
+        known = known_roots(self._environment.state_dir, self._system)
+        return [root for root in known if not is_temporary(root)]
+
+    async def _find_root(self, cwd: str) -> str:
+        root = await asyncio.to_thread(find_root, cwd, self._environment.home, sorted(self._known))
+        if len(self._roots) >= ROOTS_MAX:
+            self._roots.clear()
+        self._roots[cwd] = (asyncio.get_running_loop().time(), root)
+        return root
+
+    async def _open(self, root: str) -> Project:
+        folder = project_folder(self._environment.state_dir, root)
+        denials = self._system.denials
+        loaded = await self._work.in_builder(
+            partial(load, root, folder, self._config, self._environment.home, self._system)
+        )
+        trusted, problem = await self._work.in_builder(partial(self._trusted, root))
+        may_share = await self._work.in_builder(partial(self._may_share, root, loaded.config, trusted))
+        pool = await self._work.in_writer(
+            partial(
+                Pool,
+                os.path.join(folder, "experiences.jsonl"),
+                self._system,
+                root=root,
+                shared=loaded.config.experience.path,
+                trusted=may_share,
+                retention=Retention(self._config.experience.max_age_days, self._config.experience.max_count),
+            )
+        )
+        project = Project(root, folder, loaded, pool, self._system)
+        self._set_trust(project, trusted, problem)
+        project.config_stale = self._system.denials != denials
+        if learnt := await self._work.in_builder(project.feedback.load):
+            project.problems["feedback"] = learnt
+        self._shared[root] = (loaded.config.experience.path, may_share)
+        self._projects[root] = project
+        self._known.add(root)
+        # Not waited for: what is asked for waits for names and contents as long as its deadline allows.
+        self._work.start_unheard(self._indexing.open(project), f"index {root}")
+        return project
+
+    def _may_share(self, root: str, config: ProjectConfig, trusted: Trusted) -> bool:
+        """Whether a pool in the repository may be used: one that only its own file names needs trust."""
+        if config.experience.path == self._config.experience.path:
+            return True
+        try:
+            data, _ = self._system.read(os.path.join(root, PROJECT_FILE), FILE_BYTES)
+        except OSError:
+            return False  # it went just now, and its settings go with it
+        return trusted.covers(PROJECT_FILE, data)
+
+    def _trusted(self, root: str) -> tuple[Trusted, str]:
+        """Return what is trusted of a project, and why that can't be read or "". Blocks."""
+        try:
+            return self._trust.of(root), ""
+        except StateError as error:
+            return NOTHING_TRUSTED, str(error)
+
+    def _set_trust(self, project: Project, trusted: Trusted, problem: str) -> None:
+        project.set_trusted(trusted)
+        project.problems.pop("trust", None)
+        if problem:
+            project.problems["trust"] = problem
+
+    async def _apply_trust(self, root: str) -> None:
+        """Let what is trusted now take effect in a project that is open."""
+        project = self._projects.get(root)
+        if project is None:
+            return
+        async with project.settings_lock:
+            trusted, problem = await self._work.in_builder(partial(self._trusted, root))
+            self._set_trust(project, trusted, problem)
+            await self._share(project)
+
+    async def _share(self, project: Project) -> None:
+        """Use the pool in the repository, if there is one and it may be."""
+        config = project.config
+        work = partial(self._may_share, project.root, config, project.trusted)
+        wanted = (config.experience.path, await self._work.in_builder(work))
+        if self._shared.get(project.root) != wanted:
+            await self._work.in_writer(partial(project.pool.share, wanted[0], trusted=wanted[1]))
+            self._shared[project.root] = wanted
+
+    async def _read_settings(self, project: Project) -> None:
+        project.config_stale = False
+        stamp, old, denials = project.config_stamp_now(), project.config, self._system.denials
+        self._set_trust(project, *await self._work.in_builder(partial(self._trusted, project.root)))
+        try:
+            loaded, problem = await self._work.in_builder(
+                partial(read_settings, project.root, project.folder, self._config, self._system)
+            )
+        except ConfigError as error:
+            project.problems["config"] = f"{error} {IN_FORCE}"
+        else:
+            project.problems.pop("config", None)
+            if problem:
+                project.problems["config"] = problem
+            project.set_config(loaded.config, loaded.warnings)
+        await self._share(project)  # a file that changed isn't trusted as it is now
+        if project.config.scan != old.scan:
+            await self._indexing.reopen(project)
+        project.config_stamp = stamp
+        project.config_stale |= self._system.denials != denials

@@ -1,0 +1,43 @@
+"""Owns the frozen view of a project that a context is built from. Whoever has one sees no later change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+
+from ..config.settings import ProjectConfig
+from ..context.instructions import RuleSet
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
+from ..experience.choice import Chosen
+from ..index.lexical_handle import LexicalHandle
+from ..index.store import Reader
+from ..policy.policy import NO_POLICY, Policy
+from .tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSnapshot:
+    """One project at one moment.
+
+    `reader` lends a connection to the index for one thread; it raises `DatabaseError` where there is none
+    yet. `lexical` is the lexical index. `relevant_experiences(focus, neighbours, words, limit, meaning)`
+    chooses from the pool (see `choose`). `overlays` maps relative paths to unsaved texts. `degraded` are the
+    reasons that hold for the whole project.
+
+    `policy` is that of the agent whom it is for: what it denies is in none of the other fields, and what
+    reads files asks it.
+    """
+
+    tree: Tree
+    rules: RuleSet
+    config: ProjectConfig
+    overlays: Mapping[str, str]
+    degraded: tuple[str, ...]
+    reader: Callable[[], AbstractContextManager[Reader]]
+    lexical: LexicalHandle
+    relevant_experiences: Callable[
+        [set[str], set[str], set[str], int, Mapping[str, float]], tuple[Chosen, ...]
+    ]
+    system: System
+    policy: Policy = NO_POLICY
