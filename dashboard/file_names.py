@@ -9,7 +9,7 @@ from aiohttp import web
 from .view import View
 
 NAMES: Final = 20
-"""So many are offered: more than a list shows at once."""
+"""Maximum number of names offered: more than a list shows at once."""
 
 
 class FileNames:

@@ -26,12 +26,12 @@ THEME_COOKIE: Final = "foveal_theme"
 """Which colours the reader chose, `light` or `dark`; without it those of the system. No secret."""
 
 QUESTION_CHARACTERS: Final = 7_000
-"""So long a question may be: in an address, where a character takes up to nine bytes, it stays below what
-`door.py` reads of a line, together with all other fields of a search."""
+"""Maximum characters of a question: in an address, where a character takes up to nine bytes, it stays below
+what `door.py` reads of a line, together with all other fields of a search."""
 
 TEXT_CHARACTERS: Final = 500
-"""So long are words that a list is filtered by, names, and other short texts of an address; a path may have
-`PATH_CHARACTERS`."""
+"""Maximum characters of words that a list is filtered by, names, and other short texts of an address; a
+path may have `PATH_CHARACTERS`."""
 
 PATH_CHARACTERS: Final = 4_096
 

@@ -18,7 +18,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.project.projects import Project
 from foveal.daemon.session import service as sessions_file
-from foveal.daemon.session.service import FOLDER, NOBODY, Met, SessionChange, Sessions
+from foveal.daemon.session.service import FOLDER, NOBODY, SessionChange, Sessions, SessionState
 from foveal.daemon.session.sessions import Session
 
 from tests.conftest import write_files
@@ -79,10 +79,10 @@ async def test_what_was_made_or_changed_here_is_known_without_a_thread(base: Pat
         assert await at.sessions.find("s") == NOBODY
         assert at.sessions.known("s") == NOBODY
         made = await at.create()
-        assert at.sessions.known("s") == Met(made)
+        assert at.sessions.known("s") == SessionState(made)
         assert [one.key for one in made.items] == [RULE]
         changed, _ = await at.sessions.update("s", SessionChange(name="new"))
-        assert at.sessions.known("s") == Met(changed)
+        assert at.sessions.known("s") == SessionState(changed)
         assert await at.sessions.find("../s") == NOBODY, "what can't be an id is no session's"
 
 
@@ -139,7 +139,7 @@ async def test_damage_is_told_until_a_session_is_made_anew(
         with pytest.raises(NotFound, match="is kept as"):
             await at.sessions.get("s")
         made = await at.create()
-        assert await at.sessions.find("s") == Met(made)
+        assert await at.sessions.find("s") == SessionState(made)
         at.meta().write_text('{"version": 99}')
         assert "has version 99" in (await at.sessions.find("s")).problem
         assert at.meta().read_text() == '{"version": 99}'

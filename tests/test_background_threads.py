@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.background_threads import LEAST_SHARE, NICEST, BackgroundThreads, nicest
+from foveal.daemon.embedding.upkeep import LEAST_SHARE, NICEST, BackgroundThreads, nicest
 from foveal.daemon.embedding.worker import _give_way
 
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from foveal.daemon.index import beside as beside_file
 from foveal.daemon.index.beside import Beside, Empty
-from foveal.daemon.index.reading import Asked, Opening, Read
+from foveal.daemon.index.reading import FileToRead, Opening, Read
 
 from tests.conftest import write_files
 from tests.indexer_cases import GENEROUS_S
@@ -27,7 +27,7 @@ def beside(tmp_path: Path) -> Iterator[Beside]:
 
 
 def test_a_message_is_answered_and_nothing_else_comes(beside: Beside) -> None:
-    beside.send([Asked("a.py", "python")])
+    beside.send([FileToRead("a.py", "python")])
     read = beside.take(GENEROUS_S)
     assert isinstance(read, Read)
     assert read.look.path == "a.py"
@@ -38,7 +38,7 @@ def test_a_message_is_answered_and_nothing_else_comes(beside: Beside) -> None:
 def test_a_process_that_ends_is_seen_and_takes_no_messages(beside: Beside) -> None:
     os.kill(beside.pid, signal.SIGKILL)
     assert beside.take(GENEROUS_S) is None
-    beside.send([Asked("a.py", "python")])
+    beside.send([FileToRead("a.py", "python")])
 
 
 def test_a_process_that_is_closed_is_gone(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_process_that_stands_still_is_ended(
     beside: Beside, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.kill(beside.pid, signal.SIGSTOP)
-    beside.send([Asked("a.py", "python")])
+    beside.send([FileToRead("a.py", "python")])
     monkeypatch.setattr(beside_file, limit, 0.0)
     with pytest.raises(Empty):
         beside.take(0.01)

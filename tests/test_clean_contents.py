@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.daemon.context.clean_contents import CleanContents
+from foveal.daemon.context.content import CleanContents
 
 
 def test_a_content_is_known_for_the_length_that_was_looked_at() -> None:

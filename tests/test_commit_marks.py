@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.hook.spool import FOLDER
+from foveal.daemon.hook.grafts import FOLDER
 from foveal.hooks.install.script_block import ScriptBlock
 from foveal.ipc.client import Client
 

@@ -7,7 +7,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from foveal.daemon.item.configured_items import MAX_WARNINGS, ConfiguredItems, items_in
+from foveal.daemon.item.service import MAX_WARNINGS, ConfiguredItems, items_in
 
 TEXT = '''
 [context]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.dashboard.pages.context_changes import (
+from foveal.dashboard.pages.difference import (
     LINES_MAX,
     SHOWN_CHARACTERS,
     SHOWN_MAX,

@@ -11,7 +11,7 @@ from foveal.daemon.api.contexts import (
     ASKED_KEY_BYTES,
     ASKED_MAX,
     MODEL_CHARACTERS_MAX,
-    Asked,
+    ContextCall,
     ContextMethods,
     _request,
 )
@@ -64,7 +64,7 @@ class Desk:
     project: Project
     made: Scope
 
-    def ask(self, **values: Any) -> Asked | None:
+    def ask(self, **values: Any) -> ContextCall | None:
         return self.methods._asked_before(self.project, Parameters(values))
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from foveal.daemon.context.reasons import Told, taken_hits, told_by_context
+from foveal.daemon.context.reasons import PathReasons, taken_hits, told_by_context
 from foveal.daemon.context.reply import DROPPED_MAX
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope
@@ -31,7 +31,7 @@ def a_slice(identifier: str, kind: str, source: str, **fields: Any) -> dict[str,
     } | fields
 
 
-def told(path: str, *slices: dict[str, Any], **fields: Any) -> Told:
+def told(path: str, *slices: dict[str, Any], **fields: Any) -> PathReasons:
     reply = {"slices": list(slices), "gaps": [], "context": ""} | fields
     return told_by_context(SCOPE, REQUEST, reply, path)
 
@@ -92,7 +92,7 @@ def test_what_had_no_room_says_what_it_would_take() -> None:
     assert told("a.py", dropped=lines) == told("a.py", dropped=dropped)
     copies = [{**dropped[0], "reason": "duplicate"}]
     assert told("a.py", dropped=copies).reasons == ("it is left out as another slice shows the same",)
-    assert told("b.py", dropped=dropped) == Told()
+    assert told("b.py", dropped=dropped) == PathReasons()
     many = told("a.py", dropped=dropped * DROPPED_MAX)
     assert many.reasons[-1] == "of what had no room only the 50 heaviest are known"
 
@@ -131,7 +131,7 @@ def test_a_file_may_only_be_named(form: str) -> None:
     assert told("setup.py", *slices, context=context).named
     assert told("src/x`.py", *slices, context=context).named
     for path in ("no.py", "hot.py", "docs", "src/setup.py"):
-        assert told(path, *slices, context=context) == Told()
+        assert told(path, *slices, context=context) == PathReasons()
     assert not told("setup.py", *slices).named, "its text isn't kept"
 
 

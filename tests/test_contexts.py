@@ -14,7 +14,7 @@ import pytest
 from foveal.daemon.app.engine import Engine
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service as contexts
-from foveal.daemon.context import sources as gathering
+from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.gathered import Gathered
 from foveal.daemon.context.requests import ContextRequest
@@ -137,16 +137,16 @@ async def test_a_search_that_takes_too_long_is_left_out_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(tmp_path) as (engine, project, scope):
-        search, go_on = engine.contexts._gathering._searching.search, asyncio.Event()
+        search, go_on = engine.contexts._sources._searching.search, asyncio.Event()
 
         async def search_slowly(*arguments: Any) -> Any:
             await go_on.wait()
             return await search(*arguments)
 
-        monkeypatch.setattr(engine.contexts._gathering._searching, "search", search_slowly)
+        monkeypatch.setattr(engine.contexts._sources._searching, "search", search_slowly)
         reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
         assert reply["partial"]
-        assert gathering.SEARCH_UNFINISHED in reply["gaps"]
+        assert sources.SEARCH_UNFINISHED in reply["gaps"]
         assert "import b" in reply["context"]
         assert "Be kind." in reply["context"]
         assert "return 'paid'" not in reply["context"]
@@ -177,7 +177,7 @@ async def test_with_every_builder_taken_what_needs_none_comes_back(tmp_path: Pat
         try:
             reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
             assert reply["partial"]
-            assert {gathering.SEARCH_UNFINISHED, contexts.QUICK} <= set(reply["gaps"])
+            assert {sources.SEARCH_UNFINISHED, contexts.QUICK} <= set(reply["gaps"])
             assert "import b" in reply["context"]
             assert "Be kind." in reply["context"]
         finally:

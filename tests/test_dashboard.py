@@ -13,7 +13,7 @@ import psutil
 from foveal.daemon.app.dashboard import Dashboard
 from foveal.daemon.config.settings import DashboardConfig
 from foveal.daemon.core.system import System
-from foveal.dashboard.refusal import STYLE
+from foveal.dashboard.guard import STYLE
 from foveal.ipc.errors import INVALID_PARAMS
 
 from tests.conftest import DaemonProcess, write_files

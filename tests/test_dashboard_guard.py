@@ -21,8 +21,7 @@ from foveal.daemon.app.dashboard import Dashboard
 from foveal.daemon.app.dashboard_access import Admission
 from foveal.dashboard.app import Faces
 from foveal.dashboard.door import LINE_BYTES
-from foveal.dashboard.guard import CSRF_HEADER, HEADERS, VIEWER, Guard
-from foveal.dashboard.refusal import STYLE
+from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, Guard
 from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS
 from foveal.ipc.link import DaemonLink
 

@@ -10,9 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.context_sets import sets_of
 from foveal.dashboard.pages.request_page import REASONS, SHOWN_BYTES
-from foveal.dashboard.pages.session_page import completions
+from foveal.dashboard.pages.session_page import completions, sets_of
 from foveal.dashboard.pages.sessions_page import chosen
 from foveal.ipc.errors import NOT_FOUND, RpcError
 

@@ -31,7 +31,7 @@ from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
 from foveal.daemon.project import open_projects
 from foveal.daemon.project.projects import Project, load, read_tree
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.retrieval.service import Ask
+from foveal.daemon.retrieval.service import SearchQuery
 
 from tests.conftest import write_files
 
@@ -144,7 +144,7 @@ async def test_a_comparison_that_fails_in_an_unforeseen_way_holds_up_none_after_
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
-        ask = Ask("where is f defined", 5)
+        ask = SearchQuery("where is f defined", 5)
         with monkeypatch.context() as patch:
             patch.setattr(engine.indexing, "sync", fail)
             reply = await engine.query(project, ask, "tree", None)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from foveal.daemon.context import given_contexts
 from foveal.daemon.context.assembly import Built
-from foveal.daemon.context.caller import Talk
+from foveal.daemon.context.caller import Caller
 from foveal.daemon.context.given_contexts import (
     GIVEN_MAX,
     MEMORY_MAX,
@@ -49,7 +49,7 @@ class Ring:
         built = self.built[again] if again else Built(reply, (), (), 0, context_id=new_context_id())
         self.built[built.context_id] = built
         answer = {**built.reply, "cached": bool(again), "partial": False}
-        self.contexts.note(Scope(scope, "/p", ""), REQUEST, "sam", Talk(), built, answer, 1.5)
+        self.contexts.note(Scope(scope, "/p", ""), REQUEST, "sam", Caller(), built, answer, 1.5)
         return built.context_id
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from foveal.daemon.index.grouping import TINY, group
+from foveal.daemon.index.divider import TINY, group
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.index.headings import MAX_TITLE, find_sections
+from foveal.daemon.index.chunks import MAX_TITLE, find_sections
 
 
 def check(source: str, language: str, expected: list[str]) -> None:

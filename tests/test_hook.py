@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.hook import spool as daemon_spool
-from foveal.daemon.hook.spool import Spool
+from foveal.daemon.hook import grafts
+from foveal.daemon.hook.grafts import Spool
 from foveal.hooks import spool as hook_spool
 from foveal.hooks.hook import BUDGETS_S, KEPT, OTHER_S, event_name
 from foveal.hooks.hook_log import MAX_BYTES, note
@@ -351,7 +351,7 @@ def test_an_events_name_is_found_without_parsing() -> None:
 
 
 def test_both_sides_of_the_spool_agree(tmp_path: Path) -> None:
-    assert hook_spool.FOLDER == daemon_spool.FOLDER
+    assert hook_spool.FOLDER == grafts.FOLDER
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
     spool = Spool(str(state), System())

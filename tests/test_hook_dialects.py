@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
-from foveal.daemon.hook.answer import Answer, Room, wrapped
+from foveal.daemon.hook.answer import Answer, OutputLimit, wrapped
 from foveal.daemon.hook.codex import patched_paths
 from foveal.daemon.hook.dialects import DIALECTS, speaker_of
 from foveal.daemon.hook.events import (
@@ -302,14 +302,14 @@ def test_no_payload_breaks_an_adapter(host: str, name: str, fields: dict[str, An
 @given(st.text(), st.integers(0, 400))
 def test_what_is_wrapped_is_one_element_within_its_room(text: str, characters: int) -> None:
     hostile = f"{text}</foveal-context>< /FOVEAL-CONTEXT >{text}<foveal-context>{text}"
-    found = wrapped(hostile, Room(characters))
+    found = wrapped(hostile, OutputLimit(characters))
     assert len(found) <= characters
     if found:
         check_wrapped(found)
 
 
 def test_a_long_text_is_cut_at_a_line() -> None:
-    found = wrapped("\n".join(["line"] * 100), Room(200))
+    found = wrapped("\n".join(["line"] * 100), OutputLimit(200))
     assert len(found) <= 200
     assert "\nline\n(The rest was left out for its length.)\n" in found
 

@@ -14,8 +14,7 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.hook.events import Origin, SessionEnding, TurnEnded
-from foveal.daemon.hook.grafts import HookGrafts
-from foveal.daemon.hook.spool import MAX_FILES, Spool
+from foveal.daemon.hook.grafts import MAX_FILES, HookGrafts, Spool
 
 from tests.hook_cases import payload
 

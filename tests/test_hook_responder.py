@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
-from foveal.daemon.hook.answer import NO_ROOM, NOTHING, Answer, Room
+from foveal.daemon.hook.answer import NO_ROOM, NOTHING, Answer, OutputLimit
+from foveal.daemon.hook.backend import Ask, Opened
 from foveal.daemon.hook.events import (
     Event,
     FileEdited,
@@ -26,13 +27,11 @@ from foveal.daemon.hook.events import (
     TurnEnded,
     WindowCompacting,
 )
-from foveal.daemon.hook.ground import Ask, Opened
 from foveal.daemon.hook.repeats import KEPT_MAX, KEPT_S, Repeats
-from foveal.daemon.hook.responder import Clock, Responder
+from foveal.daemon.hook.responder import SENT_MAX, TASKS_MAX, WINDOWS_MAX, Clock, Responder, Window, Windows
 from foveal.daemon.hook.texts import changed_line
-from foveal.daemon.hook.windows import SENT_MAX, TASKS_MAX, WINDOWS_MAX, Window, Windows
 
-ROOM = Room(4_000)
+ROOM = OutputLimit(4_000)
 MAIN = Origin("codex", "s1", "/w")
 CHILD = replace(MAIN, agent_id="a1", agent_type="explorer")
 
@@ -108,7 +107,7 @@ def responder(ground: Recorder) -> Responder:
     return Responder(ground)
 
 
-async def ask(responder: Responder, event: Event, room: Room = ROOM, within_s: float = 60.0) -> Answer:
+async def ask(responder: Responder, event: Event, room: OutputLimit = ROOM, within_s: float = 60.0) -> Answer:
     return await responder.answer(event, room, Clock(asyncio.get_running_loop().time, within_s))
 
 
@@ -138,7 +137,7 @@ async def test_a_session_that_goes_on(ground: Recorder, responder: Responder) ->
 
 
 async def test_tokens_leave_room_for_the_sections(ground: Recorder, responder: Responder) -> None:
-    await ask(responder, SessionStarted(MAIN), Room(4_000, tokens=2_000))
+    await ask(responder, SessionStarted(MAIN), OutputLimit(4_000, tokens=2_000))
     tokens = ground.asks[0].room.tokens
     assert tokens is not None
     assert 1_500 < tokens < 1_900

@@ -15,7 +15,7 @@ from foveal.daemon.item.agent_items import AgentItems
 from foveal.daemon.item.item_choice import ItemScore, Reason
 from foveal.daemon.item.item_keys import ItemKey, key_of
 from foveal.daemon.item.item_plans import MISSING_MAX, SERVED_WELL, plan_items, profiles_for, selection_of
-from foveal.daemon.item.item_search import Found
+from foveal.daemon.item.item_search import ItemMatches
 from foveal.daemon.item.selection import parse_selection
 from foveal.daemon.session.sessions import Session, SessionItem
 
@@ -38,13 +38,13 @@ class Search:
         self.asked: list[list[str]] = []
         self.barred: Mapping[ItemKey, str] = {}
 
-    async def search(self, items: Sequence[Item], message: str, profiles: object, **more: Any) -> Found:
+    async def search(self, items: Sequence[Item], message: str, profiles: object, **more: Any) -> ItemMatches:
         self.asked.append([one.name for one in items])
         self.barred = more["barred"]
         taken = tuple(ItemScore(one, 0.7, 0.6, 0.2, True, "top_n") for one in items if one.name in self.taken)
         left = [one for one in items if one.name not in self.taken]
         considered = tuple(ItemScore(one, 0.1, 0.1, 0.0, False, self.reason) for one in left)
-        return Found(taken, considered, ("slow",) if "slow" in self.taken else ())
+        return ItemMatches(taken, considered, ("slow",) if "slow" in self.taken else ())
 
 
 def rule(name: str) -> ItemKey:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.item.item_query import (
+from foveal.daemon.item.item_search import (
     HISTORY_CHUNKS,
     HISTORY_DECAY,
     HISTORY_MESSAGES,

@@ -17,7 +17,7 @@ from foveal.daemon.embedding.messages import ScoreTexts, TextScores
 from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.item import item_search as item_search_file
 from foveal.daemon.item.item_keys import ItemKey
-from foveal.daemon.item.item_search import Found, ItemSearch
+from foveal.daemon.item.item_search import ItemMatches, ItemSearch
 from foveal.daemon.item.selection import Profile, Profiles, parse_selection, resolve
 
 GENEROUS_S = 60.0
@@ -98,7 +98,7 @@ def real(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[Rea
     scores.scorer.close()
 
 
-def names(found: Found) -> set[str]:
+def names(found: ItemMatches) -> set[str]:
     assert found.degraded == ()
     return {one.item.name for one in found.taken}
 
@@ -180,9 +180,10 @@ async def test_a_kind_that_is_off_is_not_even_embedded(real: RealScores) -> None
     assert not any("screenshot" in text for text in real.asked[-1][1])
     asked = len(real.asked)
     assert (
-        await search.search(ITEMS, "take a screenshot", Profiles(None, None), within_s=GENEROUS_S) == Found()
+        await search.search(ITEMS, "take a screenshot", Profiles(None, None), within_s=GENEROUS_S)
+        == ItemMatches()
     )
-    assert await search.search([], "take a screenshot", NORMAL, within_s=GENEROUS_S) == Found()
+    assert await search.search([], "take a screenshot", NORMAL, within_s=GENEROUS_S) == ItemMatches()
     assert len(real.asked) == asked
 
 

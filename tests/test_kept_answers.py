@@ -6,17 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from foveal.daemon.retrieval.result_cache import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, KeptAnswers
-from foveal.daemon.retrieval.service import Found, Told
+from foveal.daemon.retrieval.result_cache import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, ResultCache
+from foveal.daemon.retrieval.service import DescribedHits, SearchResult
 
 
-def found(*snippets: str, **more: Any) -> Found:
-    told = Told([{"snippet": snippet} for snippet in snippets], [])
-    return replace(Found((), "structural", "structural", (), (), told=told), **more)
+def found(*snippets: str, **more: Any) -> SearchResult:
+    told = DescribedHits([{"snippet": snippet} for snippet in snippets], [])
+    return replace(SearchResult((), "structural", "structural", (), (), told=told), **more)
 
 
 def test_an_answer_is_given_again_while_its_version_holds() -> None:
-    kept, answer = KeptAnswers(), found("x")
+    kept, answer = ResultCache(), found("x")
     kept.keep("who", (1, 2), answer, "who")
     assert kept.get("who", (1, 2)) is answer
     assert kept.get("whose", (1, 2)) is None
@@ -25,7 +25,7 @@ def test_an_answer_is_given_again_while_its_version_holds() -> None:
 
 
 def test_a_later_answer_takes_the_place_of_an_earlier() -> None:
-    kept = KeptAnswers()
+    kept = ResultCache()
     kept.keep("who", 1, found("x" * 100), "who")
     kept.keep("who", 2, found("xy"), "who")
     assert kept.get("who", 2) == found("xy")
@@ -38,19 +38,19 @@ def test_a_later_answer_takes_the_place_of_an_earlier() -> None:
         (found(), "nothing was found"),
         (found("x", told=None), "not told"),
         (found("x", degraded=("3 files wait to be linked",)), "not complete"),
-        (found("x", told=Told([{"snippet": "x"}], ["a.py"])), "stale"),
+        (found("x", told=DescribedHits([{"snippet": "x"}], ["a.py"])), "stale"),
         (found(*("x" * (HITS_MAX + 1))), "too many hits"),
         (found("x"), "x" * (TEXT_CHARACTERS + 1)),
     ],
 )
-def test_only_complete_answers_of_some_size_are_kept(answer: Found, text: str) -> None:
-    kept = KeptAnswers()
+def test_only_complete_answers_of_some_size_are_kept(answer: SearchResult, text: str) -> None:
+    kept = ResultCache()
     kept.keep("who", 1, answer, text)
     assert len(kept) == 0
 
 
 def test_what_was_given_longest_ago_goes() -> None:
-    kept = KeptAnswers(most=2 * (HIT_CHARACTERS + 2))
+    kept = ResultCache(most=2 * (HIT_CHARACTERS + 2))
     kept.keep("a", 1, found("x"), "?")
     kept.keep("b", 1, found("x"), "?")
     assert kept.get("a", 1) is not None

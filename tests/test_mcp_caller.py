@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.hooks.mcp_server.caller import Caller, Desk
+from foveal.hooks.mcp_server.caller import ClientIdentity, DaemonSession
 from foveal.hooks.mcp_server.context_tools import GET_CONTEXT
 from foveal.hooks.mcp_server.errors import from_unavailable
 from foveal.hooks.mcp_server.status_tool import STATUS
@@ -36,10 +36,13 @@ class NotingLink(DaemonLink):
 @asynccontextmanager
 async def desk(
     daemon: DaemonProcess, root: Path, session: str, call_s: float = 60.0
-) -> AsyncIterator[tuple[Desk, NotingLink]]:
+) -> AsyncIterator[tuple[DaemonSession, NotingLink]]:
     link = NotingLink(daemon.socket)
     try:
-        yield Desk(Caller(cwd=str(root), chosen=False, session_id=session), link, call_s), link
+        yield (
+            DaemonSession(ClientIdentity(cwd=str(root), chosen=False, session_id=session), link, call_s),
+            link,
+        )
     finally:
         await link.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.hooks.mcp_server.roots import choose_folder
+from foveal.hooks.mcp_server.caller import choose_folder
 
 
 @pytest.fixture

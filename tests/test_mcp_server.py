@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 from foveal.hooks.mcp_server.resources import RESOURCES
-from foveal.hooks.mcp_server.tools import INSTRUCTIONS, TOOLS
+from foveal.hooks.mcp_server.server import INSTRUCTIONS, TOOLS
 from mcp import Client, MCPError
 from mcp.types import ListRootsResult, Root, TextContent, TextResourceContents
 from pydantic import FileUrl

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from foveal.hooks.mcp_server import resources
 from foveal.hooks.mcp_server.prompts import PROMPTS
+from foveal.hooks.mcp_server.server import INSTRUCTIONS, TOOLS
 from foveal.hooks.mcp_server.tool import ANSWER_TOKENS, Tool
-from foveal.hooks.mcp_server.tools import INSTRUCTIONS, TOOLS
 from jsonschema import Draft202012Validator
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "mcp.md").read_text(encoding="utf-8")

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.migration import Migration
-from foveal.daemon.app.state import Mark, bring_up, check_version
+from foveal.daemon.app.state import Mark, Migration, bring_up, check_version
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from foveal.daemon.context.news import BEST_ALONE, PROBABILITY_MIN, SHARE_OF_BEST, has_news, news_in
-from foveal.daemon.context.residency import Resident, held_of
+from foveal.daemon.context.assembly import BEST_ALONE, PROBABILITY_MIN, SHARE_OF_BEST, has_news, news_in
+from foveal.daemon.context.sent_content import Resident, held_of
 from foveal.daemon.context.slices import Form, Slice, SliceType
 from foveal.daemon.retrieval.need import NEED_SURE, Need
 

@@ -10,7 +10,7 @@ from foveal.daemon.core.parameters import Parameters
 from foveal.daemon.policy.agent_tables import AgentTables, parse_agent_tables
 from foveal.daemon.policy.permissions import NAME_CHARACTERS_MAX, agent_in, policy_for, policy_of
 from foveal.daemon.policy.policy import NO_POLICY
-from foveal.daemon.session.service import NOBODY, Met
+from foveal.daemon.session.service import NOBODY, SessionState
 from foveal.daemon.session.sessions import Session
 
 TABLES = parse_agent_tables(
@@ -28,8 +28,8 @@ def scope(name: str) -> Scope:
     return Scope("s", "/p", "i", agent_name=name)
 
 
-def session(name: str) -> Met:
-    return Met(Session("id", "/p", "t", agent_name=name))
+def session(name: str) -> SessionState:
+    return SessionState(Session("id", "/p", "t", agent_name=name))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_no_name_lifts_a_refusal() -> None:
 
 
 def test_a_session_that_cant_be_read_leaves_open_who_asks() -> None:
-    unread = Met(None, "the session x can't be read: damaged")
+    unread = SessionState(None, "the session x can't be read: damaged")
     with pytest.raises(PermissionDenied, match="can't be read"):
         policy_for(CONFIG, "lead", "", None, unread)
     assert policy_for(ProjectConfig(), "lead", "", None, unread) == NO_POLICY

@@ -15,8 +15,8 @@ from foveal.daemon.index.beside import Beside
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.messages import ProjectProgress
-from foveal.daemon.index.read_ahead import FILES_MAX, ReadAhead
-from foveal.daemon.index.reading import Asked
+from foveal.daemon.index.readers import FILES_MAX, ReadAhead
+from foveal.daemon.index.reading import FileToRead
 from foveal.daemon.index.reading_queue import AHEAD_FROM
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
@@ -37,7 +37,7 @@ def ahead(root: Path) -> Iterator[ReadAhead]:
 
 
 def ask(ahead: ReadAhead, root: Path, *names: str) -> None:
-    ahead.ask((Asked(name, "python"), stamp_of(os.stat(root / name))) for name in names)
+    ahead.ask((FileToRead(name, "python"), stamp_of(os.stat(root / name))) for name in names)
 
 
 def test_what_is_read_ahead_is_what_the_indexer_reads(root: Path, tmp_path: Path) -> None:

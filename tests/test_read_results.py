@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.read_results import asked_of
-from foveal.daemon.index.reading import Asked
+from foveal.daemon.index.reading import FileToRead
 from foveal.daemon.project.tree import FileRecord
 
 from tests.indexer_cases import Bench, check_true, open_bench, put, skipped, symbols
@@ -86,5 +86,5 @@ def test_a_text_that_becomes_binary_and_text_again(bench: Bench) -> None:
 def test_only_what_is_known_of_a_content_is_not_said_again() -> None:
     record = FileRecord("a.py", Stamp(1, 2, 3, 4), language="python")
     former = replace(record, language="text", digest=b"d", lines=7)
-    assert asked_of(record, None) == Asked("a.py", "python")
-    assert asked_of(record, former, words=True) == Asked("a.py", "python", b"d", "text", words=True)
+    assert asked_of(record, None) == FileToRead("a.py", "python")
+    assert asked_of(record, former, words=True) == FileToRead("a.py", "python", b"d", "text", words=True)

@@ -13,9 +13,8 @@ import pytest
 from foveal.daemon.core.system import stamp_of
 from foveal.daemon.index import readers as readers_module
 from foveal.daemon.index.beside import Beside
-from foveal.daemon.index.read_ahead import FILES_MAX
-from foveal.daemon.index.readers import READERS_MAX, Readers, count_for
-from foveal.daemon.index.reading import Asked
+from foveal.daemon.index.readers import FILES_MAX, READERS_MAX, Readers, count_for
+from foveal.daemon.index.reading import FileToRead
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
 from tests.indexer_cases import GENEROUS_S, put
@@ -41,7 +40,7 @@ def readers(root: Path, started: Started) -> Iterator[Readers]:
 
 def ask(readers: Readers, root: Path, count: int) -> list[str]:
     names = [f"pack/m{n}.py" for n in range(count)]
-    readers.ask((Asked(name, "python"), stamp_of(os.stat(root / name))) for name in names)
+    readers.ask((FileToRead(name, "python"), stamp_of(os.stat(root / name))) for name in names)
     return names
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.index.reading import Asked, FileReader, contents_of
+from foveal.daemon.index.reading import FileReader, FileToRead, contents_of
 
 from tests.conftest import write_files
 
@@ -25,7 +25,7 @@ def reader(tmp_path: Path) -> FileReader:
 
 
 def test_a_file_is_read_to_what_is_stored_of_it(reader: FileReader) -> None:
-    read = reader.read(Asked("a.py", "python", words=True))
+    read = reader.read(FileToRead("a.py", "python", words=True))
     assert read.look.digest == hashlib.blake2b(SOURCE, digest_size=16).digest()
     contents = read.contents
     assert contents is not None
@@ -42,29 +42,29 @@ def test_a_file_is_read_to_what_is_stored_of_it(reader: FileReader) -> None:
 
 
 def test_what_holds_what_it_held_before_isn_t_parsed(reader: FileReader) -> None:
-    known = reader.look(Asked("a.py", "python"))
-    assert reader.read(Asked("a.py", "python", known.digest, "python")) == (known, None, "")
-    assert reader.read(Asked("a.py", "python", known.digest, "ruby")).contents is not None
-    assert reader.read(Asked("a.py", "python", b"other", "python")).contents is not None
+    known = reader.look(FileToRead("a.py", "python"))
+    assert reader.read(FileToRead("a.py", "python", known.digest, "python")) == (known, None, "")
+    assert reader.read(FileToRead("a.py", "python", known.digest, "ruby")).contents is not None
+    assert reader.read(FileToRead("a.py", "python", b"other", "python")).contents is not None
 
 
 @pytest.mark.parametrize(
     ("name", "skipped"), [("logo.bin", "binary"), ("large.txt", "too_large"), ("gone.py", "gone")]
 )
 def test_what_is_not_indexed_tells_why(reader: FileReader, name: str, skipped: str) -> None:
-    look, contents, problem = reader.read(Asked(name, ""))
+    look, contents, problem = reader.read(FileToRead(name, ""))
     assert (look.skipped, look.digest, contents, problem) == (skipped, b"", None, "")
     assert (look.stamp is None) == (skipped == "gone")
 
 
 def test_a_language_is_known_by_the_first_line_too(reader: FileReader) -> None:
-    assert reader.look(Asked("tool", "")).language == "bash"
+    assert reader.look(FileToRead("tool", "")).language == "bash"
 
 
 def test_a_file_that_was_just_written_is_racy(reader: FileReader, tmp_path: Path) -> None:
     os.utime(tmp_path / "a.py", ns=(1, 1))
     now = System().time_ns()
-    assert reader.look(Asked("a.py", "python")).racy == (
+    assert reader.look(FileToRead("a.py", "python")).racy == (
         os.stat(tmp_path / "a.py").st_ctime_ns > now - 10_000_000
     )
 

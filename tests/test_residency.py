@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from foveal.daemon.context.render import code_block, code_frame
-from foveal.daemon.context.residency import (
+from foveal.daemon.context.sent_content import (
     ALL_LINES_MAX,
     HELD_MAX,
     LINES_MAX,
     NOTHING_HELD,
     SLICES_MAX,
     WINDOWS_MAX,
+    ContextWindows,
     Held,
     Resident,
-    Windows,
     held_of,
     named_if_held,
     sent_lines,
@@ -71,7 +71,7 @@ def test_what_is_shorter_than_its_line_is_sent_again() -> None:
 
 
 def test_windows_are_of_an_agent_in_a_session() -> None:
-    windows = Windows()
+    windows = ContextWindows()
     windows.sent("s", "a", [held("x", LONG, 5)])
     windows.sent("s", "b", [held("y", LONG, 7), held("z", LONG, 8)])
     assert windows.of("s", "a").tokens == 5
@@ -85,7 +85,7 @@ def test_windows_are_of_an_agent_in_a_session() -> None:
 
 
 def test_the_latest_text_of_a_slice_counts_and_gives_another_key() -> None:
-    windows = Windows()
+    windows = ContextWindows()
     first = windows.sent("s", "a", [held("x", LONG, 5)])
     same = windows.sent("s", "a", [held("x", LONG, 5)])
     later = windows.sent("s", "a", [held("x", LONG + "more", 6)])
@@ -94,7 +94,7 @@ def test_the_latest_text_of_a_slice_counts_and_gives_another_key() -> None:
 
 
 def test_windows_and_their_slices_are_bounded() -> None:
-    windows = Windows()
+    windows = ContextWindows()
     windows.sent("s", "a", [held(f"{number}", LONG, 1) for number in range(SLICES_MAX + 10)])
     assert len(windows.of("s", "a").slices) == SLICES_MAX
     assert "focus:0" not in windows.of("s", "a").slices
@@ -105,7 +105,7 @@ def test_windows_and_their_slices_are_bounded() -> None:
 
 
 def test_all_windows_together_hold_a_bounded_number_of_slices() -> None:
-    windows = Windows()
+    windows = ContextWindows()
     slices = [held(f"{number}", LONG, 1) for number in range(SLICES_MAX)]
     count = HELD_MAX // SLICES_MAX
     for number in range(count + 1):
@@ -151,7 +151,7 @@ def whole_file() -> tuple[Slice, Form]:
 
 def after(*sent: tuple[Slice, Form]) -> Resident:
     """Return what a window holds that was sent these forms."""
-    return Windows().sent("s", "", [held_of(*pair, 1) for pair in sent], sent_lines(sent, lines))
+    return ContextWindows().sent("s", "", [held_of(*pair, 1) for pair in sent], sent_lines(sent, lines))
 
 
 def test_a_definition_of_a_file_that_was_sent_is_named() -> None:
@@ -222,7 +222,7 @@ def test_an_edited_line_is_sent_again() -> None:
 
 
 def test_the_lines_of_windows_are_bounded() -> None:
-    windows = Windows()
+    windows = ContextWindows()
     hashes = array("q", [1] * (LINES_MAX // 2))
     for number in range(4):
         windows.sent("s", "a", (), [(f"{number}.py", 0, hashes)])
@@ -234,7 +234,7 @@ def test_the_lines_of_windows_are_bounded() -> None:
 
 
 def test_other_lines_give_another_key() -> None:
-    windows = Windows()
+    windows = ContextWindows()
     first = windows.sent("s", "a", (), [("a.py", 3, array("q", [7, 8]))])
     assert windows.sent("s", "a", (), [("a.py", 4, array("q", [8]))]).key == first.key
     later = windows.sent("s", "a", (), [("a.py", 4, array("q", [9]))])

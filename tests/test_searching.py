@@ -22,7 +22,7 @@ from foveal.daemon.policy.policy import NO_POLICY
 from foveal.daemon.project.freshness import Deadline, deadline_of
 from foveal.daemon.project.projects import Project
 from foveal.daemon.retrieval.filters import EVERYTHING, Filter
-from foveal.daemon.retrieval.service import VECTORS_SHARE, Ask, Found
+from foveal.daemon.retrieval.service import VECTORS_SHARE, SearchQuery, SearchResult
 
 from tests.conftest import link_models, write_files
 
@@ -63,12 +63,12 @@ def base(tmp_path: Path) -> Path:
     return tmp_path.resolve()
 
 
-async def search(engine: Engine, project: Project, text: str, **options: Any) -> Found:
-    ask = Ask(text, options.pop("limit", 10), **options)
+async def search(engine: Engine, project: Project, text: str, **options: Any) -> SearchResult:
+    ask = SearchQuery(text, options.pop("limit", 10), **options)
     return await engine._searching.search(project, ask, deadline_of(project, 60_000))
 
 
-def paths(found: Found) -> list[str]:
+def paths(found: SearchResult) -> list[str]:
     return [hit.path for hit in found.hits]
 
 
@@ -142,7 +142,7 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
             assert "malformed" in found.degraded[0]
         with monkeypatch.context() as patched:
             patched.setattr("foveal.daemon.retrieval.results.describe_hits", _damaged)
-            reply = await engine.query(project, Ask("password", 5), "no", None)
+            reply = await engine.query(project, SearchQuery("password", 5), "no", None)
             assert reply["results"] == []
             assert "malformed" in reply["degraded"][-1]
 
@@ -165,7 +165,7 @@ async def test_the_answer_of_the_graph_is_told_in_one_turn(
 ) -> None:
     async with running(base) as (engine, project):
         turns = count_turns(engine, monkeypatch)
-        reply = await engine.query(project, Ask("where is login defined", 5), "no", None)
+        reply = await engine.query(project, SearchQuery("where is login defined", 5), "no", None)
         assert (reply["route"], [one["node_id"] for one in reply["results"]]) == (
             "structural",
             ["shop/auth.py#login"],
@@ -173,7 +173,7 @@ async def test_the_answer_of_the_graph_is_told_in_one_turn(
         assert len(turns) == 1
         with monkeypatch.context() as patched:
             patched.setattr("foveal.daemon.retrieval.results.describe_from", _damaged)
-            damaged = await engine.query(project, Ask("where is checkout defined", 5), "no", None)
+            damaged = await engine.query(project, SearchQuery("where is checkout defined", 5), "no", None)
             assert damaged["results"] == []
             assert "malformed" in damaged["degraded"][-1]
 
@@ -183,7 +183,7 @@ async def test_the_same_question_is_answered_again_while_nothing_changed(
 ) -> None:
     async with running(base) as (engine, project):
         turns = count_turns(engine, monkeypatch)
-        ask = Ask("what calls login", 5)
+        ask = SearchQuery("what calls login", 5)
         (base / "p/shop/views.py").write_text("from .auth import login\n\nlogin(1, 2)\n")
         first = await engine.query(project, ask, "tree", None)
         while first["degraded"]:  # until it is linked
@@ -202,7 +202,7 @@ async def test_an_answer_is_not_given_again_when_a_file_changed(
 ) -> None:
     async with running(base) as (engine, project):
         turns = count_turns(engine, monkeypatch)
-        ask = Ask("where is login defined", 5)
+        ask = SearchQuery("where is login defined", 5)
         await engine.query(project, ask, "no", None)
         (base / "p/shop/auth.py").write_text("# moved\n\n\ndef login(user):\n    return user\n")
         reply = await engine.query(project, ask, "shown", None)
@@ -218,7 +218,7 @@ async def test_an_answer_is_not_given_again_when_a_file_changed(
 
 async def test_what_is_told_is_what_who_asks_gets(base: Path) -> None:
     async with running(base) as (engine, project):
-        plain = Ask("what is in class login or checkout", 5, route="structural")
+        plain = SearchQuery("what is in class login or checkout", 5, route="structural")
         first = frozenset({"shop/cart.py"})
         for ask in (
             plain,
@@ -259,7 +259,7 @@ async def test_vectors_leave_time_to_rank_what_the_words_found(
 
         monkeypatch.setattr(engine.semantics, "search", hear)
         soon = Deadline(asyncio.get_running_loop().time() + 1)
-        found = await engine._searching.search(project, Ask("password login", 10), soon)
+        found = await engine._searching.search(project, SearchQuery("password login", 10), soon)
         assert paths(found)[0] == "shop/auth.py"
         assert asked[0].wait_s <= 0.8 * VECTORS_SHARE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.item.item_keys import ItemKey
-from foveal.daemon.session.session_cache import MAX_WHOLE, SessionCache
+from foveal.daemon.session.session_store import MAX_WHOLE, SessionCache
 from foveal.daemon.session.session_summary import SessionSummary, summary_of
 from foveal.daemon.session.sessions import Session, SessionItem
 

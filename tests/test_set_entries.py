@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.session.set_entries import MAX_ENTRY_CHARACTERS, checked_entries
+from foveal.daemon.session.context_sets import MAX_ENTRY_CHARACTERS, checked_entries
 
 HOME = "/home/ada"
 

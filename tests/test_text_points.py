@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.daemon.index.text_points import MAX_LEVEL, block_starts, paragraph_starts
+from foveal.daemon.index.divider import MAX_LEVEL, block_starts, paragraph_starts
 
 
 def check_prose(text: str, expected: list[int], level: int = 0) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.project.token_trees import called_in_tokens
+from foveal.daemon.project.reference_reader import called_in_tokens
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from foveal.daemon.embedding import waiting as waiting_file
-from foveal.daemon.embedding.waiting import Waiting
+from foveal.daemon.embedding import project_vectors as waiting_file
+from foveal.daemon.embedding.project_vectors import Waiting
 
 
 def filled() -> Waiting:

@@ -13,7 +13,7 @@ from functools import partial
 
 from foveal.daemon.context.items import Item
 from foveal.daemon.item.item_choice import LEXICAL_WEIGHT, ItemScore
-from foveal.daemon.item.item_search import Found, ItemSearch
+from foveal.daemon.item.item_search import ItemMatches, ItemSearch
 from foveal.daemon.item.item_text import chunks, item_text
 from foveal.daemon.item.selection import Profile, Profiles, parse_selection, resolve
 
@@ -66,7 +66,7 @@ async def _run(first: str, state: str, half: str) -> int:
 
 async def _searched(
     search: ItemSearch, items: Sequence[Item], queries: Sequence[Query], profiles: Profiles
-) -> list[Found]:
+) -> list[ItemMatches]:
     found = [
         await search.search(items, one.text, profiles, within_s=PATIENT_S, history=one.history)
         for one in queries
@@ -77,7 +77,7 @@ async def _searched(
     return found
 
 
-def _print_scores(queries: Sequence[Query], everything: Sequence[Found]) -> None:
+def _print_scores(queries: Sequence[Query], everything: Sequence[ItemMatches]) -> None:
     """Print how the scores of all pairs of a query and an item are spread."""
     shares = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
     names = " | ".join(f"{share:.0%}" for share in shares)
@@ -97,7 +97,7 @@ def _print_scores(queries: Sequence[Query], everything: Sequence[Found]) -> None
     print()
 
 
-def _print_evidence(queries: Sequence[Query], everything: Sequence[Found]) -> None:
+def _print_evidence(queries: Sequence[Query], everything: Sequence[ItemMatches]) -> None:
     """Print recall@5 by what the items are ordered by."""
     orders: dict[str, Callable[[ItemScore], float]] = {
         "meaning and words": lambda one: one.score,
@@ -113,7 +113,10 @@ def _print_evidence(queries: Sequence[Query], everything: Sequence[Found]) -> No
 
 
 def _recall(
-    queries: Sequence[Query], everything: Sequence[Found], kind: str, order: Callable[[ItemScore], float]
+    queries: Sequence[Query],
+    everything: Sequence[ItemMatches],
+    kind: str,
+    order: Callable[[ItemScore], float],
 ) -> float:
     recalls = [
         recall_at([one.key for one in sorted(_of(kind, found), key=order, reverse=True)], wanted)
@@ -123,7 +126,7 @@ def _recall(
     return sum(recalls) / len(recalls)
 
 
-def _print_presets(queries: Sequence[Query], presets: dict[str, list[Found]]) -> None:
+def _print_presets(queries: Sequence[Query], presets: dict[str, list[ItemMatches]]) -> None:
     print("| preset | kind | recall@5 | precision | recall | taken a query | taken where none is wanted |")
     print("|---|---|---|---|---|---|---|")
     for preset, searched in presets.items():
@@ -144,7 +147,7 @@ def _print_presets(queries: Sequence[Query], presets: dict[str, list[Found]]) ->
     print()
 
 
-def _of(kind: str, found: Found) -> list[ItemScore]:
+def _of(kind: str, found: ItemMatches) -> list[ItemScore]:
     """Return what was said of the items of a kind, the best first."""
     both = [
         one for one in (*found.taken, *found.considered) if (one.item.type == "tool") == (kind == "tools")

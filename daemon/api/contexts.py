@@ -36,10 +36,10 @@ FORMATS = ("markdown", "prompts", "messages", "json")
 
 CLEANED_MAX = 1_024
 CLEANED_PATHS_MAX = 200
-"""So many lists of focus paths are remembered in their clean form, each of so many paths at most."""
+"""Maximum number of cached lists of clean focus paths, and of paths in each."""
 
 ASKED_MAX, ASKED_KEY_BYTES = 512, 4_096
-"""So many requests are remembered as they were read, each of so many bytes at most."""
+"""Maximum number of cached parsed requests, and bytes of each."""
 
 MARSHAL_EXACT = 2
 """The last version of marshal's format in which equal values have equal bytes, whoever else holds them. Other
@@ -47,7 +47,7 @@ than `==` it tells 1 from True."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ContextCall:
     """What the parameters of a request came to, and of what."""
 
     root: str
@@ -72,7 +72,7 @@ class ContextMethods:
         self._engine = engine
         self._news = news
         self._cleaned: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
-        self._asked: dict[bytes, Asked] = {}
+        self._asked: dict[bytes, ContextCall] = {}
         self.methods: Mapping[str, Method] = {
             "GetContext": self._get,
             "PrepareContext": self._prepare,
@@ -89,7 +89,7 @@ class ContextMethods:
                 return timed(reply, started)
         return self._build(parameters, freshness_in(parameters), started)
 
-    def _asked_before(self, project: Project, parameters: Parameters) -> Asked | None:
+    def _asked_before(self, project: Project, parameters: Parameters) -> ContextCall | None:
         """Return what a request means if its scope is there and stays as it is.
 
         Agents ask with the same parameters again and again, and reading them would cost a quarter of the
@@ -108,14 +108,14 @@ class ContextMethods:
             self._asked[key] = asked
         return asked
 
-    def _read(self, project: Project, parameters: Parameters) -> Asked | None:
+    def _read(self, project: Project, parameters: Parameters) -> ContextCall | None:
         fresh = freshness_in(parameters)
         scope = self._engine.scoping.find(project.root, self._selector(project, parameters))
         if scope is None:
             return None
         settings = project.config.context
         request = _request(project, scope.task_type, parameters, news=self._news)
-        return Asked(project.root, settings, scope, request, fresh)
+        return ContextCall(project.root, settings, scope, request, fresh)
 
     async def _build(self, parameters: Parameters, fresh: Freshness, started: float) -> dict[str, Any]:
         deadline_ms = deadline_in(parameters)

@@ -17,13 +17,13 @@ from ..policy.policy import Policy
 from .method_parts import Method, timed
 
 LIST_MAX = 100
-"""So many contexts are told in one answer: 2 ms of the event loop."""
+"""Maximum number of contexts listed in one reply: 2 ms of the event loop."""
 
 PROMPT_CHARACTERS = 200
-"""So much of a prompt's first line stands in a list."""
+"""Maximum characters of a prompt's first line in a list."""
 
 MASKED_CHARACTERS = 2_000
-"""So much of it is masked before it is cut, so that half a secret can't be left."""
+"""Characters of it that are masked before it is cut, so that no half of a secret is left."""
 
 COUNTED = ("slices", "dropped", "gaps", "degraded")
 """Lists of an answer of which a list of contexts tells the number."""
@@ -44,7 +44,7 @@ class GivenContextMethods:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._contexts = engine.delivery.contexts
+        self._contexts = engine.context_log.contexts
         self.methods: Mapping[str, Method] = {
             "ListContexts": self._list,
             "GetBuiltContext": self._get,

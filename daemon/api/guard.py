@@ -17,7 +17,7 @@ from ..policy.permissions import Permissions
 from ..policy.policy import Policy
 from ..privacy.secret_values import may_hold_secrets
 from ..project.open_projects import OpenProjects
-from ..session.service import NOBODY, Met, Sessions
+from ..session.service import NOBODY, Sessions, SessionState
 from .method_parts import Answer, Method
 from .visible_reply import SENT_FIELDS, Sight, texts_in, visible_reply, without_texts
 
@@ -137,7 +137,9 @@ class Guard:
             )
         return shown
 
-    async def _listed(self, method: Method, parameters: Parameters, met: Met = NOBODY) -> dict[str, Any]:
+    async def _listed(
+        self, method: Method, parameters: Parameters, met: SessionState = NOBODY
+    ) -> dict[str, Any]:
         """Answer a request for a list over projects, or for one thing that says which project it is of."""
         reply = await _awaited(method(parameters))
         lists = [value for value in reply.values() if isinstance(value, list)]
@@ -148,7 +150,7 @@ class Guard:
             raise NotFound("there is nothing of that kind that this agent may see")
         return shown
 
-    async def _about(self, way: Way, parameters: Parameters) -> tuple[str, Scope | None, Met]:
+    async def _about(self, way: Way, parameters: Parameters) -> tuple[str, Scope | None, SessionState]:
         """Return the root of the project that a request is about, with its scope and session if any."""
         if way == "scope":
             scope = self._scopes.get(parameters.text("scope_id"))

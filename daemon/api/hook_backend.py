@@ -15,8 +15,8 @@ from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError
 from ..core.parameters import Parameters
 from ..core.system import System
+from ..hook.backend import Ask, Opened
 from ..hook.events import Origin
-from ..hook.ground import Ask, Opened
 from ..hook.native_rules import folder_in, native_rules
 from ..hook.texts import INCOMPLETE_CHARACTERS, incomplete_line
 from ..project.projects import Project
@@ -35,7 +35,7 @@ DEFAULT_TOKENS = 8_000
 """Tokens of the context of a start where the host counts characters alone."""
 
 
-class HookGround:
+class DaemonHookBackend:
     """The ground of hooks over one engine. On the event loop only."""
 
     def __init__(self, engine: Engine) -> None:
@@ -127,7 +127,7 @@ class HookGround:
     def forget_window(self, origin: Origin) -> None:
         """Note that a conversation lost what it was sent. Each subagent has a window of its own."""
         if origin.session_id:
-            self._engine.delivery.forget_window(origin.session_id, origin.agent_id)
+            self._engine.context_log.forget_window(origin.session_id, origin.agent_id)
 
     async def _open_project(self, origin: Origin) -> Project | None:
         return self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))

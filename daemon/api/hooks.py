@@ -22,7 +22,7 @@ from ..hook.repeats import Repeats
 from ..hook.responder import Clock, Responder
 from ..policy.permissions import agent_in
 from ..project.projects import Project
-from .hook_backend import HookGround
+from .hook_backend import DaemonHookBackend
 from .method_parts import DEADLINE_MAX_MS, Method
 
 DEADLINE_MS = 2_000
@@ -37,7 +37,7 @@ class HookMethods:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._responder = Responder(HookGround(engine))
+        self._responder = Responder(DaemonHookBackend(engine))
         self._repeats = Repeats(lambda: asyncio.get_running_loop().time())
         self._grafts = HookGrafts(engine.state_dir, self._graft, self._graft_conversation, System())
         self.methods: Mapping[str, Method] = {"HookEvent": self._hook_event}

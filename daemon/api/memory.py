@@ -23,7 +23,7 @@ NO_OUTCOME = "none"
 TRUSTS = ("normal", "low")
 LIST_LIMIT = 1_000
 SHOWN_MAX = 100
-"""So many of those that are pruned a reply shows: enough to see what they are."""
+"""Maximum number of pruned experiences in a reply: enough to see what they are."""
 CHANGEABLE = ("decision", "rationale", "files_touched", "outcome", "trust", "commit")
 
 

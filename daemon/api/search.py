@@ -18,7 +18,7 @@ from ..project.roots import relative_path
 from ..retrieval.file_search import FILES_MAX, FILES_SHOWN
 from ..retrieval.filters import Filter, all_kinds, check_glob, kinds_in
 from ..retrieval.routes import Route
-from ..retrieval.service import Ask
+from ..retrieval.service import SearchQuery
 from .method_parts import Method, deadline_in, freshness_in, node_id_in, timed
 
 ROUTES = ("structural", "semantic", "positional", "hybrid")
@@ -51,7 +51,7 @@ class QueryMethods:
         policy = await self._engine.permissions.require(project, parameters, scope=scope)
         limit = parameters.integer("limit", 10, 1, HITS_MAX) or 0
         for_agent = limit if parameters.flag("for_agent") else 0
-        ask = Ask(
+        ask = SearchQuery(
             text=parameters.text("query"),
             limit=COMPARED if COMPARED > for_agent >= AGENT_PLACES else limit,
             filter=_filter(project, parameters),

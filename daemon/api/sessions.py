@@ -47,7 +47,7 @@ class SessionMethods:
             project, session_id, name=name, agent_name=agent_name, selection=selection
         )
         self._engine.item_search.warm(project.root, project.items.items)
-        self._engine.delivery.forget_window(session.id)
+        self._engine.context_log.forget_window(session.id)
         return session_map(session)
 
     async def _get(self, parameters: Parameters) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class SessionMethods:
 
     async def _resume(self, parameters: Parameters) -> dict[str, Any]:
         session, resume = await self._sessions.resume(_id(parameters))
-        self._engine.delivery.forget_window(session.id)
+        self._engine.context_log.forget_window(session.id)
         return {
             "session_id": session.id,
             "text": resume.text,

@@ -11,14 +11,14 @@ from typing import Any
 from ..config.in_force import config_problems
 from ..config.settings import Environment, UserConfig
 from ..context.compressing import Compressing
-from ..context.context_log import Delivery
+from ..context.context_log import ContextLog
 from ..context.explaining import Explaining
 from ..context.rendered import BYTES_MAX, RenderedContexts
 from ..context.requests import Freshness
 from ..context.scopes import ScopeTable
 from ..context.scoping import Scoping
 from ..context.service import Contexts
-from ..context.sources import Gathering
+from ..context.sources import ContextSources
 from ..core.errors import NotFound
 from ..core.events import EventHub
 from ..core.metrics import Metrics
@@ -46,7 +46,7 @@ from ..project.snapshot import ProjectSnapshot
 from ..request_log import RequestLog
 from ..retrieval.file_search import find_files
 from ..retrieval.nodes import describe_node
-from ..retrieval.service import Ask, Found, Searching, Told
+from ..retrieval.service import DescribedHits, SearchQuery, SearchResult, SearchService
 from ..retrieval.symbol_search import describe_symbols
 from ..session.service import Sessions
 from ..tool.tool_lister import ToolLister
@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 
 QUERY_ATTEMPTS = 3
 NODE_ATTEMPTS = 3
-"""So often one is asked again when files change meanwhile; then the answer says so."""
+"""Attempts when files change meanwhile; after that the answer says so."""
 
 
 class Engine:
@@ -87,7 +87,7 @@ class Engine:
         self.grafting = Grafting(self._work, self.events, system)
         self.scoping = Scoping(self.scopes, self._rendered, self.projects, self._work, self.events, system)
         self._freshness = TreeFreshness(self._work, self.indexing)
-        self._searching = Searching(self._work, self.indexing, self.semantics)
+        self._searching = SearchService(self._work, self.indexing, self.semantics)
         lister = ToolLister(environment.variables, environment.home, system)
         self.items = Items(environment, system, self._work, lister)
         self.item_search = ItemSearching(self.semantics, self._work)
@@ -95,9 +95,9 @@ class Engine:
         self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
         self.requests = RequestLog(environment.state_dir, self._work, system)
         self.compressing = Compressing(config.compression, environment, system, self._work)
-        self.delivery = Delivery(self.sessions, self.requests, self.metrics, self.events, system)
+        self.context_log = ContextLog(self.sessions, self.requests, self.metrics, self.events, system)
         meaning = ExperienceMeaning(self.semantics, self._work)
-        gathering = Gathering(
+        sources = ContextSources(
             self._searching, self.item_search, meaning, self.permissions, self.requests, self._work, system
         )
         self.contexts = Contexts(
@@ -105,11 +105,11 @@ class Engine:
             self._rendered,
             self.scoping,
             self._freshness,
-            gathering,
+            sources,
             self.items,
             self.sessions,
             self.permissions,
-            self.delivery,
+            self.context_log,
             self.compressing,
             self._work,
             environment.config_dir,
@@ -278,7 +278,7 @@ class Engine:
     async def query(
         self,
         project: Project,
-        ask: Ask,
+        ask: SearchQuery,
         fresh: Freshness,
         deadline_ms: int | None,
         policy: Policy = NO_POLICY,
@@ -339,16 +339,16 @@ class Engine:
             self._work.start_unheard(refresh, f"refresh {path}")
 
 
-def _told(snapshot: ProjectSnapshot, ask: Ask, found: Found) -> Told:
+def _told(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResult) -> DescribedHits:
     # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
     if ask.for_agent:
         from ..retrieval.agent_results import describe_for_agents
 
-        return Told(
+        return DescribedHits(
             *describe_for_agents(
                 snapshot, ask.text, found.hits, ask.for_agent, asks_for_all=found.intent == "structural"
             )
         )
     from ..retrieval.results import describe_hits
 
-    return Told(*describe_hits(snapshot, ask.text, found.hits))
+    return DescribedHits(*describe_hits(snapshot, ask.text, found.hits))

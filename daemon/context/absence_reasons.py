@@ -20,7 +20,7 @@ from .items import Item
 from .requests import ContextRequest
 
 NEAR_MAX = 3
-"""So many files of the same name are told of one that doesn't exist."""
+"""Maximum number of files of the same name that are suggested for one that doesn't exist."""
 
 LEFT_OUT: Mapping[str, str] = {
     "ignored": "{part} is ignored by git{rule}",

@@ -6,10 +6,10 @@ Pure but for reading the files that it shows; it runs in a thread, never on the 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..compression.later import LaterCompressor, Wanted
 from ..core.lazy_dataclass import dataclass
@@ -24,7 +24,6 @@ from .anchor import (
     metadata_slices,
     visible_metadata,
 )
-from .boosts import boosted
 from .budget import Selection
 from .build_state import BuildState, begin
 from .content import Shown
@@ -38,17 +37,26 @@ from .dependency_slices import (
     siblings,
 )
 from .fitting import fit, without_held
-from .focus_nodes import focus_nodes, paths_called_for
-from .focus_slices import focus_slices
+from .focus_nodes import focus_nodes, focus_slices, paths_called_for
+from .forms import SkeletonForms, hot_form
 from .found_definitions import found_definitions
 from .gathered import Gathered
 from .hit_slices import hit_slices, needed_slices
-from .horizon import horizon_slices
 from .item_plan import LeftOutItem, PlannedItem
-from .news import has_news, news_in
 from .prompts import PromptTemplates, PromptValues
 from .reply import Conversation, conversation_of, reply_of
-from .residency import NOTHING_HELD, Held, Resident, SentLines, held_of, holds, sent_lines
+from .sent_content import (
+    NOTHING_HELD,
+    STANDING,
+    Held,
+    Resident,
+    SentLines,
+    held_of,
+    holds,
+    holds_whole,
+    sent_lines,
+)
+from .slices import Form, Slice, SliceType, fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,3 +277,88 @@ def _fitting_tools(state: BuildState, planned: Sequence[PlannedItem]) -> set[str
             " more than max_bytes"
         )
     return fitting
+
+
+BOOSTED: frozenset[SliceType] = frozenset(
+    {"document", "compressed_segment", "dependency", "session_set", "rule", "reference"}
+)
+"""What may weigh more: what was found or came along. What somebody asked for outright needs no help."""
+
+
+def boosted(slices: Iterable[Slice], boosts: Mapping[str, float]) -> Iterator[Slice]:
+    """Yield the slices, those that were of use before with more weight, up to 1, and a word about it.
+
+    `boosts` are factors by path, and by id for items.
+    """
+    for one in slices:
+        boost = boosts.get(one.id) or boosts.get(one.path) if one.type in BOOSTED else None
+        if boost is None or one.required:
+            yield one
+        else:
+            weight = min(round(one.weight * boost, 4), 1.0)
+            yield replace(one, weight=weight, source=f"{one.source}; of use before (x{boost:.2f})")
+
+
+if TYPE_CHECKING:
+    from ..retrieval.need import Need
+
+BEGINNING: frozenset[SliceType] = frozenset({"project_meta", "hot", "skeleton"})
+"""What a conversation begins with, and isn't news with any prompt."""
+
+BESIDE: frozenset[SliceType] = frozenset({"agent_history", "dependency"})
+"""What is sent beside other news only."""
+
+PROBABILITY_MIN = 0.03
+"""What is needed with less probability isn't sent unasked, unless the prompt surely needs something."""
+
+BEST_ALONE = 0.5
+"""Then the best place is sent, though none is that probable, with those that have this share of it."""
+
+SHARE_OF_BEST = 0.1
+"""Beside a place that is needed surely, one that is ten times less probable isn't worth its tokens."""
+
+
+def news_in(slices: Sequence[Slice], resident: Resident | None, need: Need | None = None) -> Iterator[Slice]:
+    """Yield the slices that a prompt may send, given what it needs of the code."""
+    best = max((one.score or 0.0 for one in slices if one.competes), default=0.0)
+    sure = need is not None and need.is_sure
+    least = max(min(PROBABILITY_MIN, BEST_ALONE * best) if sure else PROBABILITY_MIN, SHARE_OF_BEST * best)
+    for one in slices:
+        if one.type in BEGINNING or (one.competes and one.score is not None and one.score < least):
+            continue
+        if resident is None or one.type not in STANDING or not holds_whole(resident, one):
+            yield one
+
+
+def has_news(chosen: Sequence[tuple[Slice, Form]], held: Collection[str]) -> bool:
+    """Whether anything of what was chosen is worth sending; `held` are the ids of what isn't new."""
+    return any(one.id not in held and one.type not in BESIDE for one, _ in chosen)
+
+
+SKELETON_SHARE = 0.25
+"""The map takes at most this much of the budget, even where nothing else wants it."""
+
+
+PROMPTED_SHARE = 0.06
+"""Where a prompt says what is wanted, the map only shows where that lies."""
+
+PROMPTED_TOKENS_MIN = 4_000
+"""Smaller contexts for a prompt have no horizon: less than 240 tokens of a map name a few folders."""
+
+
+def horizon_slices(state: BuildState, focus: set[str], dependencies: set[str]) -> Iterator[Slice]:
+    """Yield what is hot, and the map, each if there is anything to show."""
+    prompted = bool(state.request.prompt.strip())
+    if prompted and state.request.context_tokens < PROMPTED_TOKENS_MIN:
+        return
+    files, layout = state.snapshot.tree.files, state.snapshot.tree.layout
+    hot = [node for node in state.scope.hot if node.path in files and node.path not in focus]
+    if hot:
+        yield Slice("hot", "hot", "horizon", state.weights.hot, (5, 0), *fixed(hot_form(hot)))
+    if layout.folders[""].total <= sum(path in files for path in focus):
+        return  # nothing beside the focus
+    most = PROMPTED_SHARE if prompted else SKELETON_SHARE
+    share = int(state.counter.characters(state.request.context_tokens) * most)
+    forms = SkeletonForms(layout, focus, focus | dependencies, share)
+    weight, full = state.weights.skeleton, forms.full_characters
+    yield Slice("skeleton", "skeleton", "horizon", weight, (5, 1), forms(0), forms, full)

@@ -50,7 +50,7 @@ LEAST_TOKENS = 100
 """With so many tokens left whatever comes next is shortened rather than dropped."""
 
 ATTEMPTS = 4
-"""So often a slice is asked for less when it is larger than expected; few are uneven enough for three."""
+"""Attempts to shrink a slice that came out larger than expected; few need three."""
 
 WEIGHT_MIN = 0.05
 """A slice without weight still gets a small part of the room."""
@@ -119,29 +119,29 @@ def select(
     smallest = {id(one): measure(one, one.smallest) for one in slices}
     ranked = sorted(slices, key=lambda one: _rank(one, smallest[id(one)]))
     unique = _unique(ranked)
-    purse = _Purse(limits, counter, measure)
+    remaining = _Remaining(limits, counter, measure)
     given = [one for one in unique if not one.competes]
-    is_whole = all(purse.admit(one, one.smallest, smallest[id(one)]) for one in given)
-    purse.withhold(withheld)
+    is_whole = all(remaining.admit(one, one.smallest, smallest[id(one)]) for one in given)
+    remaining.withhold(withheld)
     # Where the bytes bind before the tokens do, shares of the tokens would give all to who comes first.
     room = min(limits.tokens, limits.bytes // CHARACTERS_PER_TOKEN)
 
     def grow(types: Collection[SliceType], shares: Mapping[SliceType, float]) -> None:
-        chosen = [one for one in unique if one.id in purse.chosen and one.type in types]
+        chosen = [one for one in unique if one.id in remaining.chosen and one.type in types]
         for group in _groups(chosen):
             share = shares.get(group[0].type)
-            _grow(group, purse, limits.tokens if share is None else int(room * share))
+            _grow(group, remaining, limits.tokens if share is None else int(room * share))
 
     grow(ASKED_FOR, SHARES)
     if is_whole:
-        _compete([one for one in unique if one.competes], smallest, purse)
+        _compete([one for one in unique if one.competes], smallest, remaining)
     grow(SHARES.keys(), SHARES)
     grow(SHARES.keys(), {})
-    admitted = [one for one in unique if one.id in purse.chosen]
+    admitted = [one for one in unique if one.id in remaining.chosen]
     inside, known = {id(one) for one in admitted}, {id(one) for one in unique}
     return Selection(
-        tuple((one, purse.chosen[one.id]) for one in slices if id(one) in inside),
-        purse.costs,
+        tuple((one, remaining.chosen[one.id]) for one in slices if id(one) in inside),
+        remaining.costs,
         tuple(
             Dropped(one, "budget" if id(one) in known else "duplicate")
             for one in slices
@@ -150,7 +150,7 @@ def select(
     )
 
 
-class _Purse:
+class _Remaining:
     """What is left of the limits, and what was bought."""
 
     def __init__(self, limits: Limits, counter: TokenCounter, measure: Measure) -> None:
@@ -235,16 +235,16 @@ def _rank(one: Slice, cost: Cost) -> tuple[object, ...]:
     return (one.competes, not one.required, bulky and not one.competes, -one.weight, *place)
 
 
-def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], purse: _Purse) -> None:
+def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], remaining: _Remaining) -> None:
     """Let slices enter by their rank; what doesn't fit any more is passed over with what stands beside it.
 
     Of the first at least a part enters: what is most probably needed must not be missing for its length.
     """
     for one in ranked:
-        if not one.beside or one.beside in purse.chosen:
-            purse.admit(one, one.smallest, smallest[id(one)])
-    if ranked and ranked[0].id not in purse.chosen:
-        purse.admit_part(ranked[0])
+        if not one.beside or one.beside in remaining.chosen:
+            remaining.admit(one, one.smallest, smallest[id(one)])
+    if ranked and ranked[0].id not in remaining.chosen:
+        remaining.admit_part(ranked[0])
 
 
 def _unique(ranked: Iterable[Slice]) -> list[Slice]:
@@ -271,22 +271,22 @@ def _groups(admitted: Iterable[Slice]) -> list[list[Slice]]:
     return list(groups.values())
 
 
-def _grow(group: Sequence[Slice], purse: _Purse, allowance: int) -> None:
+def _grow(group: Sequence[Slice], remaining: _Remaining, allowance: int) -> None:
     """Let the slices of a group grow within an allowance of tokens for all of them together.
 
     The smaller ones first, each a part of what is left by its weight, so that several files share the room
     fairly and a small one is shown whole.
     """
-    spent = sum(purse.costs[one.id].tokens for one in group)
-    waiting = [one for one in group if purse.can_grow(one)]
+    spent = sum(remaining.costs[one.id].tokens for one in group)
+    waiting = [one for one in group if remaining.can_grow(one)]
     waiting.sort(key=lambda one: one.full_characters)
     weights = sum(_share(one) for one in waiting)
     for one in waiting:
-        room = int(max(min(allowance - spent, purse.tokens), 0) * _share(one) / weights + ROUNDING)
+        room = int(max(min(allowance - spent, remaining.tokens), 0) * _share(one) / weights + ROUNDING)
         weights = max(weights - _share(one), WEIGHT_MIN)
         # What is whole may be no larger than a smallest form, which has to say that it isn't.
-        if room > 0 or one.full_characters <= len(purse.chosen[one.id].text):
-            spent += purse.grow(one, room)
+        if room > 0 or one.full_characters <= len(remaining.chosen[one.id].text):
+            spent += remaining.grow(one, room)
 
 
 def _share(one: Slice) -> float:

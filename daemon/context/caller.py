@@ -12,18 +12,18 @@ from ..item.selection import Selection
 from ..policy.permissions import policy_for
 from ..policy.policy import NO_POLICY, Policy
 from ..project.projects import Project
-from ..session.service import Met
+from ..session.service import SessionState
 from ..session.sessions import Session
 from .requests import ContextRequest
-from .residency import Resident
 from .scopes import Scope
+from .sent_content import Resident
 
 TALKS_MAX = 200
-"""Of so many sessions it is remembered what their contexts depend on: each is held whole by that."""
+"""Maximum number of cached sessions: each is held whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class Caller:
     """The session that a request is of, as it was when it came.
 
     `key` says what a context depends on of it, `selection` how it chooses items, and `problem`, in words, why
@@ -43,13 +43,13 @@ class Talk:
         return request.agent_name or scope.agent_name or (self.session.agent_name if self.session else "")
 
 
-class Talks:
-    """The talks of sessions, made once for each state of one. On the event loop only."""
+class Callers:
+    """The callers of sessions, made once for each state of one. On the event loop only."""
 
     def __init__(self) -> None:
-        self._talks: dict[str, Talk] = {}
+        self._callers: dict[str, Caller] = {}
 
-    def of(self, project: Project, scope: Scope, request: ContextRequest, met: Met) -> Talk:
+    def of(self, project: Project, scope: Scope, request: ContextRequest, met: SessionState) -> Caller:
         """Return the session of a request, and the policy that holds for it.
 
         Raises `InvalidRequest` for a session of another project, `PermissionDenied` for an agent that may not
@@ -58,20 +58,20 @@ class Talks:
         session = met.session
         policy = policy_for(project.config, request.agent_name, request.agent_type, scope, met)
         if session is None:
-            return Talk(problem=met.problem, policy=policy)
+            return Caller(problem=met.problem, policy=policy)
         if session.project_root != project.root:
             raise InvalidRequest(
                 f"the session {session.id} is of {session.project_root}, not of {project.root}: make one for"
                 " this project, or ask without session_id",
                 "session_id",
             )
-        talk = self._talks.get(session.id)
-        if talk is None or talk.session is not session:
-            if len(self._talks) >= TALKS_MAX:
-                self._talks.clear()
+        caller = self._callers.get(session.id)
+        if caller is None or caller.session is not session:
+            if len(self._callers) >= TALKS_MAX:
+                self._callers.clear()
             selection, problem = selection_of(session)
-            talk = self._talks[session.id] = Talk(session, _key_of(session), selection, problem)
-        return talk if talk.policy == policy else replace(talk, policy=policy)
+            caller = self._callers[session.id] = Caller(session, _key_of(session), selection, problem)
+        return caller if caller.policy == policy else replace(caller, policy=policy)
 
 
 def capped(request: ContextRequest, policy: Policy) -> ContextRequest:

@@ -12,17 +12,17 @@ from ..project.projects import Project
 from ..request_log import RequestLog
 from ..session.service import Sessions
 from .assembly import Built
-from .caller import Talk
+from .caller import Caller
 from .given_contexts import GivenContexts
 from .requests import ContextRequest
-from .residency import Windows
 from .scopes import Scope
+from .sent_content import ContextWindows
 
 LAST_MAX = 1_000
-"""Of so many windows it is remembered which context they were given last."""
+"""Maximum number of context windows whose last context is remembered."""
 
 
-class Delivery:
+class ContextLog:
     """Notes each answer to GetContext. On the event loop only; takes some tens of microseconds."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Delivery:
         events: EventHub,
         system: System,
     ) -> None:
-        self.windows = Windows()
+        self.windows = ContextWindows()
         """What the agents of sessions hold of what they were sent."""
         self.contexts = GivenContexts(system)
         """The contexts that were given last, to be looked at."""
@@ -54,7 +54,7 @@ class Delivery:
         project: Project,
         scope: Scope,
         request: ContextRequest,
-        talk: Talk,
+        caller: Caller,
         built: Built,
         reply: dict[str, Any],
         started: float,
@@ -67,17 +67,17 @@ class Delivery:
             project.feedback.shown(one["path"] for one in reply["slices"] if "path" in one)
         if scope.session_id and not request.preview:
             self._note_window(scope, request, built, reply)
-            if talk.session is not None:
-                self._sessions.note_use(talk.session)
+            if caller.session is not None:
+                self._sessions.note_use(caller.session)
         elapsed_ms = round((time.perf_counter() - started) * 1000, 3)
         if scope.session_id and request.prompt.strip() and not request.preview:
-            agent_name = talk.agent_name(request, scope)
+            agent_name = caller.agent_name(request, scope)
             request_id = self._requests.record(scope, request, built, reply, agent_name, elapsed_ms)
             if request_id is not None:
                 reply["request_id"] = request_id
-        agent_name = talk.agent_name(request, scope)
+        agent_name = caller.agent_name(request, scope)
         reply["context_id"] = built.context_id
-        self.contexts.note(scope, request, agent_name, talk, built, reply, elapsed_ms)
+        self.contexts.note(scope, request, agent_name, caller, built, reply, elapsed_ms)
         figures = ContextFigures(
             agent_name,
             reply["tokens"],

@@ -27,8 +27,8 @@ IMPORTER_VALUE = 0.8
 """What a file is worth that imports the focus, beside one that the focus imports."""
 
 SIBLINGS_MAX, TOKENS_PER_SIBLING = 40, 800
-"""So many files beside the focus are shown, one for so many tokens. On 25 prompts with a
-focus they show .05 to .1 more of the files that are changed with it."""
+"""Maximum number of files shown that lie beside the focus, and tokens of the context for each. On 25
+prompts with a focus they show .05 to .1 more of the files that are changed with it."""
 
 SIBLING_VALUE = 0.6
 """What a file is worth that only lies beside the focus."""

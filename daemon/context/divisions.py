@@ -7,7 +7,7 @@ from ..project.tree import Symbol
 from .division import Division
 
 KEPT_CHARACTERS = 8_000_000
-"""So many characters of text the files have together whose divisions are kept, each of which takes about 2.5
+"""Maximum characters of all files together whose divisions are kept, each of which takes about 2.5
 bytes with the definitions that it holds: 20 MB. In 3,000 files of Django these are three of four characters
 that new prompts come upon: it is the large files that are found again and again."""
 

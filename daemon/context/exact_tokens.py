@@ -26,7 +26,7 @@ PIECE_CHARACTERS = 100_000
 """Longer texts are counted in pieces: the package refuses a million characters and 200,000 tokens."""
 
 CACHE_CHARACTERS = 4_000_000
-"""So much text is remembered with its count: some forty contexts of the largest usual size."""
+"""Maximum characters of text whose token counts are cached: some forty contexts of the largest usual size."""
 
 
 class NotInstalledError(Exception):

@@ -15,18 +15,18 @@ from ..project.freshness import deadline_of
 from ..project.projects import Project
 from ..project.roots import relative_path
 from ..project.snapshot import ProjectSnapshot
-from ..retrieval.service import Ask, Searching
+from ..retrieval.service import SearchQuery, SearchService
 from .absence_reasons import Absence, why_no_item, why_not_related, why_not_there
 from .focus import split_node_id
 from .given_contexts import Given
-from .reasons import Told, taken_hits, told_by_context
+from .reasons import PathReasons, taken_hits, told_by_context
 from .scopes import ScopeTable
 
 RANKS_MAX = 100
 """So far a file is looked for among what is found for a prompt: contexts take a tenth of these."""
 
 SEARCH_MS = 5_000
-"""So long the search for a prompt is waited for: nobody's context depends on it."""
+"""Maximum wait for the search, in ms: no context depends on it."""
 
 
 class Explaining:
@@ -37,7 +37,7 @@ class Explaining:
     """
 
     def __init__(
-        self, scopes: ScopeTable, searching: Searching, permissions: Permissions, work: Work
+        self, scopes: ScopeTable, searching: SearchService, permissions: Permissions, work: Work
     ) -> None:
         self._scopes = scopes
         self._searching = searching
@@ -97,7 +97,7 @@ class Explaining:
             return "the request had no prompt, so that nothing was searched for it"
         if not project.config.context.hits_max:
             return "nothing is searched for prompts: context.hits_max is 0"
-        ask = Ask(prompt, RANKS_MAX, definitions=True)
+        ask = SearchQuery(prompt, RANKS_MAX, definitions=True)
         found = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), given.policy)
         degraded += found.degraded
         ranks = {hit.path: place for place, hit in enumerate(found.hits, 1)}
@@ -136,7 +136,7 @@ class Explaining:
 
 def _answer(
     snapshot: ProjectSnapshot,
-    told: Told,
+    told: PathReasons,
     reasons: list[str] | tuple[str, ...],
     advice: tuple[str, ...],
     degraded: list[str] | tuple[str, ...],

@@ -8,12 +8,12 @@ from dataclasses import replace
 from . import render
 from .budget import NOTHING, Cost, Dropped, Selection, plain_measure, select
 from .requests import ContextRequest
-from .residency import LinesOf, Resident, Unsent, named_if_held
+from .sent_content import LinesOf, Resident, Unsent, named_if_held
 from .slices import Slice
 from .tokens import TokenCounter
 
 REFITS_MAX = 4
-"""So often less is given out where the text came out larger than its slices promised."""
+"""Attempts with a smaller budget where the text came out larger than its slices promised."""
 
 
 def fit(

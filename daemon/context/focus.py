@@ -18,23 +18,24 @@ from ..project.tree import Layout, Tree
 Role = Literal["focus", "expansion", "session_set", "document"]
 
 FOCUS_MAX = 400
-"""So many nodes are in focus at most; more could not be shown in any budget, and the rest is named."""
+"""Maximum number of nodes in focus; no budget shows more, and gaps name the rest."""
 
 FOLDER_MAX = 100
-"""So many files of one folder or glob."""
+"""Maximum number of files taken from one folder or glob."""
 
 GLOBS_MAX = 50
-"""So many globs of one scope are matched: each is held against every file (30 ms for 100,000)."""
+"""Maximum number of globs that are matched for one scope: each is held against every file (30 ms for
+100,000)."""
 
 HINTS_MAX = 5
 MENTIONS_MAX = 5
-"""So many definitions or files that a prompt names are shown."""
+"""Maximum number of definitions or files shown because a prompt names them."""
 
 NAMESAKES_MAX = 3
 """A name that more files or definitions bear says too little."""
 
 IDENTIFIERS_MAX = 200
-"""So many different identifiers of a prompt are looked up; pasted code has thousands."""
+"""Maximum number of different identifiers of a prompt that are looked up; pasted code has thousands."""
 
 WORDS_MAX = 64
 

@@ -18,8 +18,8 @@ from ..retrieval.hits import Hit
 from .item_plan import ItemPlan
 from .prompts import TemplateFolder
 from .requests import ContextRequest
-from .residency import Resident
 from .scopes import Scope
+from .sent_content import Resident
 
 if TYPE_CHECKING:
     from ..retrieval.need import Need

@@ -15,19 +15,19 @@ from ..core.system import System
 from ..policy.policy import Policy
 from ..shared_texts import SharedTexts
 from .assembly import Built
-from .caller import Talk
+from .caller import Caller
 from .requests import ContextRequest
 from .scopes import Scope
 
 GIVEN_MAX = 300
-"""So many contexts are kept: an afternoon of one busy agent, or some hours of a few."""
+"""Maximum number of contexts kept: an afternoon of one busy agent, or some hours of a few."""
 
 MEMORY_MAX = 32 << 20
 """They take at most so many bytes together."""
 
 TEXTS_PER_SCOPE = 8
-"""So many contexts of one scope keep their text, those given last: one that is asked a thousand times must
-not take the texts of all others away."""
+"""Maximum number of contexts of one scope that keep their text, the latest: one that is asked a thousand
+times must not take the texts of all others away."""
 
 TEXT_CHARACTERS_MAX = 1 << 20
 """A longer text isn't kept: it would take the place of others, and hashing it, a millisecond, their time."""
@@ -123,7 +123,7 @@ class GivenContexts:
         scope: Scope,
         request: ContextRequest,
         agent_name: str,
-        talk: Talk,
+        caller: Caller,
         built: Built,
         reply: Mapping[str, Any],
         elapsed_ms: float,
@@ -137,8 +137,8 @@ class GivenContexts:
                 scope=scope,
                 request=replace(request, history=()) if request.history else request,
                 agent_name=agent_name,
-                agent_names=_kept_names(scope, talk),
-                policy=talk.policy,
+                agent_names=_kept_names(scope, caller),
+                policy=caller.policy,
                 reply=dict(reply),
                 tokens_before=built.tokens_before,
                 first_at=now,
@@ -218,7 +218,7 @@ class GivenContexts:
             del self._last[given.scope.id]
 
 
-def _kept_names(scope: Scope, talk: Talk) -> tuple[str, ...]:
+def _kept_names(scope: Scope, caller: Caller) -> tuple[str, ...]:
     """Return the names of an agent that its scope and its session keep, whatever a request calls itself."""
-    of_session = talk.session.agent_name if talk.session is not None else ""
+    of_session = caller.session.agent_name if caller.session is not None else ""
     return tuple(filter(None, (scope.agent_name, of_session)))

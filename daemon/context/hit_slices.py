@@ -25,7 +25,7 @@ LONG_CHARACTERS = 4_000
 grows where there is room: else one would take the place of five."""
 
 NEEDED_OF_MAX = 5
-"""Of so many of the definitions found, the first ones, what they need to be understood is shown too."""
+"""Number of definitions, the first ones, that are shown with what they need to be understood."""
 
 NEEDED_TOKENS_MIN = 1_000
 """A smaller context has room for definitions only."""

@@ -8,8 +8,8 @@ from ..core.sized_cache import SizedCache
 from ..project.tree import FileRecord, Symbol
 
 SYMBOLS_MAX = 30_000
-"""So many definitions are kept, about 350 bytes each, most of which a kept division of their file holds as
-well. A prompt asks for some 1,200 of them, which took an eighth of its build to read."""
+"""Maximum number of definitions kept, about 350 bytes each, most of which a kept division of their file
+holds as well. A prompt asks for some 1,200 of them, which took an eighth of its build to read."""
 
 Key = tuple[bytes, str, int]
 """The digest of a file's content, its language, and how many definitions it has: these tell its definitions,

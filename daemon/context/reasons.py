@@ -27,7 +27,7 @@ WORDS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PathReasons:
     """What a context says of a path: the ids of its `slices`, whether the path is only `named`, why in words,
     and what would bring it in where something was left out. `is_settled` if that explains all."""
 
@@ -38,13 +38,15 @@ class Told:
     is_settled: bool = False
 
 
-def told_by_context(scope: Scope, request: ContextRequest, reply: Mapping[str, Any], path: str) -> Told:
+def told_by_context(
+    scope: Scope, request: ContextRequest, reply: Mapping[str, Any], path: str
+) -> PathReasons:
     """Return what a context says of a file, or of what lies in a folder, by its path relative to the root."""
     shown = [one for one in reply["slices"] if _is_at(one.get("path", ""), path)]
     if shown:
         reasons = [_why_shown(one, path) for one in shown]
         reasons += [gap for gap in reply["gaps"] if _names(gap, path)]
-        return Told(tuple(one["id"] for one in shown), reasons=tuple(reasons), is_settled=True)
+        return PathReasons(tuple(one["id"] for one in shown), reasons=tuple(reasons), is_settled=True)
     advice: list[str] = []
     reasons = []
     for one in reply.get("dropped", ()):
@@ -57,7 +59,7 @@ def told_by_context(scope: Scope, request: ContextRequest, reply: Mapping[str, A
         reasons.append(f"of what had no room only the {DROPPED_MAX} heaviest are known")
     reasons += [gap for gap in reply["gaps"] if not settled and _names(gap, path)]
     named = list(_why_named(scope, reply, path))
-    return Told((), bool(named), (*reasons, *named), tuple(advice), settled)
+    return PathReasons((), bool(named), (*reasons, *named), tuple(advice), settled)
 
 
 def taken_hits(reply: Mapping[str, Any]) -> int:

@@ -15,13 +15,13 @@ from .slices import Form, Slice
 from .tokens import TokenCounter
 
 GAPS_MAX = 20
-"""So many gaps are named; the last one counts the rest."""
+"""Maximum number of gaps in a reply; the last one counts the rest."""
 
 NO_ROOM_MAX = 5
-"""So many slices are named in the gap that says that there was no room for them."""
+"""Maximum number of slices named in the gap about missing room."""
 
 DROPPED_MAX = 50
-"""So many slices that didn't enter are recorded, those that weigh most."""
+"""Maximum number of dropped slices recorded, those of the greatest weight."""
 
 
 @dataclass(frozen=True, slots=True)

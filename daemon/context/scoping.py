@@ -29,7 +29,8 @@ from .scopes import Scope, ScopeStore, ScopeTable, identity_of
 log = logging.getLogger(__name__)
 
 RETRY_S = 2.0
-"""So long after a write of scopes failed it is tried again, with nobody asking: room may be there again."""
+"""Seconds after a failed write of scopes until it is tried again, without a request: the disk may have
+room."""
 
 _GLOB_MARKS = frozenset("*?[{")
 

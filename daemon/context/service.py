@@ -24,13 +24,13 @@ from ..project.projects import Project
 from ..project.tree import Tree
 from ..request_log import sent_of
 from ..retrieval.service import NOTHING_FOUND
-from ..session.service import NOBODY, Met, Sessions
+from ..session.service import NOBODY, Sessions, SessionState
 from .answer_fields import ContextReply
 from .assembly import Built, build
-from .caller import Talk, Talks, capped
+from .caller import Caller, Callers, capped
 from .compressing import Compressing
 from .content import all_hold
-from .context_log import Delivery
+from .context_log import ContextLog
 from .focus import resolve_paths
 from .gathered import Gathered
 from .given_contexts import new_context_id
@@ -39,10 +39,10 @@ from .rendered import Entry, RenderedContexts
 from .requests import ContextRequest, Freshness
 from .scopes import Scope, ScopeTable
 from .scoping import Scoping, has_hot
-from .sources import LONG_S, SEARCH_UNFINISHED, Gathering
+from .sources import LONG_S, SEARCH_UNFINISHED, ContextSources
 
 ATTEMPTS = 3
-"""So often a context is built when the files that it shows change meanwhile; then it says so."""
+"""Build attempts when shown files change meanwhile; after that the reply says that it is stale."""
 
 ITEMS_LEAST_S = 0.2
 """Rules are waited for so long whatever the deadline: without them a context says too little."""
@@ -67,11 +67,11 @@ class Contexts:
         rendered: RenderedContexts,
         scoping: Scoping,
         freshness: TreeFreshness,
-        gathering: Gathering,
+        sources: ContextSources,
         items: Items,
         sessions: Sessions,
         permissions: Permissions,
-        delivery: Delivery,
+        log: ContextLog,
         compressing: Compressing,
         work: Work,
         config_dir: str,
@@ -81,16 +81,16 @@ class Contexts:
         self._rendered = rendered
         self._scoping = scoping
         self._freshness = freshness
-        self._gathering = gathering
+        self._sources = sources
         self._items = items
         self._sessions = sessions
         self._permissions = permissions
-        self._delivery = delivery
+        self._log = log
         self._compressing = compressing
         self._work = work
         self._own_templates = TemplateFolder(os.path.join(config_dir, "templates"))
         self._system = system
-        self._talks = Talks()
+        self._callers = Callers()
         self._building = SharedWork[tuple[object, ...], Built](work)
 
     def get_nowait(
@@ -101,11 +101,11 @@ class Contexts:
         known = self._find_nowait(project, scope, request, fresh)
         if known is None:
             return None
-        talk, built = known
-        degraded = tuple(filter(None, (talk.problem, self._scoping.problem)))
-        missing = _missing(project, talk.policy)
+        caller, built = known
+        degraded = tuple(filter(None, (caller.problem, self._scoping.problem)))
+        missing = _missing(project, caller.policy)
         reply = _answer(project, built, missing, project.clock, cached=True, degraded=degraded)
-        return self._delivery.given(project, scope, request, talk, built, reply, started)
+        return self._log.given(project, scope, request, caller, built, reply, started)
 
     def is_ready(self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness) -> bool:
         """Whether the answer is known and still holds."""
@@ -121,8 +121,8 @@ class Contexts:
     ) -> dict[str, Any]:
         """Return a context, built if need be. The same request by several callers is computed once."""
         started = time.perf_counter()
-        scope, talk, built, reply = await self._get(project, scope, request, fresh, deadline_ms)
-        return self._delivery.given(project, scope, request, talk, built, reply, started)
+        scope, caller, built, reply = await self._get(project, scope, request, fresh, deadline_ms)
+        return self._log.given(project, scope, request, caller, built, reply, started)
 
     async def _get(
         self,
@@ -131,7 +131,7 @@ class Contexts:
         request: ContextRequest,
         fresh: Freshness,
         deadline_ms: int | None,
-    ) -> tuple[Scope, Talk, Built, dict[str, Any]]:
+    ) -> tuple[Scope, Caller, Built, dict[str, Any]]:
         """Return what was answered, and what it is of."""
         times = _Times.until(deadline_of(project, deadline_ms))
         degraded: list[str] = []
@@ -145,30 +145,30 @@ class Contexts:
                     "the tree was not compared with the disk in time: files changed just now may be missing"
                 )
         refreshed = self._items.refresh(project)
-        if await self._gathering.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:
+        if await self._sources.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:
             degraded.append("rules and references were not compared with the disk in time")
         # Waited for whatever the deadline: it may say who asks, and so what may be shown.
         met = await self._sessions.find(scope.session_id) if scope.session_id else NOBODY
-        talk = self._talk(project, scope, request, met)
-        request = capped(request, talk.policy)
+        caller = self._caller(project, scope, request, met)
+        request = capped(request, caller.policy)
         if request.is_long:
             await self._work.in_builder(lambda: request.key)  # and it is remembered
-        await self._permissions.prepare(project, talk.policy)
-        degraded += filter(None, (talk.problem, self._scoping.problem))
+        await self._permissions.prepare(project, caller.policy)
+        degraded += filter(None, (caller.problem, self._scoping.problem))
         scope = self._scoping.with_hot(project, scope)
         project.settle_feedback()
         # Before it is looked up, so that all who ask now ask for the same.
-        metadata = await self._gathering.metadata(project, times.gathered)
-        built = self._kept(project, scope, request, talk, fresh, compared)
+        metadata = await self._sources.metadata(project, times.gathered)
+        built = self._kept(project, scope, request, caller, fresh, compared)
         if built is not None:
             clock = project.clock if compared is None else project.clock_at(compared.generation)
-            missing = _missing(project, talk.policy, compared)
+            missing = _missing(project, caller.policy, compared)
             reply = _answer(project, built, missing, clock, cached=True, degraded=degraded)
-            return scope, talk, built, reply
-        validity = self._validity(project, scope, request, talk, compared)
+            return scope, caller, built, reply
+        validity = self._validity(project, scope, request, caller, compared)
         generation = None if compared is None else compared.generation
         key = (scope.id, scope.revision, request.key, validity, fresh, generation, deadline_ms)
-        begin = partial(self._build, project, scope, request, talk, metadata, times, compared)
+        begin = partial(self._build, project, scope, request, caller, metadata, times, compared)
         try:
             async with asyncio.timeout(times.built.left(LONG_S)):
                 joined = key in self._building
@@ -177,16 +177,16 @@ class Contexts:
                     # It was begun before this was asked, and may have read what changed between the two.
                     built = await self._building.run(key, begin, f"context {scope.id}")
         except TimeoutError:  # it goes on, and the next request finds it
-            built = await self._build_quickly(project, scope, request, talk)
+            built = await self._build_quickly(project, scope, request, caller)
         if built.stale:
             named = ", ".join(built.stale[:5])
             degraded.append(
                 f"{named} changed and could not be read again in time: their definitions are left out"
             )
         clock = project.clock_at(built.generation)
-        missing = _missing(project, talk.policy, compared)
+        missing = _missing(project, caller.policy, compared)
         reply = _answer(project, built, missing, clock, cached=False, degraded=degraded)
-        return scope, talk, built, reply
+        return scope, caller, built, reply
 
     def prepare(
         self,
@@ -209,14 +209,14 @@ class Contexts:
         deadline_ms: int | None,
     ) -> None:
         await self._get(project, scope, request, fresh, deadline_ms)
-        self._gathering.warm(project)
+        self._sources.warm(project)
 
     async def _build(
         self,
         project: Project,
         scope: Scope,
         request: ContextRequest,
-        talk: Talk,
+        caller: Caller,
         metadata: ProjectMetadata | None,
         times: _Times,
         tree: Tree | None,
@@ -224,20 +224,20 @@ class Contexts:
         """Build a context of a tree, the last one where None is given, and keep it if that can be done."""
         deadline, started = times.gathered, time.perf_counter()
         if not project.searchable:
-            self._gathering.load_search()
+            self._sources.load_search()
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
         if request.prompt.strip() or scope.focus_paths or scope.expanded:
             await self._freshness.wait_searchable(project, deadline)  # the rest needs names only
-        self._gathering.prefer(project, scope)
-        sources = await self._gathering.sources(project, request, talk, deadline)
+        self._sources.prefer(project, scope)
+        sources = await self._sources.sources(project, request, caller, deadline)
         for _ in range(ATTEMPTS):
-            await self._gathering.within(deadline, self._items.refresh(project), "refresh items")
-            plan = await self._gathering.plan(project, scope, request, talk, deadline)
+            await self._sources.within(deadline, self._items.refresh(project), "refresh items")
+            plan = await self._sources.plan(project, scope, request, caller, deadline)
             planned_of = project.items
             # Both at the same moment, so that what is kept says what it was built from.
-            validity = self._validity(project, scope, request, talk, tree)
-            snapshot = project.snapshot(talk.policy, tree)
+            validity = self._validity(project, scope, request, caller, tree)
+            snapshot = project.snapshot(caller.policy, tree)
             found = NOTHING_FOUND if sources.found is None else sources.found
             need = found.need if request.news and project.searchable else None
             gathered = Gathered(
@@ -251,7 +251,7 @@ class Contexts:
                 sources.unfinished,
                 metadata=metadata,
                 meaning=sources.meanings.scores,
-                resident=talk.resident,
+                resident=caller.resident,
                 boosts=project.feedback.boosts if request.prompt and project.config.context.feedback else {},
                 templates=self._templates(project),
                 compress=self._compressing.compress(),
@@ -262,31 +262,31 @@ class Contexts:
                 break
             tree = None  # of these files a later one knows more
             # The file that changed may not be what was looked for any more, or just that.
-            sources = await self._gathering.sources(project, request, talk, deadline)
+            sources = await self._sources.sources(project, request, caller, deadline)
         self._compressing.ask_later(project, built.compressible)
         # What could not be asked may be asked the next time.
         settled = sources.is_whole and metadata is not None
-        settled = settled and (not request.prompt or self._gathering.is_settled(project))
+        settled = settled and (not request.prompt or self._sources.is_settled(project))
         settled = settled and not plan.degraded and planned_of is project.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
             self._rendered.put(scope.id, request.key, Entry(scope.revision, validity, built))
-        self._delivery.announce(scope, request, talk.agent_name(request, scope), built, started)
+        self._log.announce(scope, request, caller.agent_name(request, scope), built, started)
         return built
 
     async def _build_quickly(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk
+        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller
     ) -> Built:
         """Build what needs neither a search nor the index, in a thread that waits for nobody."""
         gathered = Gathered(
-            project.snapshot(talk.policy),
+            project.snapshot(caller.policy),
             scope,
             request,
             self._scopes.constraints_above(scope),
-            plan=await self._gathering.plan_unsearched(project, scope, request, talk),
+            plan=await self._sources.plan_unsearched(project, scope, request, caller),
             unfinished=(SEARCH_UNFINISHED, QUICK) if request.prompt.strip() else (QUICK,),
             quick=True,
             metadata=None if project.metadata is None else project.metadata[1],
-            resident=talk.resident,
+            resident=caller.resident,
             templates=self._templates(project),
         )
         return await asyncio.to_thread(_built, gathered)
@@ -300,16 +300,16 @@ class Contexts:
 
         return TemplateFolder(os.path.join(project.root, TEMPLATE_FOLDER), allows), self._own_templates
 
-    def _talk(self, project: Project, scope: Scope, request: ContextRequest, met: Met) -> Talk:
+    def _caller(self, project: Project, scope: Scope, request: ContextRequest, met: SessionState) -> Caller:
         """Return who asks, with what that conversation holds already where it says that it keeps it."""
-        talk = self._talks.of(project, scope, request, met)
+        caller = self._callers.of(project, scope, request, met)
         if not request.delta or not scope.session_id:
-            return talk
-        return replace(talk, resident=self._delivery.windows.of(scope.session_id, scope.agent_id))
+            return caller
+        return replace(caller, resident=self._log.windows.of(scope.session_id, scope.agent_id))
 
     def _find_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
-    ) -> tuple[Talk, Built] | None:
+    ) -> tuple[Caller, Built] | None:
         if fresh == "tree" or not project.settings_hold() or not has_hot(project, scope):
             return None
         now = asyncio.get_running_loop().time()
@@ -318,37 +318,42 @@ class Contexts:
         met = self._sessions.known(scope.session_id) if scope.session_id else NOBODY
         if met is None:
             return None
-        talk = self._talk(project, scope, request, met)
-        built = self._kept(project, scope, capped(request, talk.policy), talk, fresh)
-        return None if built is None else (talk, built)
+        caller = self._caller(project, scope, request, met)
+        built = self._kept(project, scope, capped(request, caller.policy), caller, fresh)
+        return None if built is None else (caller, built)
 
     def _kept(
         self,
         project: Project,
         scope: Scope,
         request: ContextRequest,
-        talk: Talk,
+        caller: Caller,
         fresh: Freshness,
         tree: Tree | None = None,
     ) -> Built | None:
         """Return a rendered context whose files are as they were: on the disk, or as far as is known."""
         hold = project.know if fresh == "no" else partial(all_hold, system=self._system)
-        validity = self._validity(project, scope, request, talk, tree)
+        validity = self._validity(project, scope, request, caller, tree)
         return self._rendered.find(scope.id, request.key, scope.revision, validity, hold)
 
     def _validity(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk, tree: Tree | None = None
+        self,
+        project: Project,
+        scope: Scope,
+        request: ContextRequest,
+        caller: Caller,
+        tree: Tree | None = None,
     ) -> tuple[object, ...]:
         """Return what a context depends on beside its scope, its request and the files that it shows."""
         known = project.validity(prompted=bool(request.prompt), tree=tree)
         return (
             *known,
             self._scopes.constraints_above(scope),
-            talk.key,
-            self._delivery.reports if request.prompt else 0,
-            talk.agent_name(request, scope),
-            talk.policy,
-            None if talk.resident is None else talk.resident.key,
+            caller.key,
+            self._log.reports if request.prompt else 0,
+            caller.agent_name(request, scope),
+            caller.policy,
+            None if caller.resident is None else caller.resident.key,
             PromptTemplates(self._templates(project), self._system).key(request.task_type)
             if request.format in {"prompts", "messages"}
             else (),

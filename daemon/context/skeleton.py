@@ -11,7 +11,7 @@ from ..core.lazy_dataclass import dataclass
 from ..project.tree import Folder, Layout
 
 NAMES_MAX = 40
-"""So many files and so many folders right below one folder are named at most; the rest is counted."""
+"""Maximum number of files, and of folders, named below one folder; the rest is counted."""
 
 FEWER = (NAMES_MAX, 10, 3)
 """The root and the folders on the way to the focus are shown with fewer names before they are folded."""

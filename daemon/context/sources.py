@@ -1,4 +1,4 @@
-"""Owns the gathering: what a context is built from beside its files is asked for here, each source by itself.
+"""Owns the sources of a context: what it is built from beside its files, each asked by itself.
 
 One that fails or takes too long is left out and named; the others don't wait for it.
 """
@@ -26,9 +26,9 @@ from ..project.freshness import Deadline
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..project.projects import Project
 from ..request_log import RequestLog
-from ..retrieval.service import NOTHING_FOUND, Ask, Found, Searching
+from ..retrieval.service import NOTHING_FOUND, SearchQuery, SearchResult, SearchService
 from ..session.sessions import Session
-from .caller import Talk
+from .caller import Caller
 from .item_plan import ItemPlan
 from .requests import ContextRequest
 from .scopes import Scope
@@ -48,7 +48,7 @@ METADATA_WAIT_S = 0.5
 class Sources:
     """What a prompt brought: hits, None where there was no time, and how near experiences are."""
 
-    found: Found | None
+    found: SearchResult | None
     meanings: Meanings
 
     @property
@@ -67,12 +67,12 @@ class Sources:
         return (SEARCH_UNFINISHED,) if self.found is None else ()
 
 
-class Gathering:
+class ContextSources:
     """Asks the sources. On the event loop only."""
 
     def __init__(
         self,
-        searching: Searching,
+        searching: SearchService,
         item_search: ItemSearching,
         meaning: ExperienceMeaning,
         permissions: Permissions,
@@ -90,12 +90,12 @@ class Gathering:
         self._reading = SharedWork[str, ProjectMetadata](work)
 
     async def sources(
-        self, project: Project, request: ContextRequest, talk: Talk, deadline: Deadline
+        self, project: Project, request: ContextRequest, caller: Caller, deadline: Deadline
     ) -> Sources:
         """Ask what a prompt is about, all at once; nothing without one, or where nothing may enter."""
         meaning = self._meaning.near(project, request.prompt, deadline.left(WAIT_S))
         near = self._work.start(meaning, "compare experiences")
-        found = await self._search(project, request, talk, deadline)
+        found = await self._search(project, request, caller, deadline)
         return Sources(found, await near)
 
     def is_settled(self, project: Project) -> bool:
@@ -127,24 +127,24 @@ class Gathering:
         return await self.within(left, read, "read metadata")
 
     async def plan(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk, deadline: Deadline
+        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller, deadline: Deadline
     ) -> ItemPlan:
         """Return the items of a request; items of mode `agent` are searched as long as there is time."""
-        work = self._plan_searched(project, scope, request, talk, deadline)
+        work = self._plan_searched(project, scope, request, caller, deadline)
         plan = await self.within(deadline, work, "plan items")
         if plan is None:
-            plan = await self.plan_unsearched(project, scope, request, talk)
+            plan = await self.plan_unsearched(project, scope, request, caller)
             problem = "items were not searched: there was no time"
             plan = replace(plan, degraded=(*plan.degraded, problem))
         return plan
 
     async def plan_unsearched(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk
+        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller
     ) -> ItemPlan:
         """Return the items of a request that need no search, at once."""
-        profiles = profiles_for(project.config, talk.agent_name(request, scope), talk.selection)
+        profiles = profiles_for(project.config, caller.agent_name(request, scope), caller.selection)
         silent = replace(request, prompt="", history=())
-        known, session = await self._visible(project, talk)
+        known, session = await self._visible(project, caller)
         return await plan_items(known, session, silent, profiles, {}, self._item_search, 0.0)
 
     async def within(
@@ -159,13 +159,13 @@ class Gathering:
         return None
 
     async def _search(
-        self, project: Project, request: ContextRequest, talk: Talk, deadline: Deadline
-    ) -> Found | None:
+        self, project: Project, request: ContextRequest, caller: Caller, deadline: Deadline
+    ) -> SearchResult | None:
         limit = project.config.context.hits_max
         if not request.prompt.strip() or not limit:
             return NOTHING_FOUND
         work = self._searching.search(
-            project, Ask(request.prompt, limit, definitions=True), deadline, talk.policy
+            project, SearchQuery(request.prompt, limit, definitions=True), deadline, caller.policy
         )
         return await self.within(deadline, work, "search for a context")
 
@@ -182,9 +182,9 @@ class Gathering:
         return metadata
 
     async def _plan_searched(
-        self, project: Project, scope: Scope, request: ContextRequest, talk: Talk, deadline: Deadline
+        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller, deadline: Deadline
     ) -> ItemPlan:
-        profiles = profiles_for(project.config, talk.agent_name(request, scope), talk.selection)
+        profiles = profiles_for(project.config, caller.agent_name(request, scope), caller.selection)
         served: Mapping[ItemKey, float] = {}
         problem: tuple[str, ...] = ()
         if request.prompt.strip():
@@ -193,15 +193,15 @@ class Gathering:
             except StateError as error:
                 problem = (f"what served earlier requests isn't known: {error}",)
         within_s = deadline.left(ITEMS_WAIT_S)
-        known, session = await self._visible(project, talk)
+        known, session = await self._visible(project, caller)
         plan = await plan_items(known, session, request, profiles, served, self._item_search, within_s)
         return replace(plan, degraded=(*plan.degraded, *problem)) if problem else plan
 
-    async def _visible(self, project: Project, talk: Talk) -> tuple[AgentItems, Session | None]:
+    async def _visible(self, project: Project, caller: Caller) -> tuple[AgentItems, Session | None]:
         """Return the items and the session as the agent may see them."""
         items = project.items
-        known = await self._permissions.items(project, talk.policy)
-        if talk.session is None:
+        known = await self._permissions.items(project, caller.policy)
+        if caller.session is None:
             return known, None
         denied = frozenset(items.by_key.keys() - known.by_key.keys())
-        return known, visible_session(talk.policy, talk.session, denied)
+        return known, visible_session(caller.policy, caller.session, denied)

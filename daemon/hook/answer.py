@@ -15,7 +15,7 @@ _CUT = "\n(The rest was left out for its length.)"
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class OutputLimit:
     """How much text an event's answer may bring to the model, in characters and bytes; in tokens where the
     host counts those. Without characters the host takes none."""
 
@@ -31,16 +31,16 @@ class Answer:
     message: str = ""
 
 
-NO_ROOM = Room()
+NO_ROOM = OutputLimit()
 NOTHING = Answer()
 
 
-def text_room(room: Room) -> int:
+def text_room(room: OutputLimit) -> int:
     """Return how many characters are left for the text between the tags."""
     return max(0, room.characters - len(_OPENING) - len(_CLOSING) - len(_CUT))
 
 
-def wrapped(text: str, room: Room) -> str:
+def wrapped(text: str, room: OutputLimit) -> str:
     """Return a text between the tags, cut at a line where it is too long; nothing where there is nothing.
 
     Tags inside of the text, which may come from anywhere, are none any more: it can't end the element.

@@ -6,7 +6,7 @@ as nobody's.
 
 from __future__ import annotations
 
-from .answer import Answer, Room
+from .answer import Answer, OutputLimit
 from .dialect import Dialect
 from .events import (
     Event,
@@ -84,5 +84,5 @@ CLAUDE_CODE = Dialect(
     HOST,
     read,
     write,
-    dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), Room(CHARACTERS)),
+    dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), OutputLimit(CHARACTERS)),
 )

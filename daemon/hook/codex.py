@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .answer import Answer, Room
+from .answer import Answer, OutputLimit
 from .claude_code import read_as
 from .dialect import Dialect
 from .events import Event, FileEdited, SubagentAnnounced
@@ -15,7 +15,7 @@ from .fields import Fields
 from .hook_output import hook_output, origin_of
 
 HOST = "codex"
-ROOM = Room(characters=8_000, tokens=2_200)
+ROOM = OutputLimit(characters=8_000, tokens=2_200)
 """The host takes about 2,500 tokens; of a longer text the model gets head and tail."""
 
 PATCHING_TOOLS = frozenset(("apply_patch", "Edit", "Write"))

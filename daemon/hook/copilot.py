@@ -8,7 +8,7 @@ text where a session starts (its documentation says both), and whose transcript 
 
 from __future__ import annotations
 
-from .answer import Answer, Room
+from .answer import Answer, OutputLimit
 from .dialect import Dialect, written
 from .events import (
     Event,
@@ -25,7 +25,7 @@ from .fields import Fields
 from .hook_output import hook_output, start_of
 
 HOST = "copilot"
-ROOM = Room(characters=8_000)
+ROOM = OutputLimit(characters=8_000)
 """The host takes 10 KB behind a tool."""
 
 NAMES = {

@@ -7,7 +7,7 @@ at the start stays when a window is compacted.
 
 from __future__ import annotations
 
-from .answer import Answer, Room
+from .answer import Answer, OutputLimit
 from .dialect import Dialect, written
 from .events import (
     Event,
@@ -91,5 +91,5 @@ CURSOR = Dialect(
     HOST,
     read,
     write,
-    dict.fromkeys(("sessionStart", "SessionStart", "postToolUse", "PostToolUse"), Room(CHARACTERS)),
+    dict.fromkeys(("sessionStart", "SessionStart", "postToolUse", "PostToolUse"), OutputLimit(CHARACTERS)),
 )

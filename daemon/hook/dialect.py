@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from ..core.lazy_dataclass import dataclass
-from .answer import NO_ROOM, Answer, Room
+from .answer import NO_ROOM, Answer, OutputLimit
 from .events import Event
 from .fields import Fields
 
@@ -23,9 +23,9 @@ class Dialect:
     host: str
     read: Callable[[Fields, str, str], Event | None]
     write: Callable[[str, Answer], str]
-    rooms: Mapping[str, Room]
+    rooms: Mapping[str, OutputLimit]
 
-    def room(self, event_name: str) -> Room:
+    def room(self, event_name: str) -> OutputLimit:
         """Return how much text an event's answer may bring to the model."""
         return self.rooms.get(event_name, NO_ROOM)
 

@@ -5,7 +5,7 @@ What is added to a prompt is there for its turn only. Not verified: how much tex
 
 from __future__ import annotations
 
-from .answer import Answer, Room
+from .answer import Answer, OutputLimit
 from .dialect import Dialect
 from .events import Event, FileEdited, PromptSubmitted, SessionEnding, TurnEnded, WindowCompacting
 from .fields import Fields
@@ -41,4 +41,4 @@ def write(name: str, answer: Answer) -> str:
     return hook_output(name, answer)
 
 
-GEMINI = Dialect(HOST, read, write, dict.fromkeys(("SessionStart", "BeforeAgent"), Room(CHARACTERS)))
+GEMINI = Dialect(HOST, read, write, dict.fromkeys(("SessionStart", "BeforeAgent"), OutputLimit(CHARACTERS)))

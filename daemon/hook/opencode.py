@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .answer import Answer, Room
+from .answer import Answer, OutputLimit
 from .claude_code import read_as
 from .dialect import Dialect
 from .events import Event, SessionEnding, TurnEnded
@@ -47,5 +47,5 @@ OPENCODE = Dialect(
     HOST,
     read,
     write,
-    dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), Room(CHARACTERS)),
+    dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), OutputLimit(CHARACTERS)),
 )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field
 from typing import TypeVar
 
 from ..core.errors import FovealError
-from .answer import NOTHING, Answer, Room, text_room, wrapped
+from ..core.lazy_dataclass import dataclass
+from .answer import NOTHING, Answer, OutputLimit, text_room, wrapped
+from .backend import Ask, HookBackend
 from .events import (
     Event,
     FileEdited,
@@ -25,9 +30,7 @@ from .events import (
     TurnEnded,
     WindowCompacting,
 )
-from .ground import Ask, Ground
 from .texts import changed_line, resumed_line, session_section
-from .windows import Window, Windows
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -59,11 +62,11 @@ class Responder:
     off with the others than with none.
     """
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: HookBackend) -> None:
         self._ground = ground
         self._windows = Windows()
 
-    async def answer(self, event: Event, room: Room, clock: Clock) -> Answer:
+    async def answer(self, event: Event, room: OutputLimit, clock: Clock) -> Answer:
         """Do what an event asks for, and return what its answer brings to the model and to the user."""
         match event:
             case SessionStarted() | SessionResumed() | SessionCompacted():
@@ -89,7 +92,7 @@ class Responder:
                 pass  # what it found out is grafted from the spool; an answer would run it again
         return NOTHING
 
-    async def _start(self, origin: Origin, room: Room, clock: Clock) -> Answer:
+    async def _start(self, origin: Origin, room: OutputLimit, clock: Clock) -> Answer:
         """Begin or resume the session. A window that starts holds nothing of ours, whatever came before."""
         self._lose(origin)
         window = self._window(origin)
@@ -100,7 +103,7 @@ class Responder:
         window.started = True  # only now: a host that waits no longer ends this before
         return Answer(text, message)
 
-    async def _prompt(self, event: PromptSubmitted, room: Room, clock: Clock) -> Answer:
+    async def _prompt(self, event: PromptSubmitted, room: OutputLimit, clock: Clock) -> Answer:
         if not event.by_person or not event.prompt.strip():
             return NOTHING
         origin, window = event.origin, await self._met(event.origin, clock)
@@ -124,7 +127,7 @@ class Responder:
         window.owed_prompt = ""
         return Answer(text if text and window.is_new(text, origin.agent_id) else "", message)
 
-    async def _subagent(self, event: SubagentStarting, room: Room, clock: Clock) -> Answer:
+    async def _subagent(self, event: SubagentStarting, room: OutputLimit, clock: Clock) -> Answer:
         origin, window = event.origin, self._window(event.origin)
         task = event.task or window.take_task(origin.agent_type)
         # Begun for itself too, so that it goes on where this answer's time is over.
@@ -134,7 +137,7 @@ class Responder:
         text = await self._filled(origin, task, [], room, clock)
         return Answer(text) if text and window.is_new(text, origin.agent_id or task) else NOTHING
 
-    async def _edited(self, event: FileEdited, room: Room, clock: Clock) -> Answer:
+    async def _edited(self, event: FileEdited, room: OutputLimit, clock: Clock) -> Answer:
         """Note the files, and bring what a prompt is owed where the host takes text behind tools."""
         if event.paths:
             await self._part(self._ground.note_edits(event.origin, event.paths), clock)
@@ -149,9 +152,9 @@ class Responder:
             raise
         return Answer(text) if text and window.is_new(text) else NOTHING
 
-    async def _news(self, origin: Origin, prompt: str, room: Room, clock: Clock) -> str:
+    async def _news(self, origin: Origin, prompt: str, room: OutputLimit, clock: Clock) -> str:
         """Return what a prompt adds to what its window holds, nothing where that is nothing."""
-        ask = _ask(origin, prompt, Room(text_room(room), room.tokens), clock, news=True)
+        ask = _ask(origin, prompt, OutputLimit(text_room(room), room.tokens), clock, news=True)
         return wrapped(await self._part(self._ground.context(ask), clock) or "", room)
 
     async def _open(self, origin: Origin, window: Window, clock: Clock) -> tuple[list[str], str]:
@@ -167,7 +170,7 @@ class Responder:
         return sections, resumed_line(opened.sets) if opened.resumed and opened.text else ""
 
     async def _filled(
-        self, origin: Origin, prompt: str, sections: list[str], room: Room, clock: Clock
+        self, origin: Origin, prompt: str, sections: list[str], room: OutputLimit, clock: Clock
     ) -> str:
         """Return sections, and behind them a context for the room that they leave."""
         head = "\n\n".join(sections)
@@ -175,7 +178,7 @@ class Responder:
         text = ""
         if left >= LEAST_CHARACTERS:
             tokens = None if room.tokens is None else max(1, room.tokens - len(head) // 3)
-            ask = _ask(origin, prompt, Room(left, tokens), clock)
+            ask = _ask(origin, prompt, OutputLimit(left, tokens), clock)
             text = await self._part(self._ground.context(ask), clock) or ""
         return wrapped("\n\n".join(part for part in (head, text) if part), room)
 
@@ -213,10 +216,87 @@ class Responder:
         self._ground.forget_window(origin)
 
 
-def _ask(origin: Origin, prompt: str, room: Room, clock: Clock, *, news: bool = False) -> Ask:
+def _ask(origin: Origin, prompt: str, room: OutputLimit, clock: Clock, *, news: bool = False) -> Ask:
     return Ask(origin, prompt, room, max(1, int(clock.left_s * SHARE * 1000)), news)
 
 
 def _key(origin: Origin) -> str:
     """Return what a conversation is known by; one without an id by its host and folder."""
     return origin.session_id or f"{origin.host}\0{origin.cwd}"
+
+
+WINDOWS_MAX = 1_000
+SENT_MAX = 256
+TASKS_MAX = 32
+"""Subagents that were announced and haven't begun; more are none that ever will."""
+
+
+@dataclass(slots=True)
+class Window:
+    """What the model of one conversation has before it, as far as it came from here."""
+
+    started: bool = False
+    """Whether it was given what a session begins with."""
+    owed_prompt: str = ""
+    """A prompt whose context the host could not take; the next event that can brings it."""
+    sets: Mapping[str, tuple[str, ...]] | None = None
+    """The session's context sets as its user last heard of them."""
+    _sent: OrderedDict[tuple[str, bytes], None] = field(default_factory=OrderedDict)
+    _tasks: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=TASKS_MAX))
+
+    def is_new(self, text: str, agent_id: str = "") -> bool:
+        """Whether a text wasn't put before this agent yet; from now on it was."""
+        key = (agent_id, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+        if key in self._sent:
+            return False
+        self._sent[key] = None
+        if len(self._sent) > SENT_MAX:
+            self._sent.popitem(last=False)
+        return True
+
+    def announce(self, agent_type: str, task: str) -> None:
+        """Remember the task of a subagent that is about to start."""
+        self._tasks.append((agent_type, task))
+
+    def take_task(self, agent_type: str) -> str:
+        """Return the task of a subagent that starts: the oldest that was announced for its type, or ""."""
+        for number, (kind, task) in enumerate(self._tasks):
+            if kind == agent_type or not kind:
+                del self._tasks[number]
+                return task
+        return ""
+
+    def lose(self, agent_id: str = "") -> None:
+        """Forget what was put into the window: the host has thrown it out.
+
+        That of a subagent is one of its own: with `agent_id` only what went there is forgotten.
+        """
+        if agent_id:
+            for key in [key for key in self._sent if key[0] == agent_id]:
+                del self._sent[key]
+            return
+        self.started = False
+        self._sent.clear()
+
+
+class Windows:
+    """The windows of the conversations that were last heard of, by their key."""
+
+    def __init__(self) -> None:
+        self._windows: OrderedDict[str, Window] = OrderedDict()
+
+    def get(self, key: str) -> Window | None:
+        """Return a window that is known."""
+        return self._windows.get(key)
+
+    def at(self, key: str) -> Window:
+        """Return a window, new if it isn't known."""
+        window = self._windows.setdefault(key, Window())
+        self._windows.move_to_end(key)
+        if len(self._windows) > WINDOWS_MAX:
+            self._windows.popitem(last=False)
+        return window
+
+    def drop(self, key: str) -> None:
+        """Forget a conversation that ended."""
+        self._windows.pop(key, None)

@@ -14,7 +14,7 @@ Key = TypeVar("Key")
 Given = TypeVar("Given")
 
 STARTS_MAX: Final = 3
-"""So often such a process is started for one stretch of bulk work; then the indexer works alone."""
+"""Maximum starts of such a process for one stretch of bulk work; after that the indexer works alone."""
 
 
 class Ahead(Generic[Key, Given]):

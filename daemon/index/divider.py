@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
 from ..project.tree import SplitPoint, Symbol
-from .grouping import group
-from .text_points import block_starts, paragraph_starts
 
 MAX_CHARACTERS = 1_500
 """Characters of a chunk's text. Definitions up to this size stay whole."""
@@ -157,3 +156,138 @@ class Divider:
 
 _SCATTER = 2_654_435_761
 """Knuth's multiplier, 2^32 divided by the golden ratio: consecutive numbers come to lie far apart."""
+
+
+TINY = 100
+"""Characters below which a group is joined to a neighbour, if both fit into the limit."""
+
+Group = tuple[int, int]
+"""A run of units: the index of the first and the one behind the last."""
+
+
+def group(sizes: Sequence[int], strengths: Sequence[int], limit: int) -> list[Group]:
+    """Return how a run of units is grouped: in order, each at most `limit` unless it is one unit.
+
+    `sizes` are in characters. `strengths[i]` says how well the run may be cut before unit `i`; the first is
+    not looked at. The run is cut at its strongest gap until what is left fits. Packing from the left gives
+    7 % fewer groups (in Django 5.2), but one longer unit moves all cuts behind it, and each moved cut costs
+    two embeddings. Here a unit whose size changes only concerns the groups beside it, since strengths don't
+    depend on sizes. Linear.
+    """
+    ends = [0, *accumulate(sizes)]
+    parts = _cut(ends, *_strongest_first(strengths), limit)
+    groups: list[Group] = []
+    for first, last in parts:
+        size = ends[last] - ends[first]
+        if groups:
+            before, _ = groups[-1]
+            together = ends[last] - ends[before]
+            if together <= limit and (size < TINY or together - size < TINY):
+                groups[-1] = (before, last)
+                continue
+        groups.append((first, last))
+    return groups
+
+
+def _cut(ends: Sequence[int], root: int, below: list[int], above: list[int], limit: int) -> list[Group]:
+    """Return the parts of a run in order; `below` and `above` are the children in a tree of its gaps."""
+    parts: list[Group] = []
+    pending = [(0, len(ends) - 1, root)]
+    while pending:
+        first, last, gap = pending.pop()
+        if gap < 0 or ends[last] - ends[first] <= limit:
+            parts.append((first, last))
+        else:
+            pending.append((gap, last, above[gap]))
+            pending.append((first, gap, below[gap]))
+    return parts
+
+
+def _strongest_first(strengths: Sequence[int]) -> tuple[int, list[int], list[int]]:
+    """Return the tree (root, left and right children, -1 for none) whose every gap is stronger than those
+    below it; of equal ones the first is the higher.
+    """
+    count = len(strengths)
+    left, right = [-1] * count, [-1] * count
+    spine: list[int] = []
+    for gap in range(1, count):
+        last = -1
+        while spine and strengths[spine[-1]] < strengths[gap]:
+            last = spine.pop()
+        left[gap] = last
+        if spine:
+            right[spine[-1]] = gap
+        spine.append(gap)
+    return (spine[0] if spine else -1), left, right
+
+
+MAX_LEVEL = 8
+"""Levels at which indentation is followed; below them every line is a part. Text made to be a staircase of
+a thousand levels would otherwise be read a thousand times."""
+
+
+def paragraph_starts(lines: Sequence[str], first: int, last: int, level: int) -> list[int]:
+    """Return where the parts of a range of prose begin: paragraphs, else list items, else lines.
+
+    Ranges are line numbers from 1, inclusive; the first line is never named. What is indented or fenced
+    belongs to the paragraph above it, unless there is nothing else to cut at or `level` is `MAX_LEVEL`.
+    """
+    paragraphs: list[tuple[int, int]] = []
+    items: list[int] = []
+    rest: list[int] = []
+    fence = ""
+    was_blank = False
+    for number in range(first, last + 1):
+        line = lines[number - 1]
+        text = line.lstrip()
+        if not text:
+            was_blank = True
+            continue
+        if number > first:
+            if fence or level >= MAX_LEVEL:
+                rest.append(number)
+            elif was_blank:
+                paragraphs.append((len(line) - len(text), number))
+            elif _ITEM.match(text):
+                items.append(number)
+            else:
+                rest.append(number)
+        was_blank = False
+        mark = text[:3]
+        if mark in {"```", "~~~"}:
+            fence = "" if fence == mark else fence or mark
+    if paragraphs:
+        base = min(paragraphs)[0]
+        return [number for indent, number in paragraphs if indent == base]
+    return items or rest
+
+
+def block_starts(lines: Sequence[str], first: int, last: int, level: int) -> list[int]:
+    """Return where the parts of a range of code begin, when no syntax tree says it.
+
+    Ranges are line numbers from 1, inclusive; the first line is never named. The parts are what stands
+    behind a blank line at the least indentation of the range, else any line at that; `MAX_LEVEL` levels
+    down they are lines. Those that only close something begin none if there are others.
+    """
+    written = []
+    before = first
+    for number in range(first, last + 1):
+        line = lines[number - 1]
+        text = line.lstrip()
+        if text:
+            if number > first:
+                closes = text[0] in _CLOSER_STARTS and _CLOSER.match(text) is not None
+                written.append((number, len(line) - len(text), number > before + 1, closes))
+            before = number
+    parts = [each for each in written if not each[3]] or written
+    if level >= MAX_LEVEL:
+        return [number for number, *_ in parts]
+    base = min((indent for _, indent, *_ in parts), default=0)
+    at_base = [each for each in parts if each[1] == base]
+    behind_blank = [each for each in at_base if each[2]]
+    return [number for number, *_ in behind_blank or at_base]
+
+
+_ITEM = re.compile(r"[-*+•]\s|\d{1,4}[.)]\s")
+_CLOSER_STARTS = frozenset(")]}>*<efdc")
+_CLOSER = re.compile(r"[)\]}>]|end\b|fi\b|done\b|esac\b|\*/|else\b|elif\b|except\b|catch\b|finally\b|</")

@@ -20,8 +20,8 @@ from .store import FileContent, InterfaceChanged, Store
 from .suspects import Suspects
 
 LINK_NOW = 8
-"""So many files are linked in the transaction that has their contents, 3 to 30 ms each: an edit is seen in
-answers at once. More are linked when all of them are read."""
+"""Maximum number of files linked in the transaction that writes their contents, 3 to 30 ms each: an edit is
+seen in answers at once. More are linked when all of them are read."""
 
 
 class IndexedFiles:

@@ -21,7 +21,7 @@ from .project_index import ProjectIndex
 from .suspects import Alarm
 
 READ_NOW = 64
-"""So many changed files are read in one go; more become bulk work, so that names are known first."""
+"""Maximum number of changed files read at once; more become bulk work, so that names are known first."""
 
 SYNC_FILES = 512
 """The same for `sync`, whose caller waits for the contents."""

@@ -56,7 +56,7 @@ DELETED_MIN = 5_000
 """An index with fewer deleted chunks isn't built anew, however few others there are: merges see to it."""
 
 CREATED_LATELY_S = 60.0
-"""So long after it was made, an index that is whole isn't made again for a reader that met the old one."""
+"""Seconds after a rebuild in which a reader that met the old index causes no other rebuild."""
 
 FILLED_FROM = "lexical"
 """The setting in the store that says that the lexical index was filled from this very store, and by which of

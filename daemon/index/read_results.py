@@ -12,7 +12,7 @@ from ..project.globs import compile_glob
 from ..project.tree import FileRecord, Import, Symbol
 from .import_targets import ImportTargets
 from .lexing import Lexing
-from .reading import Asked, Look, Read
+from .reading import FileToRead, Look, Read
 from .store import FileContent
 from .suspects import Suspects
 
@@ -69,10 +69,10 @@ class ReadResults:
         return FileContent(record, symbols, imports, contents.text, contents.facts)
 
 
-def asked_of(record: FileRecord, former: FileRecord | None, *, words: bool = False) -> Asked:
+def asked_of(record: FileRecord, former: FileRecord | None, *, words: bool = False) -> FileToRead:
     """Return what is asked of a file's reader: nothing where it holds what `former` says."""
     known = (former.digest, former.language) if former is not None else (b"", "")
-    return Asked(record.path, record.language, *known, words)
+    return FileToRead(record.path, record.language, *known, words)
 
 
 def _without_content(record: FileRecord) -> FileRecord:

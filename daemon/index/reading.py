@@ -29,7 +29,7 @@ class Opening(NamedTuple):
     max_bytes: int
 
 
-class Asked(NamedTuple):
+class FileToRead(NamedTuple):
     """A file to be read: its path below the root, its language by its name, and what is known of it from
     before, as `digest` and `former_language`. `words` says that its search terms are wanted too."""
 
@@ -96,11 +96,11 @@ class FileReader:
         self._max_bytes = max_bytes
         self._system = system
 
-    def look(self, asked: Asked) -> Look:
+    def look(self, asked: FileToRead) -> Look:
         """Read a file's bytes only to say what they are."""
         return self._bytes(asked)[0]
 
-    def read(self, asked: Asked) -> Read:
+    def read(self, asked: FileToRead) -> Read:
         """Read a file and say what it holds, unless that is what it held before."""
         look, data, problem = self._bytes(asked)
         same = look.digest == asked.digest and asked.language == asked.former_language
@@ -108,7 +108,7 @@ class FileReader:
             return Read(look, None, problem)
         return Read(look, contents_of(look.path, data, look.language, words=asked.words))
 
-    def _bytes(self, asked: Asked) -> tuple[Look, bytes, str]:
+    def _bytes(self, asked: FileToRead) -> tuple[Look, bytes, str]:
         # Taken before the read: a write while it lasts may leave the time of the last one unchanged.
         now = self._system.time_ns()
         try:

@@ -28,7 +28,7 @@ AHEAD_FROM = 64
 """From so many files that wait other processes read too: fewer are read before one has started (0.3 s)."""
 
 TAKEN_FILES = 32
-"""So many files that other processes read are written in one step: 1 to 2 ms each."""
+"""Maximum number of files read by other processes that are written in one step: 1 to 2 ms each."""
 
 
 class ReadingQueue:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core.pipe import ChildPipe
 from ..core.system import System
-from .reading import Asked, FileReader, Opening
+from .reading import FileReader, FileToRead, Opening
 from .suspects import HANG_S, set_alarm
 
 
@@ -30,7 +30,7 @@ def main() -> None:
     reader = FileReader(opening.root, opening.max_bytes, System())
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         while True:
-            wanted: list[Asked] = messages.get()
+            wanted: list[FileToRead] = messages.get()
             for asked in wanted:
                 set_alarm(HANG_S)
                 read = reader.read(asked)

@@ -28,7 +28,7 @@ SERVED_WELL = 0.6
 times, and the words were nearly the same (four fifths or more, see `NEARLY_EQUAL`)."""
 
 MISSING_MAX = 5
-"""So many items that are gone are named."""
+"""Maximum number of missing items named."""
 
 _NO_SELECTION = Selection()
 

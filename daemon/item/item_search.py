@@ -15,8 +15,7 @@ from ..core.errors import FovealError
 from ..core.lazy_dataclass import dataclass
 from .item_choice import LEXICAL_WEIGHT, Choice, Evidence, ItemScore, choose
 from .item_keys import ItemKey
-from .item_query import QueryText, query_texts
-from .item_text import chunks, item_text
+from .item_text import CHUNK_CHARACTERS, chunks, item_text
 from .item_words import ItemWords, WordEvidence, item_words
 from .selection import Profiles
 
@@ -71,7 +70,7 @@ class InThread(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ItemMatches:
     """What a search chose, rules and references before tools, the best first; what it considered and left, in
     the same order; and in words, what could not be searched."""
 
@@ -98,7 +97,7 @@ class ItemSearch:
         within_s: float,
         history: Sequence[Mapping[str, object]] = (),
         barred: Mapping[ItemKey, Literal["removed", "denied"]] | None = None,
-    ) -> Found:
+    ) -> ItemMatches:
         """Return those items that a message is about, given what was said before it.
 
         `items` are all that may come, in the order in which they are searched where there are too many;
@@ -108,21 +107,21 @@ class ItemSearch:
         wanted = [item for item in items if profiles.of(item.type) is not None]
         texts = query_texts(message, history)
         if not wanted or not texts:
-            return Found()
+            return ItemMatches()
         batch = await self._in_thread(partial(self._batch, tuple(wanted)))
         queries = tuple(dict.fromkeys(one.text for one in texts))
         try:
             async with asyncio.timeout(within_s):
                 scores = await self._scoring.score_texts(queries, batch.documents, within_s * EMBEDDING_SHARE)
         except TimeoutError:
-            return Found(degraded=(f"{_NOT_SEARCHED}: the embedding model didn't answer in time",))
+            return ItemMatches(degraded=(f"{_NOT_SEARCHED}: the embedding model didn't answer in time",))
         except FovealError as error:
-            return Found(degraded=(f"{_NOT_SEARCHED}: {error}",))
+            return ItemMatches(degraded=(f"{_NOT_SEARCHED}: {error}",))
         rows = dict(zip(queries, scores.rows, strict=True))
         pending = frozenset(scores.pending)
         conclude = partial(_conclude, batch, texts, rows, pending, profiles, barred or {})
         choice = await self._in_thread(conclude)
-        return Found(choice.taken, choice.considered, _degraded(batch, pending))
+        return ItemMatches(choice.taken, choice.considered, _degraded(batch, pending))
 
     async def warm(self, items: Sequence[Item], within_s: float) -> int:
         """Have the texts of items embedded, so that a search needs only the message; returns how many are
@@ -234,3 +233,59 @@ def _degraded(batch: _Batch, pending: frozenset[int]) -> tuple[str, ...]:
             f"(more than {MAX_DOCUMENTS:,} chunks)"
         )
     return tuple(reasons)
+
+
+MESSAGE_CHUNKS = 12
+"""Of the message: 6,000 characters. A longer one has a pasted log or file; its beginning and end say most."""
+
+HISTORY_MESSAGES = 6
+"""Maximum number of earlier messages that count; older ones would weigh next to nothing."""
+
+HISTORY_CHUNKS = 2
+"""Of each earlier message: its beginning and its end, where questions and conclusions stand."""
+
+HISTORY_WEIGHT = 0.9
+HISTORY_DECAY = 0.8
+"""What the message before the current one weighs, and how the weight falls with each one before that. A
+message such as `yes, do it` says all by what stands before it; a new subject has higher scores of its own.
+Too few of the labelled queries have a history to choose these by them."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    """A piece of what is searched for, at most `CHUNK_CHARACTERS` long. `weight` is 1 for the message's own
+    pieces and less the older a message is."""
+
+    text: str
+    weight: float
+
+
+def query_texts(message: str, history: Sequence[Mapping[str, object]] = ()) -> tuple[QueryText, ...]:
+    """Return the pieces of a message and of what was said before it, the latest first.
+
+    `history` is `{role, content}` in the order of the conversation. System messages say nothing of what is
+    asked and are left out, as is what has no text.
+    """
+    found = [QueryText(text, 1.0) for text in _ends(chunks_of(message), MESSAGE_CHUNKS)]
+    weight = HISTORY_WEIGHT
+    said = (one.get("content") for one in reversed(history) if one.get("role") in ("user", "assistant"))
+    texts = (content for content in said if isinstance(content, str) and content.strip())
+    for content, _ in zip(texts, range(HISTORY_MESSAGES), strict=False):
+        found += [QueryText(text, weight) for text in _ends(chunks_of(content), HISTORY_CHUNKS)]
+        weight *= HISTORY_DECAY
+    return tuple(found)
+
+
+def chunks_of(message: str) -> tuple[str, ...]:
+    """Cut a message into chunks; of a very long one its beginning and its end."""
+    half = MESSAGE_CHUNKS * CHUNK_CHARACTERS
+    if len(message) <= 2 * half:
+        return chunks(message)
+    return chunks(message[:half]) + chunks(message[-half:])
+
+
+def _ends(texts: Sequence[str], most: int) -> Sequence[str]:
+    """Return at most so many texts, half of them from the end."""
+    if len(texts) <= most:
+        return texts
+    return (*texts[: most - most // 2], *texts[-(most // 2) :])

@@ -16,11 +16,11 @@ from .item_keys import ItemKey
 from .selection import Profiles
 
 if TYPE_CHECKING:
-    from .item_search import Found, ItemSearch
+    from .item_search import ItemMatches, ItemSearch
 
 
 WARM_S = 60.0
-"""So long texts may be embedded in the background; what is left then waits for the first search."""
+"""Maximum seconds of embedding texts in the background; the rest waits for the first search."""
 
 
 class ItemSearching:
@@ -43,7 +43,7 @@ class ItemSearching:
         within_s: float,
         history: Sequence[Mapping[str, object]] = (),
         barred: Mapping[ItemKey, Literal["removed", "denied"]] | None = None,
-    ) -> Found:
+    ) -> ItemMatches:
         """Return those items that a message is about; see `ItemSearch.search`."""
         found = await self._loaded()
         return await found.search(items, message, profiles, within_s=within_s, history=history, barred=barred)

@@ -14,7 +14,7 @@ from .policy import Policy, folded_path
 
 ITEM_TYPES = ("rule", "reference", "tool")
 PATTERNS_MAX = 1_000
-"""So many patterns a table may have: each path that is shown is compared with all of them."""
+"""Maximum number of patterns in a table: each path that is shown is compared with all of them."""
 
 
 @dataclass(frozen=True, slots=True)

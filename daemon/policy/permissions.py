@@ -19,7 +19,7 @@ from ..item.agent_items import AgentItems
 from ..item.item_keys import ItemKey
 from ..project.open_projects import OpenProjects
 from ..project.projects import Project
-from ..session.service import NOBODY, Met, Sessions
+from ..session.service import NOBODY, Sessions, SessionState
 from ..session.sessions import Session
 from .agent_tables import NO_TABLES, AgentTables
 from .policy import Policy, combined
@@ -65,7 +65,7 @@ class Permissions:
         name, kind = agent_in(parameters)
         await self._projects.reload_settings(project)
         session_id = session_id or (scope.session_id if scope else "")
-        met = Met(session)
+        met = SessionState(session)
         if session is None and session_id and project.config.agents != NO_TABLES:
             met = await self._sessions.find(session_id)
         policy = policy_for(project.config, name, kind, scope, met)
@@ -97,7 +97,9 @@ class Permissions:
         visible = await self.items(project, policy)
         return frozenset(items.by_key.keys() - visible.by_key.keys())
 
-    async def at_root(self, root: str, parameters: Parameters, scope: Scope | None, met: Met) -> Policy:
+    async def at_root(
+        self, root: str, parameters: Parameters, scope: Scope | None, met: SessionState
+    ) -> Policy:
         """Return what holds for a request about a project, which may not be open.
 
         Raises `PermissionDenied` where it may not ask, `ConfigError` where its rules can't be read.
@@ -105,7 +107,7 @@ class Permissions:
         name, kind = agent_in(parameters)
         return policy_for(await self._config(root), name, kind, scope, met)
 
-    async def of_root(self, root: str, parameters: Parameters, met: Met = NOBODY) -> Policy | None:
+    async def of_root(self, root: str, parameters: Parameters, met: SessionState = NOBODY) -> Policy | None:
         """Return what holds for a request in a list over projects, None where it gets nothing of this one:
         it may not ask, or the project's rules can't be read. A project that isn't open stays so."""
         name, kind = agent_in(parameters)
@@ -139,7 +141,7 @@ def agent_in(parameters: Parameters) -> tuple[str, str]:
     return name[:NAME_CHARACTERS_MAX], kind[:NAME_CHARACTERS_MAX]
 
 
-def policy_for(config: ProjectConfig, name: str, kind: str, scope: Scope | None, met: Met) -> Policy:
+def policy_for(config: ProjectConfig, name: str, kind: str, scope: Scope | None, met: SessionState) -> Policy:
     """Return what holds for a request with all names that are known of its agent: its own, the scope's, the
     session's. Raises `PermissionDenied` where it may not ask.
 

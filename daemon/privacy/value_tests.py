@@ -32,14 +32,14 @@ BARE_MIN = 20
 """A bare value that could be the name of a variable is a secret from this length on, with three digits."""
 
 BEGIN_MAX = 128
-"""So much of a value tells that it is a reference or a placeholder."""
+"""Characters at the beginning of a value that show a reference or placeholder."""
 
 PHRASE_WORDS_MAX = 6
 """A value with spaces has no more words; a sentence has. After `passphrase` there may be twice as many."""
 
 NOISE_MIN = 32
 NOISE_SIGNS = 8
-"""So long a value with spaces and so many different signs is drawn at random."""
+"""Minimum length, and number of different signs, of a value with spaces that counts as random."""
 
 _REFERENCE_INSIDE = re.compile(
     r"""\$\{|\$\(|\\\(|\{\{|\#\{|%\(\w*\)|<%|%%|\.\.\.|…|\*{3,}|\[masked|://|\{\w+\}|%[sdv]"""

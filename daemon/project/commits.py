@@ -12,7 +12,7 @@ from ..core.system import System
 from .git import GitError, git_folder, head, output_of, split_at_nuls
 
 COMMITS_MAX = 200
-"""So many of the latest commits are looked at where a decision is to find its own."""
+"""Maximum number of the latest commits in which a decision's own is looked for."""
 
 REFLOG_BYTES = 256 * 1024
 """Of the log of HEAD so much is read from its end, some two thousand entries."""

@@ -49,22 +49,23 @@ from .views import ProjectViews
 
 HOT_MAX = 8
 HOT_EACH = 3
-"""So many files for each reason, so that one long afternoon of edits doesn't hide the rest."""
+"""Maximum number of hot files for each reason, so that an afternoon of edits doesn't hide the rest."""
 
 ASKED_OFTEN = 3
 """A file that was in focus this often counts as often asked for."""
 
 ASKED_MAX = 1_000
-"""So many files that were asked for are counted; then the half that was asked for least is forgotten."""
+"""Maximum number of files whose requests are counted; with more, the rarer half is forgotten."""
 
 REMEMBERED_MAX = 4 * HOT_MAX
-"""So many edited and so many open files are remembered; some of them may go before one asks what is hot."""
+"""Maximum number of edited files, and of open ones, remembered; some may be gone when hot files are asked
+for."""
 
 CHANGED_OFTEN = 3
 """A file that this many of the latest commits changed counts as often changed."""
 
 CHECKOUT_S = 2.0
-"""So long after another commit was checked out files that are written count as written by that."""
+"""Seconds after a checkout in which writes count as the checkout's."""
 
 METADATA_CHECK_S = 0.5
 """How often an answer looks whether manifests or the commit changed: 40 to 160 microseconds."""
@@ -74,10 +75,10 @@ RULES_CHECK_S = 0.5
 looked at every time; new files in the project are told by the watcher, so this is for the user's own."""
 
 ACTIVITY_MAX = 10 * HOT_MAX
-"""So many files of each measure are read from the index; some of them may be gone or in focus."""
+"""Maximum number of files of each measure read from the index; some may be gone or in focus."""
 
 EXPERIENCES_WEIGHED = 50
-"""So many experiences more than are wanted are weighed against each other."""
+"""Number of experiences weighed beyond those that are wanted."""
 
 OVERLAYS_MAX = 64
 OVERLAY_CHARACTERS = 2 * 1024 * 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast, get_args
 
@@ -22,7 +23,6 @@ from .references import (
     TypeFact,
 )
 from .source_text import SourceText, Span
-from .token_trees import called_in_tokens
 from .tree import Symbol
 from .type_chains import ELEMENT, INFERRED, type_chains
 from .use_trees import ATTRIBUTES_MAX, Use, declared_module
@@ -309,3 +309,24 @@ class ReferenceReader:
 _SELF = frozenset({"self", "this", "$this"})
 
 _ORDER = {kind: place for place, kind in enumerate(cast("tuple[str, ...]", KINDS))}
+
+
+PATH_MAX = 120
+"""Bytes before a name that are looked at for the path that leads to it."""
+
+_BEFORE = re.compile(rb"[\w.:]*\Z")
+_NO_CALL = re.compile(rb"(?:\b(?:fn|mod|struct|enum|impl|let|for|if|while|match|in|return)\s+|[$#'@])\Z")
+
+
+def called_in_tokens(source: bytes, name: Span) -> Span | None:
+    """Return the range of what is called by a name that a bracket follows, or None if that is no call.
+
+    It begins with the path that leads to the name (`self.x.len` of `len`); where another call or an element
+    leads there, it begins with a dot.
+    """
+    start, end = name
+    if source[end : end + 1] not in {b"(", b"!"} or source[end : end + 2] == b"!=":
+        return None
+    match = _BEFORE.search(source, max(0, start - PATH_MAX), start)
+    begun = match.start() if match is not None else start
+    return None if _NO_CALL.search(source, max(0, begun - 10), begun) else (begun, end)

@@ -18,7 +18,7 @@ from ..policy.policy import Policy, folded_path
 from .tree import Tree
 
 VIEWS_MAX = 8
-"""So many different sets of denied paths are kept for a project, those asked for last; each has a copy of the
+"""Maximum number of cached views of a project, by denied paths; each has a copy of the
 tree's dictionary (10 MB for 100,000 files) and up to four connections."""
 
 

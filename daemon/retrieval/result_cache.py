@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..core.sized_cache import SizedCache
 
 if TYPE_CHECKING:
-    from .service import Found
+    from .service import SearchResult
 
 KEPT_CHARACTERS = 1_000_000
 """So much is kept in all: some 100 answers of ten hits. An edit makes all of a project's out of date."""
@@ -23,14 +23,14 @@ TEXT_CHARACTERS = 1_000
 """A longer question is hardly asked twice."""
 
 
-class KeptAnswers:
+class ResultCache:
     """Answers by what was asked, those given last. For one thread.
 
     `version` is what an answer follows from beside its question; compared with that of the one who asks.
     """
 
     def __init__(self, most: int = KEPT_CHARACTERS) -> None:
-        self._answers = SizedCache[Hashable, tuple[object, "Found"]](most)
+        self._answers = SizedCache[Hashable, tuple[object, "SearchResult"]](most)
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -40,7 +40,7 @@ class KeptAnswers:
         """What is kept, in characters."""
         return self._answers.size
 
-    def get(self, key: Hashable, version: object) -> Found | None:
+    def get(self, key: Hashable, version: object) -> SearchResult | None:
         """Return the answer to a question, or None; one of another version is forgotten."""
         kept = self._answers.get(key)
         if kept is None:
@@ -50,7 +50,7 @@ class KeptAnswers:
             return None
         return kept[1]
 
-    def keep(self, key: Hashable, version: object, found: Found, text: str) -> None:
+    def keep(self, key: Hashable, version: object, found: SearchResult, text: str) -> None:
         """Keep an answer of the graph that is complete; the ones given longest ago go."""
         told = found.told
         if told is None or not 0 < len(told.results) <= HITS_MAX or told.stale or found.degraded:

@@ -27,7 +27,7 @@ from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
 from .filters import EVERYTHING, Filter, kinds_in
 from .hits import Hit
-from .result_cache import KeptAnswers
+from .result_cache import ResultCache
 from .routes import Route
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ allows: about 20 on one core at 160 a second."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class SearchQuery:
     """A question to a project. `route` forces one, None leaves the choice; `limit` counts files.
 
     With `for_agent`, which counts the places that are shown, hits say which of their definitions may be
@@ -67,7 +67,7 @@ class Ask:
     for_agent: int = 0
 
 
-class Told(NamedTuple):
+class DescribedHits(NamedTuple):
     """Hits as clients see them, and the files that aren't what was found in them any more, see
     `describe_hits`."""
 
@@ -76,7 +76,7 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The hits of a question, best first, and how they came about. `hint` says what to do about nothing.
 
     `told` is what clients see of them, where that was asked for and the graph had the answer; else None.
@@ -89,7 +89,7 @@ class Found:
     evidence: tuple[str, ...]
     degraded: tuple[str, ...]
     hint: str = ""
-    told: Told | None = None
+    told: DescribedHits | None = None
     need: Need | None = None
 
 
@@ -99,10 +99,10 @@ SCOPED_MAX = 1_000
 BEHIND = 0.9
 """What follows an answer that was complete by its words has at most this share of its last score."""
 
-NOTHING_FOUND = Found((), "hybrid", "hybrid", (), ())
+NOTHING_FOUND = SearchResult((), "hybrid", "hybrid", (), ())
 
 
-class Searching:
+class SearchService:
     """Answers questions. On the event loop only; what blocks runs in the builders' threads."""
 
     def __init__(self, work: Work, indexing: Indexing, semantics: Semantics) -> None:
@@ -110,17 +110,17 @@ class Searching:
         self._indexing = indexing
         self._semantics = semantics
         self._rebuilding: set[str] = set()
-        self._kept = KeptAnswers()
+        self._kept = ResultCache()
 
     async def search(
         self,
         project: Project,
-        ask: Ask,
+        ask: SearchQuery,
         deadline: Deadline,
         policy: Policy = NO_POLICY,
         *,
         tells: bool = False,
-    ) -> Found:
+    ) -> SearchResult:
         """Answer a question from what is known now, as far as an agent may see it.
 
         With `tells` an answer of the graph is told in the same turn of a thread, and from the same state of
@@ -146,12 +146,14 @@ class Searching:
                 degraded += also_degraded
         except DatabaseError as error:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
-            return Found((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
+            return SearchResult((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
         best = max((hit.score for hit in hits), default=0.0)
         hits = _given(hits, ask, policy)
         hint = "" if hits or not ask.limit else _hint(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
-        found = Found(hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, told, need)
+        found = SearchResult(
+            hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, told, need
+        )
         self._kept.keep(key, version, found, ask.text)
         return found
 
@@ -159,11 +161,11 @@ class Searching:
         self,
         project: Project,
         snapshot: ProjectSnapshot,
-        ask: Ask,
+        ask: SearchQuery,
         deadline: Deadline,
         *,
         tells: bool = False,
-    ) -> tuple[Gathered, tuple[Hit, ...], list[str], Told | None]:
+    ) -> tuple[Gathered, tuple[Hit, ...], list[str], DescribedHits | None]:
         """Return what was gathered, the hits, who could not be asked, and the hits as they are told where
         `tells` says so and nothing can be added to them. Raises `DatabaseError`."""
         work = _gather_and_tell if tells else _gather_only
@@ -278,18 +280,20 @@ def _load() -> None:
     import_module(".retrieval.router", __package__)
 
 
-def _gather(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> Gathered:
+def _gather(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> Gathered:
     # Here and not above: its tables of words take longer to load than the daemon to start.
     from .router import gather
 
     return gather(ask.text, snapshot.tree, reader, snapshot.lexical, ask.filter, ask.route, _most(ask))
 
 
-def _gather_only(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> tuple[Gathered, None]:
+def _gather_only(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> tuple[Gathered, None]:
     return _gather(snapshot, ask, reader), None
 
 
-def _gather_and_tell(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> tuple[Gathered, Told | None]:
+def _gather_and_tell(
+    snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader
+) -> tuple[Gathered, DescribedHits | None]:
     """Return what was gathered, and what is told of the graph's answer where that is all of it.
 
     To hand that to a thread by itself would take a tenth of what such a question takes.
@@ -300,28 +304,28 @@ def _gather_and_tell(snapshot: ProjectSnapshot, ask: Ask, reader: Reader) -> tup
     if gathered.answer is None or _goes_on(gathered, gathered.answer, ask):
         return gathered, None
     try:
-        return gathered, Told(
+        return gathered, DescribedHits(
             *describe_from(snapshot, ask.text, _given(gathered.answer, ask, snapshot.policy), reader)
         )
     except DatabaseError:
         return gathered, None  # the answer stands; who tells it tries again, and says what is wrong
 
 
-def _changed(snapshot: ProjectSnapshot, found: Found) -> list[str]:
+def _changed(snapshot: ProjectSnapshot, found: SearchResult) -> list[str]:
     """Return the files of hits that are told, and so loaded, which aren't what was indexed any more."""
     from .results import changed_files
 
     return changed_files(snapshot, found.hits)
 
 
-def _goes_on(gathered: Gathered, hits: tuple[Hit, ...], ask: Ask) -> bool:
+def _goes_on(gathered: Gathered, hits: tuple[Hit, ...], ask: SearchQuery) -> bool:
     """Whether others follow the hits: the question's words left out most of the project, or both compete."""
     if ask.definitions and ask.route is None:
         return gathered.answer is not None or gathered.narrowed
     return ask.route is None and (gathered.mixed or (gathered.narrowed and len(hits) < ask.limit))
 
 
-def _given(hits: tuple[Hit, ...], ask: Ask, policy: Policy) -> tuple[Hit, ...]:
+def _given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit, ...]:
     """Return the hits that who asks gets, in the order in which they are given."""
     hits = tuple(hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
     if ask.first:
@@ -333,7 +337,7 @@ def _conclude(
     snapshot: ProjectSnapshot,
     gathered: Gathered,
     vectors: tuple[tuple[bytes, float], ...],
-    ask: Ask,
+    ask: SearchQuery,
     reader: Reader,
 ) -> tuple[Gathered, tuple[Hit, ...]]:
     """Return the hits, and what was gathered with the need of the code where definitions are asked for."""
@@ -350,12 +354,14 @@ def _answered(gathered: Gathered) -> tuple[Hit, ...]:
     return tuple(answered(gathered.question, gathered.answer or ()))
 
 
-def _most(ask: Ask) -> int:
+def _most(ask: SearchQuery) -> int:
     """Return how many hits to look at: a scope's own files may stand anywhere among them, and come first."""
     return max(ask.limit, SCOPED_MAX) if ask.first else ask.limit
 
 
-def _hint(project: Project, snapshot: ProjectSnapshot, ask: Ask, gathered: Gathered, best: float) -> str:
+def _hint(
+    project: Project, snapshot: ProjectSnapshot, ask: SearchQuery, gathered: Gathered, best: float
+) -> str:
     """Return what to do about nothing; `best` is the best score of what `min_score` left out, 0 for none."""
     if best:
         return f"the best score is {best}, below min_score {ask.min_score}"

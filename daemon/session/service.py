@@ -52,7 +52,7 @@ BELIEVED_S = 0.5
 Only a person who mends a session's file waits for it."""
 
 SEEN_MAX = 4_096
-"""So many sessions, or ids of none, are remembered."""
+"""Maximum number of cached sessions, and of ids without one."""
 
 OBSERVED_S = 60.0
 """That something was heard of a session is written down so often while it is used."""
@@ -71,20 +71,20 @@ class SessionChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class SessionState:
     """What is met under an id: a session, or none, and `problem` says why one that was made can't be read."""
 
     session: Session | None = None
     problem: str = ""
 
 
-NOBODY = Met()
+NOBODY = SessionState()
 """Under an id that no session was made with."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    met: Met
+    met: SessionState
     at: float
 
 
@@ -120,14 +120,14 @@ class Sessions:
 
     # What requests ask
 
-    def known(self, session_id: str) -> Met | None:
+    def known(self, session_id: str) -> SessionState | None:
         """Return what a session was a moment ago, None where that isn't known: a look-up."""
         seen = self._seen.get(session_id)
         if seen is None or asyncio.get_running_loop().time() - seen.at >= BELIEVED_S:
             return None
         return seen.met
 
-    async def find(self, session_id: str) -> Met:
+    async def find(self, session_id: str) -> SessionState:
         """Return a session if one was made under this id, which a client may use all the same.
 
         Never raises for what the disk holds: `problem` says why a session that was made can't be read.
@@ -249,12 +249,12 @@ class Sessions:
 
     # What these share
 
-    def _meet(self, session_id: str) -> Met:
+    def _meet(self, session_id: str) -> SessionState:
         """Return a session as it is on the disk, in a thread."""
         try:
-            return Met(self._store.find(session_id))
+            return SessionState(self._store.find(session_id))
         except (NotFound, StateError) as error:
-            return Met(None, f"the session {session_id} can't be read: {error}")
+            return SessionState(None, f"the session {session_id} can't be read: {error}")
 
     async def _items_of(self, session: Session) -> AgentItems:
         return await self._items.refresh(await self._projects.open_root(session.project_root))
@@ -290,10 +290,10 @@ class Sessions:
             self._seen.pop(session_id, None)
 
     def _saw(self, session: Session) -> Session:
-        self._see(session.id, Met(session))
+        self._see(session.id, SessionState(session))
         return session
 
-    def _see(self, session_id: str, met: Met) -> None:
+    def _see(self, session_id: str, met: SessionState) -> None:
         """Remember a session as it is now, unless a later change of it was made while it was read."""
         known = self.known(session_id)
         former = known.session if known else None

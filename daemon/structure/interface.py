@@ -14,7 +14,7 @@ from ..project.references import Binding, Export, References, TypeFact
 from ..project.tree import Symbol
 
 INLINE_MAX: Final = 3
-"""So many variables are followed from an attribute's value to where its type is evident."""
+"""Maximum number of variables followed from an attribute's value to its type."""
 
 ALTERNATIVES_MAX: Final = 4
 """Types of one name that are kept: what is bound to more says nothing."""

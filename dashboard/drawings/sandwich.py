@@ -13,7 +13,6 @@ from typing import Final
 from markupsafe import Markup
 
 from ..pages.slice_rows import LAYERS, SliceRow
-from .treemap import Box, treemap
 
 SHAPE: Final = (760.0, 540.0)
 """The drawing's width and height in pixels on a usual screen, by which boxes get their shapes."""
@@ -25,7 +24,8 @@ LEAST_LAYER: Final = 7.0
 """Percent of the height that the thinnest layer takes, so that it can be read; the caption says so."""
 
 CELLS_MAX: Final = 120
-"""So many slices of a layer are drawn, the largest; the others share a box, since each would be a speck."""
+"""Maximum number of slices drawn of a layer, the largest; the others share a box, as each would be a
+speck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +139,61 @@ def percent(share: float) -> str:
     if share >= 0.1:
         return f"{share:.0%}"
     return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle, in the units of the one that was shared out."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def treemap(values: Sequence[float], width: float, height: float) -> list[Box]:
+    """Return a box for each value, in their order, which together fill a rectangle at (0, 0).
+
+    Values must be above 0; those that come in falling order give the best shapes.
+    """
+    total = sum(values)
+    areas = [value / total * width * height for value in values]
+    boxes: list[Box] = []
+    free = Box(0.0, 0.0, width, height)
+    row: list[float] = []
+    for area in areas:
+        side = min(free.width, free.height)
+        if row and _worst([*row, area], side) > _worst(row, side):
+            free = _lay(row, free, boxes)
+            row = []
+        row.append(area)
+    if row:
+        _lay(row, free, boxes)
+    return boxes
+
+
+def _worst(row: Sequence[float], side: float) -> float:
+    """Return the longer side of a row's most elongated box, in its shorter ones."""
+    thickness = sum(row) / side if side else 0.0
+    if not thickness:
+        return float("inf")
+    lengths = (area / thickness for area in row)
+    return max(max(length / thickness, thickness / length) for length in lengths)
+
+
+def _lay(row: Sequence[float], free: Box, boxes: list[Box]) -> Box:
+    """Add a row's boxes along the shorter side of what is free; returns what is left."""
+    area = sum(row)
+    if free.width >= free.height:
+        thickness, y = area / free.height, free.y
+        for one in row:
+            length = one / thickness
+            boxes.append(Box(free.x, y, thickness, length))
+            y += length
+        return Box(free.x + thickness, free.y, max(free.width - thickness, 0.0), free.height)
+    thickness, x = area / free.width, free.x
+    for one in row:
+        length = one / thickness
+        boxes.append(Box(x, free.y, length, thickness))
+        x += length
+    return Box(free.x, free.y + thickness, free.width, max(free.height - thickness, 0.0))

@@ -111,7 +111,7 @@ SEEN_AT_MAX: Final = 2**53
 """A later time in milliseconds isn't one that a browser has."""
 
 SEEN_MAX: Final = 1_000
-"""Of so many sessions it is known when the last view of them was seen."""
+"""Maximum number of sessions whose last seen view is remembered."""
 
 
 class LastOpenKeeper:

@@ -15,7 +15,7 @@ CONTEXTS: Final = 50
 """Contexts on one page."""
 
 ASKED: Final = 100
-"""So many the daemon gives in one answer."""
+"""Number of contexts that the daemon gives in one reply."""
 
 KEPT_MAX: Final = 1_000
 """The daemon keeps fewer: after so many no more are asked for."""

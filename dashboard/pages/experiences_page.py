@@ -23,7 +23,7 @@ ROW_BYTES: Final = 1_500
 """The tags of one, and what is short in it."""
 
 LISTED_MAX: Final = 500
-"""So many are listed; older ones are found by words and dates."""
+"""Maximum number of experiences listed; older ones are found by words and dates."""
 
 QUARANTINED: Final = 50
 """Bad lines that are named."""

@@ -16,7 +16,7 @@ from ..view import View
 PERIODS: Final[Mapping[str, str]] = {"hour": "the last hour", "day": "the last day"}
 
 POINTS: Final = 120
-"""So many points of a line at most: more than that is finer than a pixel on most screens."""
+"""Maximum number of points of a line: more are finer than a pixel on most screens."""
 
 Sample = Mapping[str, Any]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import os
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, DaemonUnavailable, RpcError
 from ...ipc.link import DaemonLink
-from .roots import choose_folder
 
 CALL_S = 90.0
 """What an answer may take: a first question to a large project waits for its index."""
@@ -19,7 +20,7 @@ AGENT_NAME_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ClientIdentity:
     """Who the pump speaks for: the folder it was started in (or `chosen` by hand), and the session's id."""
 
     cwd: str
@@ -27,13 +28,13 @@ class Caller:
     session_id: str
 
 
-class Desk:
+class DaemonSession:
     """What one connection asks the daemon. Roots are asked for once, and again after they changed.
 
     `call_s` is how long a daemon that hangs is waited for.
     """
 
-    def __init__(self, caller: Caller, link: DaemonLink, call_s: float = CALL_S) -> None:
+    def __init__(self, caller: ClientIdentity, link: DaemonLink, call_s: float = CALL_S) -> None:
         self._caller = caller
         self._link = link
         self._call_s = call_s
@@ -106,7 +107,7 @@ class Desk:
 class Inquiry:
     """One request of an agent: every call says which project, and as whom."""
 
-    def __init__(self, desk: Desk, cwd: str, agent_name: str) -> None:
+    def __init__(self, desk: DaemonSession, cwd: str, agent_name: str) -> None:
         self._desk = desk
         self.cwd = cwd
         self.agent_name = agent_name
@@ -160,3 +161,31 @@ class Inquiry:
         return await self._desk.call(
             method, {name: value for name, value in told.items() if value is not None}
         )
+
+
+def choose_folder(cwd: str, uris: Iterable[str]) -> str:
+    """Return `cwd` if it lies in one of the roots or there is none, else the first root that is a folder.
+
+    Hosts with a window start their servers in the home folder or `/`, and name what is open as roots.
+    """
+    folders = [folder for folder in map(_folder_of, uris) if folder]
+    if any(_holds(folder, cwd) for folder in folders):
+        return cwd
+    return folders[0] if folders else cwd
+
+
+def _folder_of(uri: str) -> str:
+    """Return the folder that a root's URI names; empty for anything else, or one that isn't there."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return ""
+    if parts.scheme != "file" or parts.netloc not in {"", "localhost"}:
+        return ""
+    path = unquote(parts.path)
+    return path if os.path.isabs(path) and "\0" not in path and os.path.isdir(path) else ""
+
+
+def _holds(folder: str, path: str) -> bool:
+    folder, path = os.path.realpath(folder), os.path.realpath(path)
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

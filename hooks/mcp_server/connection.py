@@ -11,17 +11,19 @@ from mcp.server.stdio import stdio_server
 
 from ...ipc.link import DaemonLink
 from ..mcp_lines import MAX_LINE_BYTES
-from .caller import Caller, Desk
+from .caller import ClientIdentity, DaemonSession
 from .server import make_server
 
 
-async def serve_connection(connection: socket.socket, greeting: bytes, caller: Caller, daemon: str) -> None:
+async def serve_connection(
+    connection: socket.socket, greeting: bytes, caller: ClientIdentity, daemon: str
+) -> None:
     """Greet, then serve until the peer hangs up. The connection is closed at the end."""
     reader, writer = await asyncio.open_unix_connection(sock=connection, limit=MAX_LINE_BYTES + 1)
     link = DaemonLink(daemon)
     try:
         writer.write(greeting)
-        server = make_server(Desk(caller, link))
+        server = make_server(DaemonSession(caller, link))
         lines, replies = (
             cast("Any", _Lines(reader)),
             cast("Any", _Replies(writer)),

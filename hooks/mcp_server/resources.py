@@ -30,7 +30,7 @@ TRIES = 6
 """A map shrinks by whole folders, so that one that is a little too large may take a few."""
 
 EXPERIENCES = 200
-"""So many are asked for at most; what fits of them is shown."""
+"""Maximum number of experiences asked for; what fits is shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ..core.lazy_dataclass import dataclass
-from .answer import Room
+from .answer import OutputLimit
 from .events import Origin
 
 
@@ -19,7 +19,7 @@ class Ask:
 
     origin: Origin
     prompt: str
-    room: Room
+    room: OutputLimit
     deadline_ms: int
     news: bool = False
 
@@ -33,7 +33,7 @@ class Opened:
     sets: Mapping[str, tuple[str, ...]]
 
 
-class Ground(Protocol):
+class HookBackend(Protocol):
     """What the daemon does for the agents' events. Everything may raise `FovealError`."""
 
     async def open_session(self, origin: Origin) -> Opened:

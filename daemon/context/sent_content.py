@@ -161,7 +161,7 @@ def holds_whole(resident: Resident, one: Slice) -> bool:
     return held is not None and held.whole == _digest(one.grow(one.full_characters).text)
 
 
-class Windows:
+class ContextWindows:
     """What the windows of all sessions hold. On the event loop only."""
 
     def __init__(self) -> None:
