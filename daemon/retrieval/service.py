@@ -277,7 +277,7 @@ _HINT = "look with: foveal status"
 
 
 def _load() -> None:
-    import_module(".retrieval.router", __package__)
+    import_module(".router", __package__)
 
 
 def _gather(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> Gathered:
