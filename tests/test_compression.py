@@ -8,8 +8,7 @@ import json
 import time
 
 import pytest
-from foveal.daemon.compression.compress import FORM_MIN, MARK, Compressed, compress, note
-from foveal.daemon.compression.text_kinds import kind_of
+from foveal.daemon.compression.compress import FORM_MIN, MARK, Compressed, compress, kind_of, note
 from foveal.daemon.project.languages import LANGUAGES
 from foveal.daemon.project.parse import parse_source
 from hypothesis import given, settings

@@ -17,10 +17,19 @@ import pytest
 from foveal.daemon.compression import compress as compress_module
 from foveal.daemon.compression import model_compressor
 from foveal.daemon.compression.compress import Compressed, compress
-from foveal.daemon.compression.model_answer import cleaned, instructions, problem_of_answer
-from foveal.daemon.compression.model_compressor import FAILURES_MAX, REST_SECONDS, ModelCompressor
-from foveal.daemon.compression.model_endpoint import ANSWER_BYTES_MAX
-from foveal.daemon.compression.settings import CompressionSettings, problem_of
+from foveal.daemon.compression.model_compressor import (
+    FAILURES_MAX,
+    REST_SECONDS,
+    CompressionSettings,
+    ModelCompressor,
+    problem_of,
+)
+from foveal.daemon.compression.model_endpoint import (
+    ANSWER_BYTES_MAX,
+    cleaned,
+    instructions,
+    problem_of_answer,
+)
 from foveal.daemon.core.system import System
 
 TEXT = "".join(f"The harbour master of port {n} opens the gate for every ship at dawn.\n" for n in range(200))

@@ -5,27 +5,52 @@ Deterministic: the same text, words, room and symbols give the same form. Nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ..core.lazy_dataclass import dataclass
+from ..project.languages import language_of
 from ..project.tree import Symbol
-from .code import compress_code
-from .cutting import cut, is_packed
-from .data import compress_data
-from .document import Document
-from .folded import Folded, count_of
-from .logs import compress_log
+from .document import DOCUMENTS, Document
+from .lines import Folded, compress_code, compress_data, compress_log, count_of, gap, numbered, width_of
 from .prompt_terms import Term, Words, terms_of
 from .prose import compress_prose
-from .segments import SEGMENTS
-from .text_kinds import Kind, kind_of
+from .summaries import data_summary, log_summary
+
+Kind = Literal["code", "prose", "data", "log", "cut"]
+"""How a text was made shorter; `cut` is no kind of text, but the way of last resort."""
+
+HEAD = 8_192
+"""So many characters tell whether a text is a log."""
+
+_PROSE = frozenset({"markdown", "mdx", "restructuredtext", "text", "latex", ""})
+_DATA = frozenset({"json", "json5", "jsonc", "jsonl", "yaml", "toml", "ini", "xml", "diff"})
+_DATA_NAME = re.compile(r"\.(?:csv|tsv|tab|geojson|svg|po|pot|lock|sum|properties|env|plist|ipynb)$")
+_LOG_NAME = re.compile(r"\.(?:log|out|err|trace)(?:\.[0-9]{1,8})?$|(?:^|[-_.])log\.txt$")
+_LOG_LINE = re.compile(
+    r"(?:\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}|[0-9]{2}:[0-9]{2}:[0-9]{2}[.,: ]"
+    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +[0-9]{1,2} [0-9]{2}:[0-9]{2}"
+    r"|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL)\b)"
+)
 
 MARK = "[COMPRESSED]"
 """What stands with a text that was made shorter, so that nobody takes it for the whole."""
 
 FORM_MIN = 80
 """With less room a text is cut after its first line: no form of it would say more."""
+
+SUMMARY_MIN = 400
+SUMMARY_SHARE = 0.15
+"""With less room, in characters, data and logs have no summary; with more it takes at most this share."""
+
+PIECE = 160
+"""Characters around a place in a long line that are shown; about two lines of a terminal."""
+
+PIECES_MAX = 50
+
+LONG_LINE = 1_000
+"""A line of more characters was written by no person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +104,7 @@ def compress(
     kind = kind_of(path, text, bool(symbols))
     if len(text) <= characters:
         return Compressed(text, 0, kind)
-    document = SEGMENTS.document(text)
+    document = DOCUMENTS.get(text)
     if characters < FORM_MIN:
         return _compressed(cut(document, (), characters), "cut")
     terms = terms_of(words)
@@ -118,7 +143,113 @@ def _folded(
     if is_packed(document, characters):
         return None
     if kind == "data":
-        return compress_data(document, path, terms, characters)
+        summary = _summary(document, data_summary(document, path), characters)
+        return compress_data(document, path, terms, characters, summary)
     if kind == "log":
-        return compress_log(document, terms, characters)
-    return compress_code(document, symbols, terms, characters, wanted=wanted)
+        return compress_log(
+            document, terms, characters, _summary(document, log_summary(document), characters)
+        )
+    return compress_code(document, symbols, terms, characters, wanted)
+
+
+def _summary(document: Document, what: str, characters: int) -> str:
+    """Return the line above a text that says what it is, "" where the room is too small for it."""
+    if characters < SUMMARY_MIN:
+        return ""
+    count = count_of(document.filled_between(0, document.count))
+    row = f"{'…':>{width_of(document.count)}}  {count} of {what}"
+    return row[: int(characters * SUMMARY_SHARE)]
+
+
+def kind_of(path: str, text: str, parsed: bool = False) -> Kind:
+    """Return the kind of a text; `parsed` says that it has symbols. Any path and text will do."""
+    name = path.rpartition("/")[2].lower()
+    if _LOG_NAME.search(name):
+        return "log"
+    if _DATA_NAME.search(name):
+        return "data"
+    language = language_of(path, text[:256].encode("utf-8", "replace"))
+    if language in _DATA:
+        return "data"
+    if language not in _PROSE:
+        return "code"
+    if language in ("", "text"):
+        if _is_log(text):
+            return "log"
+        if not language and parsed:
+            return "code"
+        if not language:
+            return _kind_of_unknown(text)
+    return "prose"
+
+
+def _is_log(text: str) -> bool:
+    lines = [line for line in text[:HEAD].split("\n")[:60] if line.strip()]
+    return len(lines) >= 3 and 2 * sum(bool(_LOG_LINE.match(line)) for line in lines) > len(lines)
+
+
+def _kind_of_unknown(text: str) -> Kind:
+    """Tell code and data from prose by what their lines end with: people end sentences otherwise."""
+    head = text[:HEAD].lstrip()
+    if head[:1] in ("{", "[", "<"):
+        return "data"
+    lines = [line.rstrip() for line in head.split("\n")[:200] if line.strip()]
+    codelike = sum(line[-1] in ";{}),:" or line[:1] in "\t#" for line in lines)
+    return "code" if lines and 2 * codelike > len(lines) else "prose"
+
+
+def cut(document: Document, terms: Sequence[Term], characters: int) -> Folded:
+    """Return the first lines that fit, under their numbers, or pieces of the first one if it doesn't fit.
+
+    Pieces are taken around the terms, with the beginning of the line, and `…` between them.
+    """
+    lines = document.lines
+    total = document.filled_between(0, document.count)
+    if characters <= 0 or not total:
+        return Folded("", total)
+    width = width_of(len(lines))
+    room = characters - len(gap(max(len(lines), 2), width)) - 1
+    rows: list[str] = []
+    for index, line in enumerate(lines):
+        if not line.strip():
+            continue
+        room -= len(line) + width + 3
+        if room < 0:
+            break
+        rows.append(numbered(line, index + 1, width))
+    if rows:
+        return Folded("\n".join([*rows, gap(total - len(rows), width)]), total - len(rows))
+    return Folded(_pieces(document, terms, characters), total)
+
+
+def is_packed(document: Document, characters: int) -> bool:
+    """Whether most of a text stands in lines too long for the room: of these only pieces could be shown."""
+    most = max(LONG_LINE, characters // 3)
+    return 2 * sum(length for length in map(len, document.lines) if length > most) > len(document.text)
+
+
+def _pieces(document: Document, terms: Sequence[Term], characters: int) -> str:
+    """Return pieces of the text around the terms, no longer than so many characters."""
+    text = document.text
+    start = len(text) - len(text.lstrip())
+    if characters < PIECE:
+        return text[start : start + characters - 1].replace("\n", " ") + "…"
+    count = min(PIECES_MAX, max(1, characters // PIECE) - 1)
+    # The rarest terms first: what stands everywhere in a packed file says nothing.
+    places = sorted((document.places_of(term) for term in terms), key=lambda found: (len(found), found))
+    chosen: list[int] = []
+    for found in places:
+        for place in found[:count]:
+            if len(chosen) < count and all(abs(place - other) >= PIECE for other in (start, *chosen)):
+                chosen.append(place)
+    before = PIECE // 4
+    pieces = [text[start : start + (characters - len(chosen) * PIECE - 3)]]
+    end = start + len(pieces[0])
+    for place in sorted(chosen):
+        first = max(place - before, end)
+        last = min(max(place - before, 0) + PIECE - 3, len(text))
+        if first < last:
+            pieces.append(text[first:last])
+            end = last
+    joined = " … ".join(piece.replace("\n", " ") for piece in pieces)
+    return joined[: characters - 1] + "…" if len(joined) >= characters or end < len(text) else joined

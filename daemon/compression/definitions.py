@@ -5,14 +5,11 @@ They come from the parser's symbols, or, where there are none, from what the ind
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 
 from ..core.lazy_dataclass import dataclass
 from ..project.tree import Symbol
-from .document import NO_LINE, Document
-from .prompt_terms import Term
+from .document import NO_LINE, Blocks, Document
 
 HEAD_LINES = 12
 """A head of more lines is a table of arguments; its first ones tell."""
@@ -26,13 +23,8 @@ LONG_BLOCK = 60
 DEPTH_MAX = 8
 """Definitions that lie deeper in others are part of these."""
 
-SATURATION = 1.2
-LENGTH_SHARE = 0.5
-"""BM25's k1 and b: b is lower than usual, since a long function may well be the one that is asked about."""
-
-HEAD_HIT = 3.0
-DOC_HIT = 1.5
-"""What a term on a definition's head or in its documentation counts, compared with one in its body."""
+NAME_MIN = 3
+"""A shorter name stands in too many texts to say that a definition is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,59 +46,25 @@ class Definition:
 
 
 class Definitions:
-    """The definitions of a document, in the order in which they begin; `owner[i]` is that of line i or -1."""
+    """The definitions of a document, in the order in which they begin; `owner[i]` is that of line i or -1,
+    `by_name` finds them by their last names."""
 
-    def __init__(self, document: Document, symbols: Sequence[Symbol]) -> None:
+    def __init__(self, document: Document, symbols: Sequence[Symbol], blocks: Blocks) -> None:
         self._document = document
         self.all: list[Definition] = []
         code = [symbol for symbol in symbols if symbol.kind != "section"]
         if code:
             self._read_symbols(code)
         else:
-            self._read_blocks()
+            self._read_blocks(blocks)
         self.owner = self._owners()
+        self.by_name: dict[str, list[int]] = {}
+        for index, one in enumerate(self.all):
+            name = one.name.rpartition(".")[2].partition("~")[0]
+            if len(name) >= NAME_MIN:
+                self.by_name.setdefault(name, []).append(index)
         # The document keeps its definitions: holding it as well, both would stay until cycles are collected.
         del self._document
-
-    def scores(self, document: Document, terms: Sequence[Term]) -> list[float]:
-        """Return how near each definition of the document is to the terms, 1 for the nearest one, 0 for those
-        without any.
-
-        BM25 over definitions; a term counts more on the head. What a definition holds counts for it as well,
-        and a member is nearer if the class around it is.
-        """
-        found = self.all
-        raw = [0.0] * len(found)
-        lengths = [max(1, one.end - one.start) for one in found]
-        average = sum(lengths) / max(1, len(lengths))
-        for term in terms:
-            hits = self._hits(document, term)
-            rarity = math.log(1 + (len(found) - len(hits) + 0.5) / (len(hits) + 0.5)) if hits else 0.0
-            for index, count in hits.items():
-                length = 1 - LENGTH_SHARE + LENGTH_SHARE * lengths[index] / average
-                raw[index] += term.weight * rarity * count / (count + SATURATION * length)
-        for index, one in enumerate(found):
-            if one.outer >= 0:
-                raw[index] += OUTER_SHARE * raw[one.outer]
-        most = max(raw, default=0.0)
-        return [score / most for score in raw] if most > 0 else raw
-
-    def _hits(self, document: Document, term: Term) -> dict[int, float]:
-        """Return the weighted count of a term in each definition that has it."""
-        hits: dict[int, float] = {}
-        for line, count in Counter(document.lines_with(term)).items():
-            index = self.owner[line]
-            first = True
-            while index >= 0:
-                one = self.all[index]
-                weight = 1.0
-                if one.head <= line < one.head_end:
-                    weight = HEAD_HIT
-                elif line == one.doc or line < one.head:
-                    weight = DOC_HIT
-                hits[index] = hits.get(index, 0.0) + count * (weight if first else INNER_SHARE)
-                index, first = one.outer, False
-        return hits
 
     def _read_symbols(self, symbols: Sequence[Symbol]) -> None:
         lines = self._document.lines
@@ -154,12 +112,10 @@ class Definitions:
             line -= 1
         return line
 
-    def _read_blocks(self) -> None:
+    def _read_blocks(self, blocks: Blocks) -> None:
         """Take what the indentation opens for definitions: at the top, and inside of what is long."""
-        document = self._document
-        heads = _opening_lines(document)
         open_ones: list[int] = []
-        for head, end in heads:
+        for head, end in _opening_lines(blocks):
             while open_ones and self.all[open_ones[-1]].end <= head:
                 open_ones.pop()
             outer = open_ones[-1] if open_ones else -1
@@ -181,16 +137,11 @@ class Definitions:
         return owner
 
 
-OUTER_SHARE = 0.25
-INNER_SHARE = 0.5
-"""What of a class's score its members have too, and of a member's terms its class."""
-
 COMMENT_MARKS = ("#", "//", "/*", "*", "--", ";;", '"""', "@")
 
 
-def _opening_lines(document: Document) -> list[tuple[int, int]]:
+def _opening_lines(blocks: Blocks) -> list[tuple[int, int]]:
     """Return the lines that open blocks of two lines or more, with where these end, in order."""
-    blocks = document.blocks
     last = {parent: line for line, parent in enumerate(blocks.parents) if parent >= 0}
     ends: dict[int, int] = {}
     for parent in sorted(last, reverse=True):

@@ -1,11 +1,17 @@
-"""Owns the document: a text's lines, how they lie in one another, and on which of them a term stands."""
+"""Owns the document: a text's lines, how they lie in one another, on which of them a term stands.
+
+Those of large texts are kept for the next prompt about them.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from itertools import accumulate, repeat
+from threading import Lock
 from typing import TypeVar
 
 from .prompt_terms import Term, lower_of, places_of
@@ -23,6 +29,13 @@ AROUND_MAX = 12
 """Of the blocks that a line lies in so many are shown, the inner ones; few people write deeper."""
 
 NO_LINE = -1
+
+KEPT_FROM = 20_000
+"""A shorter text is taken apart in about a millisecond, in characters; remembering it would gain nothing."""
+
+KEPT_CHARACTERS = 1_500_000
+"""So many characters of text are kept at most; with what was worked out of it each takes about ten bytes,
+15 MB together."""
 
 T = TypeVar("T")
 
@@ -92,11 +105,6 @@ class Document:
         """How many lines the whole text has."""
         return len(self.lines) if self._whole is None else len(self._whole.lines)
 
-    @property
-    def characters(self) -> int:
-        """How much of what may be kept it takes, in characters."""
-        return len(self.text) + 100
-
     def worked_out(self, key: tuple[type[T], Hashable], make: Callable[[], T]) -> T:
         """Return what was made for a key before, else make it; the key's first part is the class of it."""
         known = self._worked_out.get(key)
@@ -120,6 +128,39 @@ class Document:
         """Return the lines on which a term stands, in order, each as often as it stands there."""
         starts = self.starts
         return tuple(bisect_right(starts, place) - 1 for place in self.places_of(term))
+
+
+class Documents:
+    """Documents by the digest of their text, the least recently used one forgotten first. Thread-safe.
+
+    By hand, since the bound is one of characters: files differ by four orders of magnitude.
+    """
+
+    def __init__(self, most: int = KEPT_CHARACTERS) -> None:
+        self._most = most
+        self._kept: OrderedDict[bytes, Document] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, text: str) -> Document:
+        """Return the document of a text; of a large one the same as before."""
+        if len(text) < KEPT_FROM:
+            return Document(text)
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        with self._lock:
+            document = self._kept.setdefault(digest, Document(text))
+            self._kept.move_to_end(digest)
+            while self.characters > self._most and len(self._kept) > 1:
+                self._kept.popitem(last=False)
+            return document
+
+    @property
+    def characters(self) -> int:
+        """How many characters are kept."""
+        return sum(len(document.text) for document in self._kept.values())
+
+
+DOCUMENTS = Documents()
+"""Those of this process: what is in them follows from the texts alone, so that all may share them."""
 
 
 class Blocks:

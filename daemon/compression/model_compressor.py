@@ -8,20 +8,18 @@ import math
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
 from ..privacy.secret_values import mask_piece
 from ..project.tree import Symbol
-from .compress import Compressed, compress
-from .cutting import cut
+from .compress import Compressed, compress, cut
 from .document import Document
-from .model_answer import cleaned, instructions, problem_of_answer
 from .model_cache import ModelCache
-from .model_endpoint import Answer, ChatEndpoint, EndpointFailed
+from .model_endpoint import Answer, ChatEndpoint, EndpointFailed, cleaned, instructions, problem_of_answer
 from .prompt_terms import Words
-from .settings import CompressionSettings, problem_of
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +45,29 @@ QUESTIONS_MAX = 4
 ROOM_STEPS = 8
 """Rooms between a power of two and the next are rounded down to one of so many, so that answers are found
 again when a budget shifts a little."""
+
+LATER_MAX = 8
+"""So many texts of one context are given to the model, the first ones: those that weigh most."""
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionSettings:
+    """`[compression]`: whether a model makes texts shorter, which one, and how long it may take.
+
+    `endpoint` is the base URL of an OpenAI-compatible service, to which `/chat/completions` is added, such as
+    `http://127.0.0.1:11434/v1`. `api_key_env` names the environment variable that holds its key, "" for none.
+    `timeout_ms` is for one text with all attempts. A text of fewer than `min_tokens` (a quarter of its
+    characters) is never sent.
+    """
+
+    enabled: bool = False
+    endpoint: str = ""
+    model: str = ""
+    api_key_env: str = ""
+    timeout_ms: int = 10_000
+    min_tokens: int = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +306,81 @@ class ModelCompressor:
         with self._lock:
             counts = {name: getattr(self._statistics, name) + count for name, count in more.items()}
             self._statistics = replace(self._statistics, **counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A text that a model may make shorter, as it was asked for last."""
+
+    text: str
+    path: str
+    words: Words
+    characters: int
+    symbols: tuple[Symbol, ...]
+    names: tuple[str, ...]
+
+
+class LaterCompressor:
+    """Compresses the texts of one context. For one thread.
+
+    What the model made of the same text for the same room and words is used; of the rest the extractive form
+    is given, and it is noted in `wanted`.
+    """
+
+    def __init__(self, model: ModelCompressor) -> None:
+        self._model = model
+        self._wanted: dict[str, Wanted] = {}
+
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        """What the model wasn't asked about yet, at most `LATER_MAX`."""
+        return tuple(self._wanted.values())[:LATER_MAX]
+
+    def __call__(
+        self,
+        text: str,
+        path: str,
+        words: Words,
+        characters: int,
+        symbols: Sequence[Symbol] = (),
+        wanted: Collection[str] = (),
+    ) -> Compressed:
+        """Return a text within so many characters, as `compress` does."""
+        made = self._model.compress(text, path, words, characters, symbols, wanted, seconds=0)
+        if made.model:
+            self._wanted.pop(path, None)
+            return made
+        if self._model.may_ask(text, characters):
+            self._wanted[path] = Wanted(text, path, words, characters, tuple(symbols), tuple(sorted(wanted)))
+        return made
+
+
+def problem_of(settings: CompressionSettings, api_key: str) -> str:
+    """Say in words why a model can't be asked with these settings, or "" if it can or isn't to be.
+
+    A key is sent over HTTPS only, or to this machine itself.
+    """
+    if not settings.enabled:
+        return ""
+    try:
+        url = urlsplit(settings.endpoint)
+        host = url.hostname or ""
+        _ = url.port
+    except ValueError:
+        return f"compression.endpoint is no URL: {settings.endpoint!r}"
+    if url.scheme not in ("http", "https") or not host or url.query or url.fragment:
+        return f"compression.endpoint must be an http or https URL without a query, not {settings.endpoint!r}"
+    if url.username is not None or url.password is not None:
+        return "compression.endpoint must hold no password: name its variable in compression.api_key_env"
+    if not settings.model:
+        return "compression.model is empty: name the model that the endpoint is to use"
+    if settings.api_key_env and not api_key:
+        return f"the environment variable {settings.api_key_env} of compression.api_key_env is not set"
+    if not api_key.isascii() or not api_key.isprintable():
+        return f"the environment variable {settings.api_key_env} holds characters that no key has"
+    if api_key and url.scheme == "http" and host not in _LOOPBACK:
+        return "compression.endpoint must be https: a key isn't sent unencrypted to another machine"
+    return ""
 
 
 def _names(words: Words) -> tuple[str, ...]:

@@ -1,70 +1,252 @@
-"""Owns what of prose is shown: headings, and the sections and sentences that are nearest to a prompt."""
+"""Owns prose: sentences and blocks in sections, as parts for the scorer, and how the shown ones read."""
 
 from __future__ import annotations
 
-import math
+import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
 from .document import AROUND_MAX, Document
-from .folded import Folded, count_of
+from .lines import Folded, count_of
 from .prompt_terms import Term
-from .prose_units import Unit, Units
-from .selection import Selection
+from .scoring import PROSE_WEIGHTS, Group, Parts, Selection, choose
 from .thinning import thinned
 
-SATURATION = 1.2
-LENGTH_SHARE = 0.6
-"""BM25's k1 and b."""
+UnitKind = Literal["heading", "sentence", "block"]
 
-HEADING_HIT = 3.0
-"""What a term in a heading counts, compared with one in the section below it."""
+SENTENCE_MAX = 800
+"""Characters of a sentence; what goes on for longer is no sentence."""
+
+WHOLE_LINES = 30
+"""A block of code of more lines is shown in part, below its first line."""
+
+TITLE_MAX = 200
+
+LINE = 80
+"""Characters of prose that count as a line where the distance of units matters."""
+
+POSITION = 0.03
+"""What the first unit of a section is worth by itself; the next ones less and less."""
+
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|[0-9]{1,9}[.)]|#\.)[ \t]+\S")
+_MARKED = re.compile(r"(#{1,6}|={1,6})[ \t]+\S")
+_SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section|paragraph)\*?\{")
+_LATEX_LEVELS = {"part": 1, "chapter": 2, "section": 3, "subsection": 4, "subsubsection": 5, "paragraph": 6}
+_DIRECTIVE = re.compile(
+    r"[ \t]*\.\. (?!note|warning|important|tip|hint|caution|danger|attention|seealso|admonition|topic"
+    r"|versionadded|versionchanged|deprecated|option|confval|envvar|describe|glossary)[\w:+-]{1,40}::"
+)
+_FENCE = ("```", "~~~")
+_END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)[.!?][\"')\]*_`]{0,3}[ \n]+(?=[A-Z0-9\"'(\[`*_:$<])")
+_UNDERLINES = frozenset("=-~^\"'`#*+.:_<>")
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What makes a unit of prose worth showing. Set on the tuning half of benchmarks/compression."""
+@dataclass(slots=True)
+class Unit:
+    """A piece of prose that is shown whole: where it lies in the text, and its first and last line, from 0.
 
-    own: float = 0.35
-    section: float = 0.35
-    near: float = 0.25
-    position: float = 0.03
-    """What the first unit of a section is worth by itself; the next ones less and less."""
-    outline: float = 0.1
-    """The share of the room that headings may take before anything else."""
-    length: float = 0.1
-    """The power of a unit's length that its worth is divided by."""
+    `section` is the index of the heading that it stands under, -1 for none; `needs` is the unit without which
+    it isn't understood, -1 for none; `run` is equal for the sentences of a paragraph.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+    kind: UnitKind
+    section: int
+    run: int
+    needs: int
 
 
-WEIGHTS = Weights()
+class Units:
+    """The units of a document, in its order; `at` finds the one that a place in the text lies in."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._levels: dict[tuple[str, bool], int] = {}
+        self._open: list[tuple[int, int]] = []  # headings around the present line: level and unit
+        self._line_unit: dict[int, int] = {}
+        self._run = 0
+        self.all: list[Unit] = []
+        line = 0
+        while line < len(document.lines):
+            if document.indents[line] < 0:
+                line += 1
+                continue
+            self._run += 1
+            line = self._heading(line) or self._block(line) or self._paragraph(line)
+        self._places = [unit.start for unit in self.all]
+        # The document keeps its units: holding it as well, both would stay until cycles are collected.
+        del self._document, self._line_unit
+
+    def at(self, place: int) -> int:
+        """Return the index of the unit that a place of the text lies in or follows, -1 before the first."""
+        return bisect_right(self._places, place) - 1
+
+    def _heading(self, line: int) -> int:
+        """Read a heading; return the line after it, or 0 if there is none."""
+        text = self._document.lines[line]
+        marked, section = _MARKED.match(text[:TITLE_MAX]), _SECTION.match(text)
+        if marked is not None:
+            return self._add_heading(line, line, len(marked[1]))
+        if section is not None:
+            return self._add_heading(line, line, _LATEX_LEVELS[section[1]])
+        for over in (True, False):
+            title = line + over
+            if self._is_title(title) and self._is_rule(title + 1) and (not over or self._is_rule(line)):
+                key = (self._document.lines[title + 1][0], over)
+                return self._add_heading(line, title + 1, self._levels.setdefault(key, len(self._levels) + 1))
+        return 0
+
+    def _is_rule(self, line: int) -> bool:
+        lines = self._document.lines
+        text = lines[line].rstrip() if 0 <= line < len(lines) else ""
+        return len(text) >= 3 and text[0] in _UNDERLINES and text == text[0] * len(text)
+
+    def _is_title(self, line: int) -> bool:
+        lines, indents = self._document.lines, self._document.indents
+        if line + 1 >= len(lines) or indents[line] < 0 or self._is_rule(line):
+            return False
+        text, below = lines[line].strip(), lines[line + 1].rstrip()
+        starts = line == 0 or indents[line - 1] < 0 or self._is_rule(line - 1)
+        long = len(below) >= len(text) or below[:1] in ("=", "-")
+        return starts and long and len(text) <= TITLE_MAX and text[0] not in "|+"
+
+    def _add_heading(self, first: int, last: int, level: int) -> int:
+        while self._open and self._open[-1][0] >= level:
+            self._open.pop()
+        self._add(first, last, "heading")
+        self._open.append((level, len(self.all) - 1))
+        return last + 1
+
+    def _block(self, line: int) -> int:
+        """Read a block of code, an item or a table; return the line after it, or 0 if there is none."""
+        document, text = self._document, self._document.lines[line]
+        stripped, needs = text.lstrip(), self._introduction(line)
+        if stripped.startswith(_FENCE):
+            end = line
+            for end in range(line + 1, len(document.lines)):
+                inner = document.lines[end].strip()
+                if inner.startswith(stripped[:3]) and not inner.strip("`~"):
+                    break
+            return self._add_code(line, end, needs)
+        if _DIRECTIVE.match(text):
+            return self._add_code(line, self._end(line, document.indents[line] + 1), needs)
+        if self._follows_colons(line):
+            return self._add_code(line, self._end(line, document.indents[line]), needs)
+        if stripped[0] in "|+" or (stripped[0] == "=" and " =" in stripped):
+            end = line
+            while end + 1 < len(document.lines) and document.indents[end + 1] >= 0:
+                end += 1
+            return self._add_code(line, end, needs)
+        if not _ITEM.match(text):
+            return 0
+        end = line
+        while end + 1 < len(document.lines) and document.indents[end + 1] >= 0 and not self._starts(end + 1):
+            end += 1
+        self._add(line, end, "block", needs)
+        return end + 1
+
+    def _end(self, line: int, indent: int) -> int:
+        """Return the last line of those that follow a line and are indented so far at least."""
+        end = line
+        for index in range(line + 1, len(self._document.lines)):
+            if self._document.indents[index] >= indent:
+                end = index
+            elif self._document.indents[index] >= 0:
+                break
+        return end
+
+    def _follows_colons(self, line: int) -> bool:
+        """Whether a line begins the literal block of a paragraph that ends with two colons."""
+        if not self.all or self.all[-1].kind == "heading":
+            return False
+        above, indents = self.all[-1].last, self._document.indents
+        return indents[line] > indents[above] and self._document.lines[above].rstrip().endswith("::")
+
+    def _starts(self, line: int) -> bool:
+        text = self._document.lines[line]
+        return bool(_ITEM.match(text)) or text.lstrip().startswith(("#", "|", ".. ", *_FENCE))
+
+    def _add_code(self, first: int, last: int, needs: int) -> int:
+        if last - first < WHOLE_LINES:
+            self._add(first, last, "block", needs)
+            return last + 1
+        self._add(first, first, "block", needs)
+        opening = len(self.all) - 1
+        for line in range(first + 1, last + 1):
+            if self._document.indents[line] >= 0:
+                self._add(line, line, "block", opening)
+        return last + 1
+
+    def _paragraph(self, line: int) -> int:
+        document, end = self._document, line
+        while end + 1 < len(document.lines) and document.indents[end + 1] >= 0 and not self._starts(end + 1):
+            if end == line and document.indents[end + 1] > document.indents[line]:
+                break  # a term, above what says its meaning
+            end += 1
+        start, stop = document.starts[line], document.starts[end] + len(document.lines[end])
+        needs = self._above(line)
+        for match in _END.finditer(document.text, start, stop):
+            self._add_sentence(start, match.start() + len(match[0].rstrip()), needs)
+            start = match.end()
+        if start < stop:
+            self._add_sentence(start, stop, needs)
+        return end + 1
+
+    def _introduction(self, line: int) -> int:
+        """Return the sentence that introduces a block by a colon at its end, or what the block lies in."""
+        for index in range(len(self.all) - 1, -1, -1):
+            unit = self.all[index]
+            if unit.kind != "block":
+                colon = unit.kind == "sentence" and self._document.lines[unit.last].rstrip().endswith(":")
+                return index if colon else self._above(line)
+        return self._above(line)
+
+    def _above(self, line: int) -> int:
+        """Return the unit of the line that a line is indented below: a term, or an item of a list."""
+        return self._line_unit.get(self._document.blocks.parents[line], -1)
+
+    def _add_sentence(self, start: int, end: int, needs: int) -> None:
+        """Add a sentence; one that never ends is divided at the ends of its lines."""
+        document = self._document
+        while start < end:
+            stop = end
+            if end - start > SENTENCE_MAX:
+                stop = max(document.text.rfind("\n", start, start + SENTENCE_MAX), start)
+                stop = end if stop == start else stop
+            first = bisect_right(document.starts, start) - 1
+            last = bisect_right(document.starts, max(start, stop - 1)) - 1
+            self._append(start, stop, first, last, "sentence", needs)
+            start = stop + 1
+
+    def _add(self, first: int, last: int, kind: UnitKind, needs: int = -1) -> None:
+        starts = self._document.starts
+        end = starts[last] + len(self._document.lines[last])
+        self._append(starts[first], end, first, last, kind, needs)
+
+    def _append(self, start: int, end: int, first: int, last: int, kind: UnitKind, needs: int) -> None:
+        section = self._open[-1][1] if self._open else -1
+        if kind != "heading":
+            self._line_unit.update(dict.fromkeys(range(first, last + 1), len(self.all)))
+        self.all.append(Unit(start, end, first, last, kind, section, self._run, needs))
 
 
-def compress_prose(
-    document: Document, terms: Sequence[Term], characters: int, weights: Weights = WEIGHTS
-) -> Folded:
+def compress_prose(document: Document, terms: Sequence[Term], characters: int) -> Folded:
     """Return the headings, sentences and blocks to show within so many characters, in their order."""
     document, _ = thinned(document, terms, (), characters)
     units = document.worked_out((Units, None), lambda: Units(document))
+    parts = _parts(document, units)
+    thin = document.count > len(document.numbers)
+    room = characters - (2 * parts.gap_cost if thin else 0)
+    return _render(document, units.all, choose(parts, terms, room, PROSE_WEIGHTS))
+
+
+def _parts(document: Document, units: Units) -> Parts:
     found = units.all
-    selection = _selection(document, found, characters)
-    own = _own(document, units, terms)
-    sections = _section_scores(document, units, terms)
-    _show_outline(selection, found, sections, int(characters * weights.outline))
-    worth = _worth(found, own, sections, weights)
-    order = sorted(
-        range(len(found)),
-        key=lambda i: (-worth[i] / (found[i].end - found[i].start + 2) ** weights.length, i),
-    )
-    for index in order:
-        if selection.room <= 0:
-            break
-        if not selection.shown[index]:
-            selection.add([*_needed(found, index), index])
-    selection.fill_gaps()
-    return _render(document, found, selection)
-
-
-def _selection(document: Document, found: Sequence[Unit], characters: int) -> Selection:
     gap_cost = len(f"… {count_of(max(2, document.count))}") + 2
     costs = [unit.end - unit.start + 2 for unit in found]
     numbers = document.numbers
@@ -73,176 +255,69 @@ def _selection(document: Document, found: Sequence[Unit], characters: int) -> Se
         for index in range(1, len(found)):
             if document.filled_between(numbers[found[index - 1].last] + 1, numbers[found[index].first]):
                 costs[index] += gap_cost
-        characters -= 2 * gap_cost
-    return Selection(costs, characters, gap_cost)
-
-
-def _show_outline(selection: Selection, found: Sequence[Unit], sections: Sequence[float], room: int) -> None:
-    floor = selection.room - room
     headings = [index for index, unit in enumerate(found) if unit.kind == "heading"]
-    for index in sorted(headings, key=lambda index: (-sections[index], _depth(found, index), index)):
-        if selection.room - (found[index].end - found[index].start + 2) < floor:
-            return
-        selection.add([*_needed(found, index), index])
-
-
-def _depth(found: Sequence[Unit], index: int) -> int:
-    depth = 0
-    while found[index].section >= 0:
-        depth, index = depth + 1, found[index].section
-    return depth
+    group_of = {heading: group for group, heading in enumerate(headings)} | {-1: -1}
+    group = [group_of[index if unit.kind == "heading" else unit.section] for index, unit in enumerate(found)]
+    sizes = [0] * len(headings)
+    prior: list[float] = []
+    for one in group:
+        prior.append(POSITION / (1 + (sizes[one] if one >= 0 else len(prior))))
+        if one >= 0:
+            sizes[one] += 1
+    groups: list[Group] = []
+    for size, heading in zip(sizes, headings, strict=True):
+        outer = group_of[found[heading].section]
+        depth = groups[outer].depth + 1 if outer >= 0 else 0
+        groups.append(Group(((*_needed(found, heading), heading),), size, outer, depth))
+    return Parts(
+        costs=costs,
+        gap_cost=gap_cost,
+        at=[unit.start // LINE for unit in found],
+        groups=groups,
+        group=group,
+        prior=prior,
+        continues=[-1] * len(found),
+        carried=0.0,
+        found=lambda term: [unit for place in document.places_of(term) if (unit := units.at(place)) >= 0],
+        around=lambda index: _needed(found, index),
+    )
 
 
 def _needed(found: Sequence[Unit], index: int) -> list[int]:
     """Return what a unit isn't understood without: its headings, what introduces it, what it belongs to."""
-    needed: list[int] = []
-    waiting = [index]
-    seen = {index}
-    while waiting and len(needed) < AROUND_MAX:
-        unit = found[waiting.pop()]
-        for one in (unit.section, *unit.needs):
-            if one >= 0 and one not in seen:
-                seen.add(one)
+    needed = [index]
+    for unit in needed:
+        for one in (found[unit].section, found[unit].needs):
+            if one >= 0 and one not in needed and len(needed) <= AROUND_MAX:
                 needed.append(one)
-                waiting.append(one)
-    return needed
-
-
-def _own(document: Document, units: Units, terms: Sequence[Term]) -> list[float]:
-    """Return how near each unit by itself is to the terms, by BM25; 1 for the nearest one."""
-    found = units.all
-    lengths = [unit.end - unit.start for unit in found]
-    return _bm25([_counts(document, units, term) for term in terms], [t.weight for t in terms], lengths)
-
-
-def _counts(document: Document, units: Units, term: Term) -> dict[int, float]:
-    counts: dict[int, float] = {}
-    for place in document.places_of(term):
-        index = units.at(place)
-        if index >= 0:
-            counts[index] = counts.get(index, 0.0) + 1
-    return counts
-
-
-def _section_scores(document: Document, units: Units, terms: Sequence[Term]) -> list[float]:
-    """Return by the index of its heading how near each section is to the terms, 1 for the nearest.
-
-    What stands under inner headings counts for the outer ones by half, and their titles by half for it.
-    """
-    found = units.all
-    lengths = [0] * len(found)
-    for unit in found:
-        if unit.section >= 0:
-            lengths[unit.section] += unit.end - unit.start
-    counted: list[dict[int, float]] = []
-    for term in terms:
-        counts: dict[int, float] = {}
-        for index, count in _counts(document, units, term).items():
-            unit = found[index]
-            section, weight = unit.section, count
-            if unit.kind == "heading":
-                section, weight = index, count * HEADING_HIT
-            while section >= 0:
-                counts[section] = counts.get(section, 0.0) + weight
-                section, weight = found[section].section, weight / 2
-        counted.append(counts)
-    scores = _bm25(counted, [term.weight for term in terms], [length + 100 for length in lengths])
-    for index, unit in enumerate(found):
-        if unit.kind == "heading" and unit.section >= 0:
-            scores[index] = min(1.0, scores[index] + 0.25 * scores[unit.section])
-    return scores
-
-
-def _bm25(
-    counted: Sequence[dict[int, float]], weights: Sequence[float], lengths: Sequence[int]
-) -> list[float]:
-    """Return the scores of texts by how often each term stands in them, 1 for the best one."""
-    scores = [0.0] * len(lengths)
-    average = sum(lengths) / max(1, len(lengths)) or 1.0
-    for counts, weight in zip(counted, weights, strict=True):
-        if not counts:
-            continue
-        rarity = weight * math.log(1 + (len(lengths) - len(counts) + 0.5) / (len(counts) + 0.5))
-        for index, count in counts.items():
-            length = 1 - LENGTH_SHARE + LENGTH_SHARE * lengths[index] / average
-            scores[index] += rarity * count / (count + SATURATION * length)
-    most = max(scores, default=0.0)
-    return [score / most for score in scores] if most > 0 else scores
-
-
-def _worth(
-    found: Sequence[Unit], own: Sequence[float], sections: Sequence[float], weights: Weights
-) -> list[float]:
-    near = _near(found, own)
-    worth = []
-    position, last = 0, -2
-    for index, unit in enumerate(found):
-        position = position + 1 if unit.section == last else 0
-        last = unit.section
-        section = sections[unit.section] if unit.section >= 0 else 0.0
-        worth.append(
-            weights.own * own[index]
-            + weights.section * section
-            + weights.near * near[index]
-            + weights.position / (1 + position)
-        )
-    return worth
-
-
-def _near(found: Sequence[Unit], own: Sequence[float]) -> list[float]:
-    """Return what the units around each one say: those of its paragraph more, of other sections nothing."""
-    near = [0.0] * len(found)
-    for order in (range(1, len(found)), range(len(found) - 2, -1, -1)):
-        carried = 0.0
-        step = 1 if order.step > 0 else -1
-        for index in order:
-            other = found[index - step]
-            if found[index].section != other.section:
-                carried = 0.0
-                continue
-            carried = max(carried, own[index - step]) * (0.8 if found[index].run == other.run else 0.6)
-            near[index] = max(near[index], carried)
-    return near
+    return needed[1:]
 
 
 def _render(document: Document, found: Sequence[Unit], selection: Selection) -> Folded:
     """Return the units that are shown, with marks for the rest; empty if none is."""
     text, numbers = document.text, document.numbers
-    hidden = _hidden_lines(document, found, selection)
     parts: list[str] = []
     last: Unit | None = None
     after = 0  # the line of the whole text up to which everything was shown or marked
+    whole = {line for line, indent in enumerate(document.indents) if indent >= 0}
     for index, unit in enumerate(found):
         if not selection.shown[index]:
+            whole.difference_update(range(unit.first, unit.last + 1))
             continue
         together = index > 0 and last is found[index - 1]
         if last is not None and unit.kind == last.kind == "sentence" and unit.run == last.run:
             parts.append(text[last.end : unit.start] if together else " … ")
         else:
+            paragraph = "\n\n" if parts else ""
             missing = document.filled_between(after, numbers[unit.first])
             if missing:
-                parts.append(f"{_break(parts)}… {count_of(missing)}")
-            tight = together and last is not None and unit.first == last.last + 1
-            parts.append("\n" if tight and not missing else _break(parts))
+                parts.append(f"{paragraph}… {count_of(missing)}\n\n")
+            else:
+                tight = together and last is not None and unit.first == last.last + 1
+                parts.append("\n" if tight else paragraph)
         parts.append(text[unit.start : unit.end])
         last, after = unit, numbers[unit.last] + 1
     missing = document.filled_between(after, document.count)
     if missing and parts:
         parts.append(f"\n\n… {count_of(missing)}")
-    unseen = document.filled_between(0, document.count) - sum(indent >= 0 for indent in document.indents)
-    return Folded("".join(parts), len(hidden) + unseen)
-
-
-def _break(parts: Sequence[str]) -> str:
-    return "\n\n" if parts else ""
-
-
-def _hidden_lines(document: Document, found: Sequence[Unit], selection: Selection) -> set[int]:
-    """Return the lines of the document of which a part isn't shown."""
-    return {
-        line
-        for index, unit in enumerate(found)
-        if not selection.shown[index]
-        for line in range(unit.first, unit.last + 1)
-        if document.indents[line] >= 0
-    }
+    return Folded("".join(parts), document.filled_between(0, document.count) - len(whole))

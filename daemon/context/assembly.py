@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..compression.later import LaterCompressor, Wanted
+from ..compression.model_compressor import LaterCompressor, Wanted
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import DatabaseError
 from ..index.store import Reader

@@ -10,9 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..compression.compress import Compress, compress
-from ..compression.later import LaterCompressor, Wanted
-from ..compression.model_compressor import ModelCompressor
-from ..compression.settings import CompressionSettings
+from ..compression.model_compressor import CompressionSettings, LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment
 from ..core.system import System
 from ..core.work import Work

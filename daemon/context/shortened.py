@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from ..compression.compress import MARK, Compressed, compress
-from ..compression.text_kinds import kind_of
+from ..compression.compress import MARK, Compressed, compress, kind_of
 from ..core.lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .excerpt import Source, excerpt

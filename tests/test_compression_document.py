@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from foveal.daemon.compression.document import POSTINGS_MAX, Document
+from foveal.daemon.compression.compress import compress
+from foveal.daemon.compression.document import KEPT_FROM, POSTINGS_MAX, Document, Documents
 from foveal.daemon.compression.prompt_terms import terms_of
-from foveal.daemon.compression.segments import KEPT_FROM, Segments
 from foveal.daemon.compression.thinning import LINES_MIN, thinned
 
 
@@ -15,47 +15,46 @@ def large(mark: str) -> str:
 
 
 def test_a_large_text_is_known_again_by_its_content() -> None:
-    segments = Segments()
+    kept = Documents()
     text = large("a")
-    first = segments.document(text)
-    assert segments.document("".join(["a\n", text[2:]])) is first
-    assert segments.document(large("b")) is not first
-    statistics = segments.statistics()
-    assert (statistics.hits, statistics.misses, statistics.documents) == (1, 2, 2)
+    first = kept.get(text)
+    assert kept.get("".join(["a\n", text[2:]])) is first
+    assert kept.get(large("b")) is not first
+    assert kept.characters == 2 * len(text)
 
 
 def test_a_small_text_is_not_kept() -> None:
-    segments = Segments()
-    assert segments.document("a") is not segments.document("a")
-    assert segments.statistics().documents == 0
+    kept = Documents()
+    assert kept.get("a") is not kept.get("a")
+    assert kept.characters == 0
 
 
 def test_the_least_recently_used_is_forgotten() -> None:
-    room = 3 * Document(large("a")).characters
-    segments = Segments(room)
-    first, second = segments.document(large("a")), segments.document(large("b"))
-    segments.document(large("c"))
-    assert segments.document(large("a")) is first
-    segments.document(large("d"))
-    assert segments.document(large("a")) is first
-    assert segments.document(large("b")) is not second
-    assert segments.statistics().characters <= room
+    room = 3 * len(large("a"))
+    kept = Documents(room)
+    first, second = kept.get(large("a")), kept.get(large("b"))
+    kept.get(large("c"))
+    assert kept.get(large("a")) is first
+    kept.get(large("d"))
+    assert kept.get(large("a")) is first
+    assert kept.get(large("b")) is not second
+    assert kept.characters <= room
 
 
 def test_a_text_above_the_bound_is_kept_alone() -> None:
-    segments = Segments(10)
-    segments.document(large("a"))
-    segments.document(large("b"))
-    assert segments.statistics().documents == 1
+    kept = Documents(10)
+    kept.get(large("a"))
+    kept.get(large("b"))
+    assert kept.characters == len(large("b"))
 
 
 def test_threads_share_them() -> None:
-    segments = Segments(2 * Document(large("a")).characters)
+    kept = Documents(2 * len(large("a")))
     texts = [large(mark) for mark in "abcd"] * 20
     with ThreadPoolExecutor(4) as threads:
-        documents = list(threads.map(segments.document, texts))
+        documents = list(threads.map(kept.get, texts))
     assert [document.text for document in documents] == texts
-    assert segments.statistics().hits + segments.statistics().misses == len(texts)
+    assert kept.characters <= 2 * len(large("a"))
 
 
 def test_places_are_remembered_and_bounded() -> None:
@@ -77,3 +76,11 @@ def test_a_thinned_text_keeps_what_is_asked_about_and_its_numbers() -> None:
     assert part.lines == [lines[number] for number in part.numbers]
     assert {4_000, 4_040} <= set(part.numbers)
     assert part.count == len(lines)
+
+
+def test_the_same_text_under_another_name_is_divided_anew() -> None:
+    text = "id,name\n" + "".join(f"{n},part {n}\n" for n in range(4_000)) + "4001,splines\n"
+    first = compress(text, "a.csv", ["splines"], 900)
+    assert compress(text, "a.py", ["splines"], 900).kind == "code"
+    assert compress(text, "a.csv", ["splines"], 900) == first
+    assert "1  id,name" in first.text

@@ -1,0 +1,331 @@
+"""Owns texts that are shown by numbered lines: code, data and logs, as parts for the scorer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from ..core.lazy_dataclass import dataclass
+from ..project.tree import Symbol
+from .definitions import COMMENT_MARKS, Definitions
+from .document import NO_LINE, Blocks, Document
+from .prompt_terms import Term
+from .scoring import LOG_WEIGHTS, Group, Parts, Selection, choose
+from .summaries import separator_of
+from .thinning import thinned
+
+DECIDES = 0.03
+"""What it is worth that a line decides: returns, raises, branches."""
+
+COMMENT_SHARE = 0.8
+"""What a line of a comment is worth, of what a line of code in its place would be."""
+
+BEARERS_MAX = 3
+"""A name that more definitions bear doesn't say which one is called."""
+
+BODY_LINES = 400
+"""Lines of a definition in which the names of others are looked for."""
+
+EDGE_HEAD, EDGE_TAIL = 4, 6
+"""Lines with which a log begins and ends that are worth something by themselves."""
+
+EDGE, RARE, ERROR, WARNING = 0.2, 0.25, 0.6, 0.3
+"""What it is worth that a line of a log stands at an edge, is like no other, tells an error or a warning."""
+
+LONG_LINE = 800
+CLIPPED = 240
+"""A longer line of a log, such as the command of a linker, shows so many characters of both ends together."""
+
+SEARCHED = 240
+"""Characters of a line in which its level stands, if it has one."""
+
+TRACE_LINES = 40
+"""Lines that are indented below an error and belong to it: the frames of a stack trace."""
+
+_DECIDING = frozenset(
+    [
+        "return",
+        "raise",
+        "throw",
+        "throws",
+        "yield",
+        "if",
+        "elif",
+        "else",
+        "for",
+        "while",
+        "switch",
+        "case",
+        "match",
+        "except",
+        "catch",
+        "rescue",
+        "panic",
+        "assert",
+        "break",
+        "continue",
+        "goto",
+        "try",
+        "defer",
+        "select",
+        "when",
+        "unless",
+        "until",
+        "guard",
+        "await",
+    ]
+)
+_UNFINISHED = frozenset("([,=+&|\\?")
+_ERROR = re.compile(
+    r"\b(?:fatal|panic|critical|emerg|alert|severe|error|err|exception|traceback|failed|failure|abort(?:ed)?"
+    r"|segfault|undefined reference)\b|(?:Error|Exception)\b",
+    re.IGNORECASE,
+)
+_WARNING = re.compile(r"\bwarn(?:ing)?\b|\bdeprecated\b", re.IGNORECASE)
+_TROUBLE = tuple(
+    Term(word, 0.7, 99)
+    for word in ("fatal", "panic", "critical", "error", "exception", "traceback", "fail", "warn")
+)
+_DIGITS = re.compile(r"[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A text with parts left out, and how many of its lines that aren't blank these are."""
+
+    text: str
+    left_out_lines: int
+
+
+def compress_code(
+    document: Document,
+    symbols: Sequence[Symbol],
+    terms: Sequence[Term],
+    characters: int,
+    wanted: Collection[str] = (),
+) -> Folded:
+    """Return the lines of code to show within so many characters: signatures, and what matters in bodies."""
+    document, symbols = thinned(document, terms, symbols, characters, wanted)
+    rows = Rows(document)
+    return rows.render(choose(rows.code(symbols), terms, rows.room(characters), wanted=wanted))
+
+
+def compress_data(
+    document: Document, path: str, terms: Sequence[Term], characters: int, summary: str
+) -> Folded:
+    """Return the lines of data to show within so many characters, below a summary, "" for none."""
+    document, _ = thinned(document, terms, (), characters)
+    rows = Rows(document)
+    return rows.render(choose(rows.code((), path), terms, rows.room(characters, summary)), summary)
+
+
+def compress_log(document: Document, terms: Sequence[Term], characters: int, summary: str) -> Folded:
+    """Return the lines of a log to show, below a summary: errors first, what matches, what is rare."""
+    document, _ = thinned(document, (*terms, *_TROUBLE), (), characters)
+    half = CLIPPED // 2
+    rows = Rows(
+        document,
+        [line if len(line) <= LONG_LINE else f"{line[:half]} … {line[-half:]}" for line in document.lines],
+    )
+    return rows.render(choose(rows.log(), terms, rows.room(characters, summary), LOG_WEIGHTS), summary)
+
+
+class Rows:
+    """The lines of a document that aren't blank: what each costs, what holds them together, how they read.
+
+    `lines` are the indexes of the lines, `place` finds a line among them. `shown` stands in for those of the
+    document where a shorter form of some is to be shown.
+    """
+
+    def __init__(self, document: Document, shown: Sequence[str] | None = None) -> None:
+        self._document = document
+        self._shown = document.lines if shown is None else shown
+        self._width = width_of(document.count)
+        self._gap_cost = len(gap(max(document.count, 2), self._width)) + 1
+        self.lines = [index for index, indent in enumerate(document.indents) if indent >= 0]
+        self.place = {line: part for part, line in enumerate(self.lines)}
+
+    def room(self, characters: int, summary: str = "") -> int:
+        """Return what of so many characters is left for lines."""
+        thin = self._document.count > len(self._document.numbers)
+        return characters - (len(summary) + 1 if summary else 0) - (self._gap_cost if thin else 0)
+
+    def code(self, symbols: Sequence[Symbol], data_path: str = "") -> Parts:
+        """Return the lines as parts in definitions, or in blocks where they have no symbols.
+
+        `data_path` is the path of data, of which sections and tables are blocks too.
+        """
+        document, place = self._document, self.place
+        blocks = document.blocks
+        if data_path:
+            blocks = document.worked_out(
+                (Blocks, data_path), lambda: Blocks(document.lines, _data_indents(document, data_path))
+            )
+        definitions = document.worked_out(
+            (Definitions, (tuple(symbols), data_path)), lambda: Definitions(document, symbols, blocks)
+        )
+        owner = definitions.owner
+
+        def around(part: int) -> list[int]:
+            """Return the lines that open the blocks that a line lies in."""
+            line = self.lines[part]
+            found = blocks.around(line)
+            index = owner[line]
+            while index >= 0:
+                one = definitions.all[index]
+                if line >= one.head:
+                    found.append(one.head)
+                index = one.outer
+            return [place[line] for line in found]
+
+        groups = []
+        for one in definitions.all:
+            head = [place[line] for line in range(one.head, one.head_end) if line in place]
+            heads = ([*head, place[one.doc]], head) if one.doc in place else (head,)
+            groups.append(Group(heads, one.end - one.start, one.outer, one.depth, one.name))
+        texts = [document.lines[line].lstrip() for line in self.lines]
+        parents = [blocks.parents[line] for line in self.lines]
+        return Parts(
+            costs=self._costs(),
+            gap_cost=self._gap_cost,
+            at=range(len(self.lines)),
+            found=self._found,
+            groups=groups,
+            group=[owner[line] for line in self.lines],
+            prior=[DECIDES * _decides(text) for text in texts],
+            discount=[COMMENT_SHARE if text.startswith(COMMENT_MARKS) else 1.0 for text in texts],
+            continues=[
+                place[line] if line >= 0 and document.lines[line].rstrip()[-1:] in _UNFINISHED else -1
+                for line in parents
+            ],
+            carried=0.9,
+            around=around,
+            names=lambda index: self._named(definitions, index),
+        )
+
+    def log(self) -> Parts:
+        """Return the lines as parts of a log."""
+        texts = [self._document.lines[line][:SEARCHED] for line in self.lines]
+        shapes = [_DIGITS.sub("0", text) for text in texts]
+        counts, seen = Counter(shapes), Counter[str]()
+        prior: list[float] = []
+        for part, (text, shape) in enumerate(zip(texts, shapes, strict=True)):
+            severity = ERROR if _ERROR.search(text) else WARNING if _WARNING.search(text) else 0.0
+            # The first of many equal ones tells as much as all of them; each next one half of the one before.
+            repeated = 0.5 ** min(seen[shape], 20)
+            seen[shape] += 1
+            edge = part < EDGE_HEAD or part >= len(texts) - EDGE_TAIL
+            prior.append((severity + RARE / counts[shape]) * repeated + (EDGE if edge else 0.0))
+        owners = self._owners()
+        return Parts(
+            costs=self._costs(),
+            gap_cost=self._gap_cost,
+            at=range(len(self.lines)),
+            found=self._found,
+            groups=(),
+            group=[-1] * len(texts),
+            prior=prior,
+            continues=owners,
+            carried=0.8,
+            around=lambda part: (owners[part],) if owners[part] >= 0 else (),
+        )
+
+    def render(self, selection: Selection, summary: str = "") -> Folded:
+        """Return what is shown, each line after its number, with marks for the rest.
+
+        Empty if nothing is shown. A line that isn't whole counts as left out.
+        """
+        rows = [summary] if summary else []
+        numbers, left_out, done = self._document.numbers, 0, 0
+        for part, line in enumerate(self.lines):
+            if not selection.shown[part]:
+                continue
+            hidden = self._document.filled_between(done, numbers[line])
+            if hidden:
+                rows.append(gap(hidden, self._width))
+            rows.append(numbered(self._shown[line], numbers[line] + 1, self._width))
+            left_out += hidden + (self._shown[line] is not self._document.lines[line])
+            done = numbers[line] + 1
+        hidden = self._document.filled_between(done, self._document.count)
+        if hidden:
+            rows.append(gap(hidden, self._width))
+        return Folded("\n".join(rows) if done else "", left_out + hidden)
+
+    def _costs(self) -> list[int]:
+        document, numbers = self._document, self._document.numbers
+        costs = [len(self._shown[line]) + self._width + 3 for line in self.lines]
+        if document.count > len(numbers):
+            # Lines that were left out before are marked between any two that are shown.
+            for part in range(1, len(costs)):
+                if numbers[self.lines[part]] != numbers[self.lines[part - 1]] + 1:
+                    costs[part] += self._gap_cost
+        return costs
+
+    def _found(self, term: Term) -> list[int]:
+        return [self.place[line] for line in self._document.lines_with(term)]
+
+    def _named(self, definitions: Definitions, index: int) -> list[int]:
+        """Return the definitions that one names in its body, as what it calls or looks into."""
+        one = definitions.all[index]
+        body = "\n".join(self._document.lines[one.head_end : min(one.end, one.head_end + BODY_LINES)])
+        return [
+            bearer
+            for name, bearers in definitions.by_name.items()
+            if len(bearers) <= BEARERS_MAX and name in body and any(f"{name}{mark}" in body for mark in "(.")
+            for bearer in bearers
+            if bearer != index
+        ]
+
+    def _owners(self) -> list[int]:
+        """Return for each indented line of a log the error above that it belongs to, else -1."""
+        owners = [-1] * len(self.lines)
+        last, count = -1, 0
+        for part, line in enumerate(self.lines):
+            if self._document.indents[line] > 0 and last >= 0:
+                count += 1
+                if count <= TRACE_LINES and _ERROR.search(self._document.lines[self.lines[last]][:SEARCHED]):
+                    owners[part] = last
+            else:
+                last, count = part, 0
+        return owners
+
+
+def numbered(line: str, number: int, width: int) -> str:
+    """Return a line after its number, which is right-aligned in `width` characters."""
+    return f"{number:>{width}}  {line}"
+
+
+def gap(count: int, width: int) -> str:
+    """Return what stands for so many lines that were left out."""
+    return f"{'…':>{width}}  {count_of(count)}"
+
+
+def count_of(lines: int) -> str:
+    """Return a number of lines in words."""
+    return f"{lines:,} line{'s' * (lines != 1)}"
+
+
+def width_of(lines: int) -> int:
+    """Return how many characters the numbers of so many lines take."""
+    return len(str(max(lines, 1)))
+
+
+def _decides(stripped: str) -> bool:
+    word = stripped[:12].replace("(", " ").replace(":", " ").replace("{", " ").replace(";", " ")
+    return word.lstrip("} ").partition(" ")[0] in _DECIDING
+
+
+def _data_indents(document: Document, path: str) -> list[int]:
+    """Return the indentation of data as it is meant: keys lie in their section, rows below a table's head."""
+    if separator_of(path):
+        head = next((index for index, indent in enumerate(document.indents) if indent >= 0), NO_LINE)
+        return [indent if index == head or indent < 0 else 1 for index, indent in enumerate(document.indents)]
+    indents = list(document.indents)
+    inside = False
+    for index, line in enumerate(document.lines):
+        if indents[index] == 0 and line[0] == "[" and line.rstrip()[-1:] == "]" and len(line.strip()) > 1:
+            inside = True
+        elif indents[index] >= 0 and inside:
+            indents[index] += 1
+    return indents

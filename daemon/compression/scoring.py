@@ -1,0 +1,309 @@
+"""Owns the one scorer: what each part of a text is worth for a prompt, and which parts are shown for it.
+
+Code, data, logs and prose give it their parts in the same form (`Parts`): lines or sentences, in groups that
+are definitions, sections or records.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from ..core.lazy_dataclass import dataclass
+from .prompt_terms import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What makes a part worth showing. Set on the tuning half of benchmarks/compression."""
+
+    group: float = 0.3
+    """What the nearness of its group to the prompt is worth."""
+    own: float = 0.1
+    """What the terms in the part itself are worth."""
+    near: float = 0.7
+    """What the terms in the parts around it are worth."""
+    outline: float = 0.1
+    """The share of the room that the heads of groups may take before the parts that matter."""
+    called: float = 0.4
+    """What a group gets of the nearness of one that names it."""
+
+
+WEIGHTS = Weights()
+LOG_WEIGHTS = Weights(own=0.9, near=0.25)
+PROSE_WEIGHTS = Weights(own=0.35, near=0.4)
+
+DECAY = 0.9
+"""A term on a part nearby counts so much less with each part that lies between."""
+
+REACH = 12
+"""Parts up to which a term says something of the parts around it."""
+
+SPREAD_MAX = 12_000
+"""Parts with terms whose surroundings are looked at, those of rare terms first: about 30 ms."""
+
+LENGTH_POWER = 0.15
+"""The power of a part's length that its worth is divided by: a long one costs more."""
+
+LONG = 20
+LONG_POWER = 0.75
+"""A group of more parts gives each of them less of its nearness: a few of them are meant. By this power."""
+
+OUTLINE_ALONE = 0.6
+"""The share that heads may take where nothing in the text is near to the prompt."""
+
+SATURATION = 1.2
+LENGTH_SHARE = 0.5
+"""BM25's k1 and b: b is lower than usual, since a long function may well be the one that is asked about."""
+
+OUTER_SHARE = 0.25
+INNER_SHARE = 0.5
+"""What of a class's score its members have too, and of a member's terms its class."""
+
+GAP_PARTS = 2
+"""Gaps of at most so many parts are filled with what room is left at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What some parts belong to: a definition, a section, a record.
+
+    `heads` are the forms of its head, the fuller first. `outer` is the index of the group around it, or -1.
+    """
+
+    heads: tuple[Sequence[int], ...]
+    size: int
+    outer: int
+    depth: int
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Parts:
+    """The parts of a text that are shown or left out, in order, and what holds them together.
+
+    `costs` are characters, `at` is where each part lies, in lines; `group` is the index of its group or -1,
+    `prior` what it is worth whatever is asked, `discount` what of its worth it keeps; `continues` is the part
+    before that it goes on with or -1, and `carried` how much of that one's worth it has at least. `found`
+    returns the parts that a term stands in, `around` those without which a part isn't understood, `names`
+    which groups a group names.
+    """
+
+    costs: list[int]
+    gap_cost: int
+    at: Sequence[int]
+    groups: Sequence[Group]
+    group: Sequence[int]
+    prior: Sequence[float]
+    continues: Sequence[int]
+    carried: float
+    found: Callable[[Term], Sequence[int]]
+    around: Callable[[int], Sequence[int]]
+    names: Callable[[int], Sequence[int]] = lambda _: ()
+    discount: Sequence[float] = ()
+
+
+def choose(
+    parts: Parts,
+    terms: Sequence[Term],
+    characters: int,
+    weights: Weights = WEIGHTS,
+    wanted: Collection[str] = (),
+) -> Selection:
+    """Return which parts are shown within so many characters: heads first, then what is worth most.
+
+    Groups whose names are `wanted` count as much as the one that is nearest to the terms.
+    """
+    selection = Selection(parts.costs, characters, parts.gap_cost)
+    hits = [(Counter(parts.found(term)), term.weight) for term in terms]
+    nearness = _nearness(parts, hits)
+    for index, group in enumerate(parts.groups):
+        if group.name and group.name in wanted:
+            nearness[index] = 1.0
+    _share_with_named(parts, nearness, weights.called)
+    share = weights.outline if any(nearness) else OUTLINE_ALONE
+    _show_heads(selection, parts.groups, nearness, int(characters * share))
+    worth = _worth(parts, nearness, hits, weights)
+    density = [value / cost**LENGTH_POWER for value, cost in zip(worth, parts.costs, strict=True)]
+    for part in sorted(range(len(density)), key=lambda part: (-density[part], part)):
+        if selection.room <= 0:
+            break
+        if not selection.shown[part]:
+            selection.add_joined([*parts.around(part), part])
+    selection.fill_gaps()
+    return selection
+
+
+def _rarity(holders: int, count: int) -> float:
+    return math.log(1 + (count - holders + 0.5) / (holders + 0.5))
+
+
+def _normal(values: list[float]) -> list[float]:
+    """Return values as shares of the largest one."""
+    most = max(values, default=0.0)
+    return [value / most for value in values] if most > 0 else values
+
+
+def _nearness(parts: Parts, hits: Sequence[tuple[Counter[int], float]]) -> list[float]:
+    """Return how near each group is to the terms by BM25: 1 for the nearest, 0 for those without any.
+
+    What a group holds counts for it as well, and a member is nearer if the class around it is.
+    """
+    groups = parts.groups
+    scores = [0.0] * len(groups)
+    average = sum(group.size for group in groups) / max(1, len(groups))
+    for counts, weight in hits:
+        held: dict[int, float] = {}
+        for part, count in counts.items():
+            index, share = parts.group[part], 1.0
+            while index >= 0:
+                held[index] = held.get(index, 0.0) + count * share
+                index, share = groups[index].outer, INNER_SHARE
+        rarity = weight * _rarity(len(held), len(groups))
+        for index, value in held.items():
+            length = 1 - LENGTH_SHARE + LENGTH_SHARE * groups[index].size / average
+            scores[index] += rarity * value / (value + SATURATION * length)
+    for index, group in enumerate(groups):
+        if group.outer >= 0:
+            scores[index] += OUTER_SHARE * scores[group.outer]
+    return _normal(scores)
+
+
+def _share_with_named(parts: Parts, nearness: list[float], share: float) -> None:
+    """Raise what the nearest groups name: a helper often does what is asked about."""
+    raised: dict[int, float] = {}
+    for index in sorted(range(len(nearness)), key=lambda index: (-nearness[index], index))[:3]:
+        for named in parts.names(index) if nearness[index] > 0 else ():
+            raised[named] = max(raised.get(named, 0.0), share * nearness[index])
+    for index, score in raised.items():
+        nearness[index] = min(1.0, max(nearness[index], score) + 0.3 * min(nearness[index], score))
+
+
+def _show_heads(selection: Selection, groups: Sequence[Group], nearness: Sequence[float], room: int) -> None:
+    """Show the heads of groups, the nearest to the prompt first, each in the fullest form that fits."""
+    floor = selection.room - room
+    for index in sorted(range(len(groups)), key=lambda index: (-nearness[index], groups[index].depth, index)):
+        any(selection.add(head) for head in groups[index].heads)
+        if selection.room < floor:
+            return
+
+
+def _worth(
+    parts: Parts, nearness: Sequence[float], hits: Sequence[tuple[Counter[int], float]], weights: Weights
+) -> list[float]:
+    """Return what each part is worth."""
+    own = [0.0] * len(parts.costs)
+    for counts, weight in hits:
+        for part in counts:
+            own[part] += weight * _rarity(len(counts), len(own))
+    own, near = _normal(own), _near(parts, hits)
+    # Of a long group the whole is worth less: a few of its parts are meant.
+    shared = [
+        score * min(1.0, LONG / max(1, group.size)) ** LONG_POWER
+        for score, group in zip(nearness, parts.groups, strict=True)
+    ]
+    worth: list[float] = []
+    for part, group in enumerate(parts.group):
+        value = weights.own * own[part] + weights.near * near[part] + parts.prior[part]
+        value += weights.group * shared[group] if group >= 0 else 0.0
+        value *= parts.discount[part] if parts.discount else 1.0
+        if parts.continues[part] >= 0:
+            value = max(value, parts.carried * worth[parts.continues[part]])
+        worth.append(value)
+    return worth
+
+
+def _near(parts: Parts, hits: Sequence[tuple[Counter[int], float]]) -> list[float]:
+    """Return how many of the terms stand in a part or near it, by their rarity, 1 for the part with the most.
+
+    A term fades with the distance to its nearest place; several places of it count once. Across the bounds
+    of a group it fades four times as fast.
+    """
+    at, group = parts.at, parts.group
+    near = [0.0] * len(group)
+    fading = [DECAY**distance for distance in range(REACH + 1)]
+    spent = 0
+    for holders, weight in sorted(hits, key=lambda one: len(one[0])):
+        spent += len(holders)
+        if not holders or spent > SPREAD_MAX:
+            continue
+        best: dict[int, float] = {}
+        for part in holders:
+            home, place = group[part], at[part]
+            for other in range(bisect_left(at, place - REACH), bisect_right(at, place + REACH)):
+                value = fading[abs(at[other] - place)] / (1 if group[other] == home else 4)
+                if value > best.get(other, 0.0):
+                    best[other] = value
+        rarity = weight * _rarity(len(holders), len(group))
+        for part, value in best.items():
+            near[part] += rarity * value
+    return _normal(near)
+
+
+class Selection:
+    """Parts of a text that are shown, in order, and what they and the marks of the gaps between them cost.
+
+    `costs[i]` are the characters of part i with the end of its line. A run of parts that aren't shown is
+    marked once, which costs `gap_cost`.
+    """
+
+    def __init__(self, costs: Sequence[int], room: int, gap_cost: int) -> None:
+        self._costs = costs
+        self._gap_cost = gap_cost
+        self._count = len(costs)
+        self.room = room - (gap_cost if costs else 0)
+        self.shown = bytearray(self._count)
+
+    def add(self, parts: Iterable[int]) -> bool:
+        """Show parts, all of them or, where the room doesn't do, none; whether they are shown."""
+        added: list[int] = []
+        room = self.room
+        for part in parts:
+            if self.shown[part]:
+                continue
+            self.shown[part] = 1
+            added.append(part)
+            room -= self._costs[part] + self._gap_cost * self._more_gaps(part)
+        # A selection of everything has no gap, and may be cheaper than what led to it.
+        if room < 0:
+            for part in reversed(added):
+                self.shown[part] = 0
+            return False
+        self.room = room
+        return True
+
+    def add_joined(self, parts: Sequence[int]) -> bool:
+        """Show parts as `add` does, and a single part between two that are shown then, if there is room.
+
+        Its mark would take nearly as much, and say less.
+        """
+        if not self.add(parts):
+            return False
+        for part in parts:
+            for between, beyond in ((part - 1, part - 2), (part + 1, part + 2)):
+                if 0 <= beyond < self._count and self.shown[beyond] and not self.shown[between]:
+                    self.add((between,))
+        return True
+
+    def fill_gaps(self) -> None:
+        """Show what is in gaps of one or two parts, the cheapest first, while there is room."""
+        small = [(start, end) for start, end in self.gaps() if end - start <= GAP_PARTS]
+        for start, end in sorted(small, key=lambda one: sum(self._costs[one[0] : one[1]])):
+            self.add(range(start, end))
+
+    def gaps(self) -> Iterable[tuple[int, int]]:
+        """Yield the runs that aren't shown: first part, and the one after the last."""
+        start = self.shown.find(0)
+        while start >= 0:
+            end = self.shown.find(1, start)
+            end = self._count if end < 0 else end
+            yield start, end
+            start = self.shown.find(0, end)
+
+    def _more_gaps(self, part: int) -> int:
+        """Return by how many gaps there are more once a part, marked already, is shown: -1, 0 or 1."""
+        left = part > 0 and not self.shown[part - 1]
+        right = part + 1 < self._count and not self.shown[part + 1]
+        return int(left) + int(right) - 1
