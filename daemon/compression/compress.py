@@ -13,7 +13,7 @@ from ..core.lazy_dataclass import dataclass
 from ..project.languages import language_of
 from ..project.tree import Symbol
 from .document import DOCUMENTS, Document
-from .lines import Folded, compress_code, compress_data, compress_log, count_of, gap, numbered, width_of
+from .lines import Folded, Rows, compress_code, compress_data, compress_log, count_of, width_of
 from .prompt_terms import Term, Words, terms_of
 from .prose import compress_prose
 from .summaries import data_summary, log_summary
@@ -203,23 +203,12 @@ def cut(document: Document, terms: Sequence[Term], characters: int) -> Folded:
 
     Pieces are taken around the terms, with the beginning of the line, and `…` between them.
     """
-    lines = document.lines
     total = document.filled_between(0, document.count)
     if characters <= 0 or not total:
         return Folded("", total)
-    width = width_of(len(lines))
-    room = characters - len(gap(max(len(lines), 2), width)) - 1
-    rows: list[str] = []
-    for index, line in enumerate(lines):
-        if not line.strip():
-            continue
-        room -= len(line) + width + 3
-        if room < 0:
-            break
-        rows.append(numbered(line, index + 1, width))
-    if rows:
-        return Folded("\n".join([*rows, gap(total - len(rows), width)]), total - len(rows))
-    return Folded(_pieces(document, terms, characters), total)
+    rows = Rows(document)
+    first = rows.first(characters)
+    return rows.render(first) if first.shown[0] else Folded(_pieces(document, terms, characters), total)
 
 
 def is_packed(document: Document, characters: int) -> bool:

@@ -151,6 +151,14 @@ class Rows:
         thin = self._document.count > len(self._document.numbers)
         return characters - (len(summary) + 1 if summary else 0) - (self._gap_cost if thin else 0)
 
+    def first(self, characters: int) -> Selection:
+        """Return the first lines that fit."""
+        selection = Selection(self._costs(), characters, self._gap_cost)
+        for part in range(len(self.lines)):
+            if not selection.add((part,)):
+                break
+        return selection
+
     def code(self, symbols: Sequence[Symbol], data_path: str = "") -> Parts:
         """Return the lines as parts in definitions, or in blocks where they have no symbols.
 

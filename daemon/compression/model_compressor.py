@@ -136,10 +136,23 @@ class ModelCompressor:
         `seconds` is the time that is left, if it is less than the setting; with 0 only what was answered
         before is used. A form that a model made bears its name.
         """
-        made = None
-        if self.may_ask(text, characters):
-            made = self._by_model(text, path, words, characters, symbols, wanted, seconds)
-        return made or self._extracted(text, path, words, characters, symbols, wanted)
+
+        def extracted(room: int) -> Compressed:
+            try:
+                return compress(text, path, words, room, symbols, wanted)
+            except Exception as error:  # noqa: BLE001 - a fault of ours must cost no context: cutting always works
+                self._remark(f"extraction failed ({type(error).__name__}): the text was cut")
+                folded = cut(Document(text), (), room)
+                return Compressed(folded.text, folded.left_out_lines, "cut")
+
+        if not self.may_ask(text, characters):
+            return extracted(characters)
+        room = _rounded(characters)
+        sent = extracted(min(SENT_CHARACTERS_MAX, room * SENT_RATIO))
+        answer = self._answer(sent.text, path, _names(words), room, seconds)
+        if not answer:
+            return extracted(characters)
+        return Compressed(answer, _lines_missing(text, answer), sent.kind, self._settings.model)
 
     def may_ask(self, text: str, characters: int) -> bool:
         """Whether a model would be asked to make a text that short: there is one, and the text is long."""
@@ -157,36 +170,17 @@ class ModelCompressor:
         if self._cache is not None:
             self._cache.close()
 
-    def _by_model(
-        self,
-        text: str,
-        path: str,
-        words: Words,
-        characters: int,
-        symbols: Sequence[Symbol],
-        wanted: Collection[str],
-        seconds: float,
-    ) -> Compressed | None:
+    def _answer(self, text: str, path: str, names: Sequence[str], room: int, seconds: float) -> str | None:
         """Return what a model made of a text, or None if it can't or what it made is of no use."""
-        if self._endpoint is None:
-            return None
-        room = _rounded(characters)
-        sent_room = min(SENT_CHARACTERS_MAX, room * SENT_RATIO)
-        extracted = self._extracted(text, path, words, sent_room, symbols, wanted)
-        masked = mask_piece(extracted.text)
-        names = _names(words)
+        masked = mask_piece(text)
         key = self._key(masked.text, path, names, room)
         answer = self._remembered(key)
-        if answer is None and seconds <= 0:
-            return None
-        if answer is None:
+        if answer is None and seconds > 0:
             answer = self._asked(masked.text, path, names, room, seconds)
-            if answer is None:
-                return None
-            self._count(masked=masked.count)
-            self._remember(key, answer)
-        left_out = _lines_missing(text, answer)
-        return Compressed(answer, left_out, extracted.kind, self._settings.model)
+            if answer is not None:
+                self._count(masked=masked.count)
+                self._remember(key, answer)
+        return answer
 
     def _asked(self, sent: str, path: str, names: Sequence[str], room: int, seconds: float) -> str | None:
         assert self._endpoint is not None  # looked at by the caller
@@ -212,22 +206,6 @@ class ModelCompressor:
         with self._lock:
             self._failed_in_a_row = 0
         return text
-
-    def _extracted(
-        self,
-        text: str,
-        path: str,
-        words: Words,
-        characters: int,
-        symbols: Sequence[Symbol],
-        wanted: Collection[str],
-    ) -> Compressed:
-        try:
-            return compress(text, path, words, characters, symbols, wanted)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must cost no context: cutting always works
-            self._remark(f"extraction failed ({type(error).__name__}): the text was cut")
-            folded = cut(Document(text), (), characters)
-            return Compressed(folded.text, folded.left_out_lines, "cut")
 
     # The cache
 
