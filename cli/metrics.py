@@ -1,8 +1,9 @@
-"""Owns `foveal metrics`: what the daemon measured of itself since it started, for people."""
+"""Owns `foveal metrics`: what the daemon measured of itself, and its history as curves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -10,7 +11,31 @@ import click
 from . import terminal
 from .command import Command, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect_running
-from .metric_curves import describe_history
+from .times import local_time
+
+BARS = "▁▂▃▄▅▆▇█"
+GAP = " "
+"""Where there is no number."""
+
+WIDTH = 56
+"""Characters of a curve: with its name and numbers it fits into 100 columns."""
+
+Value = Callable[[Mapping[str, Any]], float | None]
+
+FIGURES: Sequence[tuple[str, Value, Callable[[float], str]]] = (
+    ("requests", lambda one: one["requests"], lambda value: f"{value:,.0f}"),
+    ("errors", lambda one: one["errors"], lambda value: f"{value:,.0f}"),
+    ("contexts", lambda one: one["contexts"], lambda value: f"{value:,.0f}"),
+    ("from what was kept", lambda one: _share(one["cached"], one["contexts"]), lambda value: f"{value:.0%}"),
+    ("tokens", lambda one: one["tokens"], lambda value: f"{value:,.0f}"),
+    ("context P50", lambda one: one["context_ms"]["p50"], lambda value: f"{value:,.2f} ms"),
+    ("context P95", lambda one: one["context_ms"]["p95"], lambda value: f"{value:,.2f} ms"),
+    ("all methods P95", lambda one: one["all_ms"]["p95"], lambda value: f"{value:,.2f} ms"),
+    ("files to read", lambda one: one["files_pending"], lambda value: f"{value:,.0f}"),
+    ("chunks to embed", lambda one: one["chunks_pending"], lambda value: f"{value:,.0f}"),
+    ("memory", lambda one: _total(one["memory_bytes"]), lambda value: terminal.size(int(value))),
+)
+"""What is drawn: its name, its value in a sample, None for none, and how that is written."""
 
 AGENTS_SHOWN = 10
 PERIODS = ("hour", "day")
@@ -89,3 +114,69 @@ def _describe_contexts(contexts: dict[str, Any]) -> Iterator[str]:
 
 def _milliseconds(amount: float | None) -> str:
     return "" if amount is None else f"{amount:,.2f} ms" if amount < 10 else f"{amount:,.0f} ms"
+
+
+def describe_history(history: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about the history in a reply to GetMetrics."""
+    samples = history["samples"]
+    if not samples:
+        wait = terminal.duration(history["step_s"])
+        yield f"nothing was sampled yet: the daemon started less than {wait} ago"
+        return
+    yield (
+        f"from {local_time(samples[0]['at'])} to {local_time(samples[-1]['at'])}, a sample every"
+        f" {terminal.duration(history['step_s'])}"
+    )
+    curves = [(name, [value_of(one) for one in samples], write) for name, value_of, write in FIGURES]
+    drawn = min(len(samples), WIDTH)
+    names = max(len(name) for name, _, _ in curves)
+    yield terminal.styled(f"{'':<{names}}  {'':<{drawn}}  {'LAST':>10}  {'MOST':>10}", bold=True)
+    for name, values, write in curves:
+        last, most = values[-1], max((one for one in values if one is not None), default=None)
+        numbers = "  ".join(f"{'' if one is None else write(one):>10}" for one in (last, most))
+        yield f"{name:<{names}}  {sparkline(values, WIDTH)}  {numbers}".rstrip()
+    yield from _by_agent(samples)
+
+
+def _by_agent(samples: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the tokens of agents over the whole time, those with the most first."""
+    totals: dict[str, int] = {}
+    for one in samples:
+        for name, tokens in one["tokens_by_agent"].items():
+            totals[name] = totals.get(name, 0) + tokens
+    for name, tokens in sorted(totals.items(), key=lambda one: (-one[1], one[0])):
+        yield f"  {terminal.clean(name) or '(no name)'}: {terminal.count(tokens, 'token')}"
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _total(amounts: Mapping[str, int | None]) -> float:
+    return sum(one for one in amounts.values() if one is not None)
+
+
+def sparkline(values: Sequence[float | None], width: int) -> str:
+    """Return numbers from 0 up as a curve of at most `width` characters, the largest as the full height.
+
+    Where there are more numbers than characters, each character shows the largest of its share: what is
+    looked for in a curve is its peaks. Zero is the lowest bar, None a gap.
+    """
+    shown = [_largest(part) for part in _parts(values, width)]
+    top = max((one for one in shown if one is not None), default=0.0)
+    return "".join(GAP if one is None else _bar(one, top) for one in shown)
+
+
+def _bar(value: float, top: float) -> str:
+    return BARS[round(value / top * (len(BARS) - 1))] if top else BARS[0]
+
+
+def _largest(values: Sequence[float | None]) -> float | None:
+    return max((one for one in values if one is not None), default=None)
+
+
+def _parts(values: Sequence[float | None], width: int) -> list[Sequence[float | None]]:
+    """Divide values into so many runs at most, as equal as can be."""
+    count = min(len(values), width)
+    edges = [place * len(values) // count for place in range(count + 1)] if count else [0]
+    return [values[start:end] for start, end in pairwise(edges)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from foveal.cli.metric_curves import FIGURES, WIDTH, describe_history
+from foveal.cli.metrics import FIGURES, WIDTH, describe_history
 
 
 def sample(minute: int, **fields: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.cli.results import describe_results
+from foveal.cli.query import describe_results
 
 CALL: dict[str, Any] = {
     "node_id": "src/views.py#handle",

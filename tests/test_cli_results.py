@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from foveal.cli.places import seen_from
-from foveal.cli.results import describe_results
+from foveal.cli.query import describe_results
 
 RESULT: dict[str, Any] = {
     "node_id": "src/auth.py#Session.login",

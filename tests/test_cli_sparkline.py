@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from foveal.cli.sparkline import sparkline
+from foveal.cli.metrics import sparkline
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.cli.tool_text import describe_files, outcome, review
+from foveal.cli.tools import describe_files, outcome, review
 
 from tests.command_cases import CommandLine
 from tests.conftest import DaemonProcess, git, write_files

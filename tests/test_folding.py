@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from foveal.benchmarks.experiences.pairs import DIFFERENT, SAME
+from foveal.daemon.experience.choice import fold
 from foveal.daemon.experience.experience import Experience
-from foveal.daemon.experience.folding import fold
 
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL mode for the session database")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from foveal.daemon.experience.batch import marked_by, says_more
 from foveal.daemon.experience.edits import Changes, Edit
 from foveal.daemon.experience.experience import Experience, Provenance
-from foveal.daemon.experience.marking import marked_by, says_more
 from foveal.daemon.experience.records import Records
 
 FIRST = Experience("x_a1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "", ("db.py", "a.py"))

@@ -10,7 +10,7 @@ from foveal.daemon.experience.experience import Experience
 from foveal.daemon.experience.lines import MAX_LINE_BYTES, line_of
 from foveal.daemon.experience.parts import Parts
 from foveal.daemon.experience.pool_file import PoolFile
-from foveal.daemon.experience.rewriting import pieces_about
+from foveal.daemon.experience.pool_store import pieces_about
 
 AT = "2025-01-01T00:00:00.000Z"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import StateError
-from foveal.daemon.experience.shared_path import guard_of, shared_problem
+from foveal.daemon.experience.pool_store import guard_of, shared_problem
 
 
 @pytest.mark.parametrize(
