@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ..ipc.protocol import MAX_FRAME_BYTES
 from . import terminal
 from .errors import CliError, explain
 
@@ -139,3 +140,18 @@ def _remember_socket(context: click.Context, option: click.Parameter, value: str
     if not value:
         raise click.BadParameter("the path is empty", context, option)
     settings_of(context).socket = value
+
+
+def read_text(what: str) -> str:
+    """Return all of the standard input as text; bytes that are no UTF-8 are replaced.
+
+    `what` names the text in the message of the `CliError` for an input that is closed or too large for a
+    request.
+    """
+    if sys.stdin is None:
+        raise CliError(f"the standard input is closed, and the {what} - means to read it")
+    stream = getattr(sys.stdin, "buffer", None)
+    data: bytes = b"" if stream is None else stream.read(MAX_FRAME_BYTES + 1)
+    if len(data) > MAX_FRAME_BYTES:
+        raise CliError(f"the {what} is larger than {MAX_FRAME_BYTES:,} bytes", "send the part that matters")
+    return data.decode("utf-8", "replace")

@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .command import Command, current_folder, cwd_option, json_option, read_text, settings_of
 from .connect import CALL_TIMEOUT_S, connect
 from .focus import locate
-from .standard_input import read_text
 
 FORMATS = ("markdown", "prompts", "messages", "json")
 FRESHNESS = ("shown", "tree", "no")

@@ -12,10 +12,9 @@ from ..ipc.client import Client
 from . import terminal
 from .command import Command, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .errors import CliError
+from .errors import CliError, hint_if_unknown
 from .focus import locate
-from .hints import hint_if_unknown
-from .times import local_time
+from .terminal import local_time
 
 LIST_LIMIT = 100
 PROMPT_CHARACTERS = 50

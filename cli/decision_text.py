@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import terminal
-from .times import local_time
+from .terminal import local_time
 
 
 def describe(experience: Mapping[str, Any]) -> Iterator[str]:

@@ -12,13 +12,11 @@ import click
 from . import terminal
 from .command import Command, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .decision_changes import delete_command, edit_command, mark_command, restore_command
-from .decision_prune import prune_command
+from .decision_changes import delete_command, edit_command, mark_command, prune_command, restore_command
 from .decision_text import describe, describe_line, describe_whole
-from .errors import CliError
+from .errors import CliError, hint_if_unknown
 from .focus import locate
 from .group import CommandGroup
-from .hints import hint_if_unknown
 
 OUTCOMES = ("success", "failure", "reverted")
 EXAMPLE = 'foveal decide "tokens expire after an hour" --why "audit finding 7" --file src/auth.py'

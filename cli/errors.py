@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
-from ..ipc.errors import INTERNAL, TIMEOUT, UNKNOWN_METHOD, UNSUPPORTED, DaemonUnavailable, RpcError
+from ..ipc.errors import (
+    INTERNAL,
+    NOT_FOUND,
+    TIMEOUT,
+    UNKNOWN_METHOD,
+    UNSUPPORTED,
+    DaemonUnavailable,
+    RpcError,
+)
 from ..ipc.paths import PathError
 from ..ipc.protocol import ProtocolError
 
@@ -67,3 +77,14 @@ _RPC_HINTS = {
     UNSUPPORTED: "the daemon may be older than this program: foveal restart",
 }
 """What to run where the daemon's message, which says what to do about the request, can't know it."""
+
+
+@contextmanager
+def hint_if_unknown(hint: str) -> Iterator[None]:
+    """Give an error about something that isn't there a hint. Raises `CliError` for it."""
+    try:
+        yield
+    except RpcError as error:
+        if error.code != NOT_FOUND:
+            raise
+        raise CliError(error.message, hint) from error

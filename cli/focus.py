@@ -1,4 +1,4 @@
-"""Owns what a path or node id on the command line means: seen from the user's folder, else from the root."""
+"""Owns what a path or node id on the command line means, and how one is written for a person."""
 
 from __future__ import annotations
 
@@ -38,3 +38,11 @@ def _before_wildcard(given: str) -> str | None:
         if not GLOB_CHARACTERS.isdisjoint(part):
             return "/".join(parts[:position])
     return None
+
+
+def seen_from(folder: str, root: str, path: str) -> str:
+    """Return a project's path as a person in a folder opens it: relative below the root or above it."""
+    full = os.path.join(root, path)
+    above = f"{root.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
+    inside = f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
+    return os.path.relpath(full, folder) if above or inside else full

@@ -11,14 +11,12 @@ from typing import Any
 import click
 
 from . import terminal
-from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
+from .command import Command, absolute, current_folder, cwd_option, json_option, read_text, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .errors import FAILED, CliError
+from .errors import FAILED, CliError, hint_if_unknown
 from .group import CommandGroup
-from .hints import hint_if_unknown
 from .item_names import MODES, TYPES, item_arguments, item_label, key_of, shortened
-from .remarks import say_warnings
-from .standard_input import read_text
+from .terminal import say_warnings
 
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 60

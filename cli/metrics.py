@@ -11,7 +11,7 @@ import click
 from . import terminal
 from .command import Command, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect_running
-from .times import local_time
+from .terminal import local_time
 
 BARS = "▁▂▃▄▅▆▇█"
 GAP = " "

@@ -12,15 +12,13 @@ from typing import Any
 import click
 
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .command import Command, current_folder, cwd_option, json_option, read_text, settings_of
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED
-from .focus import locate
+from .focus import locate, seen_from
 from .highlight import highlight, question_words
-from .places import seen_from
 from .progress import spinner, wait_until_known
 from .references import are_references, describe_references
-from .standard_input import read_text
 
 LISTS = {"tree": "structure", "lexical": "words", "vector": "meaning"}
 """The lists that a result may stand in, as a person knows them; those of a newer daemon keep their name."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import terminal
+from .focus import seen_from
 from .highlight import highlight, question_words
-from .places import seen_from
 
 CODE_MAX = 120
 """Characters of a line of code that are shown."""

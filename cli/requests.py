@@ -14,11 +14,10 @@ from ..ipc.client import Client
 from . import terminal
 from .command import Command, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .errors import CliError
+from .errors import CliError, hint_if_unknown
 from .group import CommandGroup
-from .hints import hint_if_unknown
 from .item_names import item_label
-from .times import local_time
+from .terminal import local_time
 
 LIST_LIMIT = 1_000
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import terminal
 from .item_names import item_label, shortened
-from .times import local_time
+from .terminal import local_time
 
 INTENT_CHARACTERS = 50
 LABEL_WIDTH = 15

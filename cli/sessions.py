@@ -10,11 +10,11 @@ import click
 from . import terminal
 from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
+from .errors import hint_if_unknown
 from .group import CommandGroup
-from .hints import hint_if_unknown
 from .item_names import item_arguments, key_of
-from .remarks import say_warnings
 from .session_text import describe, sessions_table, set_lines
+from .terminal import say_warnings
 
 
 @click.command("context", cls=Command, short_help="Show or change a session's context sets.")

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import IO, Any
 
 import click
@@ -208,3 +209,18 @@ def _complain_labelled(label: str, colour: str, text: str) -> None:
     else:
         shown = f"{label}: {shown}"
     _complain(shown)
+
+
+def say_warnings(reply: Mapping[str, Any]) -> None:
+    """Write the warnings of a reply, if it has any."""
+    flush()
+    for warning in reply.get("warnings", ()):
+        warn(warning)
+
+
+def local_time(timestamp: str) -> str:
+    """Return the wire's time to the minute as the user's clock shows it; what is none stays as it came."""
+    try:
+        return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return clean(timestamp)

@@ -18,9 +18,8 @@ from . import terminal
 from .bar import Bar
 from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
-from .errors import FAILED, CliError
+from .errors import FAILED, CliError, hint_if_unknown
 from .group import CommandGroup
-from .hints import hint_if_unknown
 from .item_names import shortened
 
 DESCRIPTION_CHARACTERS = 70

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from foveal.cli.times import local_time
+from foveal.cli.terminal import local_time
 
 
 @pytest.fixture(autouse=True)
