@@ -67,6 +67,13 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
 @click.option(
     "--route", type=click.Choice(ROUTES), help="How to look, in place of what the question asks for."
 )
+@click.option(
+    "--relation",
+    metavar="NAME",
+    help="Ask the structure for this of the names in QUESTION: callers, callees, references, definition,"
+    " importers, imports, subclasses, superclasses, implementations, overrides, tests, impact, outline,"
+    " connection, cycles, unused.",
+)
 @click.option("--path", metavar="PREFIX", help="Only in this folder or file, or in paths that begin so.")
 @click.option("--glob", metavar="PATTERN", help="Only in files that match, such as 'src/**/*.{ts,tsx}'.")
 @click.option(
@@ -95,6 +102,7 @@ def query_command(
     cwd: str | None,
     limit: int | None,
     route: str | None,
+    relation: str | None,
     path: str | None,
     glob: str | None,
     languages: tuple[str, ...],
@@ -127,6 +135,7 @@ def query_command(
         "limit": AGENT_PLACES if for_agent else limit,
         "for_agent": for_agent or None,
         "route": route,
+        "relation": relation,
         "path_prefix": None if path is None else _prefix(path, folder, cwd),
         "changed_since": None if since is None else _moment(since),
         "glob": glob,

@@ -10,11 +10,8 @@ from foveal.daemon.retrieval.code_words import is_breakage, is_change, is_connec
     ("word", "change", "breakage", "connection"),
     [
         ("renaming", True, False, False),
-        ("modifiziere", True, False, False),
-        ("удалить", True, False, False),
         ("muddy", False, False, False),
         ("break", True, True, False),
-        ("afectado", False, True, False),
         ("reaches", False, False, True),
         ("connected", False, False, True),
         ("login", False, False, False),

@@ -286,6 +286,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "query": (None, 5, True, ["x"], {"a": 1}, b"x"),
     "limit": (0, -1, 1_001, 1.5, "3", True, [1]),
     "route": ("fast", 5, ["hybrid"], ""),
+    "relation": ("friends", 5, ["callers"], ""),
     "path_prefix": (5, ["src"], "../out", "/etc", "a\0b"),
     "glob": (5, ["*"], True, "[", "src/[ab", "{a,b", "!a"),
     "languages": ("python", [5], {"a": 1}, ["pythn"], [None]),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from foveal.daemon.retrieval.asking_words import ASKING, BEFORE_KIND, CHANGING, SURELY_CHANGING
 from foveal.daemon.retrieval.code_words import KINDS
-from foveal.daemon.retrieval.relation_cues import _ROWS, CUES
+from foveal.daemon.retrieval.relation_cues import _TABLE, CUES
 from foveal.daemon.retrieval.stop_words import STOP_WORDS
 
 
 def test_each_word_stands_in_one_row() -> None:
-    listed = [word for _, line in _ROWS for word in line.split()]
+    rows = _TABLE.strip().replace("\n  ", " ").split("\n")
+    listed = [word for row in rows for word in row.partition(":")[2].split()]
     assert sorted(listed) == sorted(CUES)
 
 

@@ -15,7 +15,6 @@ from foveal.daemon.retrieval.relation_depth import MAX_DEPTH, depth_of
         ("callers of f up to a depth of two", 2),
         ("callers of f, three levels deep", 3),
         ("callers of f within 2 hops", 2),
-        ("Aufrufer von f bis Tiefe 3", 3),
         ("callers of callers of f", 2),
         ("callers of the callers of its callers", 3),
         ("direct callers of f", 1),

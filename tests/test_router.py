@@ -41,7 +41,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
 def collect(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options: Any) -> Gathered:
     route, limit = options.get("route"), options.get("limit", 10)
     with project.reader() as reader, reader.snapshot():
-        return gather(text, project.tree, reader, options.get("handle", project.handle), chosen, route, limit)
+        handle, relation = options.get("handle", project.handle), options.get("relation")
+        return gather(text, project.tree, reader, handle, chosen, route, limit, relation)
 
 
 def finish(
@@ -55,6 +56,13 @@ def finish(
 
 def paths(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options: Any) -> list[str]:
     return [hit.path for hit in finish(project, collect(project, text, chosen, **options))]
+
+
+def test_a_relation_that_the_caller_says_is_answered_by_the_graph_alone(project: Indexed) -> None:
+    gathered = collect(project, "wer ruft `login` auf?", route="structural", relation="callers")
+    assert [hit.path for hit in gathered.answer or ()] == ["tests/test_auth.py"]
+    assert gathered.evidence[0] == "the caller asks for callers"
+    assert collect(project, "NoSuchThing", route="structural", relation="callers").answer == ()
 
 
 def test_a_question_is_worked_out_as_far_as_it_is_needed(project: Indexed) -> None:

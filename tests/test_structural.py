@@ -11,7 +11,7 @@ from foveal.daemon.index.store import Store
 from foveal.daemon.retrieval.classify import classify
 from foveal.daemon.retrieval.filters import Filter
 from foveal.daemon.retrieval.question import take_apart
-from foveal.daemon.retrieval.relation_cues import Relation
+from foveal.daemon.retrieval.routes import Relation
 from foveal.daemon.retrieval.structural import Answer, answer, asked, held_by, is_code
 
 from tests.linked_cases import Given, linked

@@ -17,7 +17,7 @@ from ..project.projects import Project
 from ..project.roots import relative_path
 from ..retrieval.file_search import FILES_MAX, FILES_SHOWN
 from ..retrieval.filters import Filter, all_kinds, check_glob, kinds_in
-from ..retrieval.routes import Route
+from ..retrieval.routes import RELATIONS, Relation, Route
 from ..retrieval.service import SearchQuery
 from .method_parts import Method, deadline_in, freshness_in, node_id_in, timed
 
@@ -51,14 +51,16 @@ class QueryMethods:
         policy = await self._engine.permissions.require(project, parameters, scope=scope)
         limit = parameters.integer("limit", 10, 1, HITS_MAX) or 0
         for_agent = limit if parameters.flag("for_agent") else 0
+        route, relation = _way(parameters)
         ask = SearchQuery(
             text=parameters.text("query"),
             limit=COMPARED if COMPARED > for_agent >= AGENT_PLACES else limit,
             filter=_filter(project, parameters),
-            route=cast("Route", parameters.choice("route", "", ROUTES)) if parameters.has("route") else None,
+            route=route,
             min_score=parameters.number("min_score", 0.0, 0.0, 1.0),
             first=first,
             for_agent=for_agent,
+            relation=relation,
         )
         reply = await self._engine.query(project, ask, fresh, deadline_ms, policy)
         return timed({"project": project.root, **reply}, started)
@@ -98,6 +100,17 @@ class QueryMethods:
         nodes = (*scope.focus_paths, *scope.expanded)
         first = frozenset(node.partition("#")[0] for node in nodes)
         return await self._engine.projects.open_root(scope.root), first, scope
+
+
+def _way(parameters: Parameters) -> tuple[Route | None, Relation | None]:
+    """Return the route and the relation that a caller chose. Raises `InvalidRequest` if they contradict."""
+    route = cast("Route", parameters.choice("route", "", ROUTES)) if parameters.has("route") else None
+    if not parameters.has("relation"):
+        return route, None
+    relation = cast("Relation", parameters.choice("relation", "", RELATIONS))
+    if route not in {None, "structural"}:
+        raise InvalidRequest(f"relation is answered by the structure, not by the route {route}", "relation")
+    return "structural", relation
 
 
 def _filter(project: Project, parameters: Parameters) -> Filter:

@@ -13,13 +13,12 @@ from .code_words import KINDS
 from .moods import Mood, asks_in_words, mood_of, told, without_greeting
 from .places import Place, find_places
 from .question import Question
-from .relation_cues import Relation
 from .relation_depth import depth_of
 from .relation_impact import find_planned_impact, planned_change
 from .relation_phrases import RelationAsked
 from .relation_subjects import PRONOUNS, bare_name, sure_names
 from .relations import find_relation
-from .routes import Route
+from .routes import Relation, Route
 from .stop_words import STOP_WORDS
 
 MAX_STATEMENTS = 4
@@ -84,6 +83,16 @@ def classify(question: Question) -> Classification:
     if not chosen and len(readings) <= MAX_STATEMENTS:
         chosen = [reading for reading in readings if reading.route]
     return _merged(chosen, has_code="code" in question.pasted)
+
+
+def asked_for(relation: Relation, question: Question) -> Classification:
+    """Return what a caller asks for who gives the relation: of the names in the question, else its words."""
+    tokens = [token for clause in split_clauses(question.text) for token in clause.tokens]
+    said = (token.text for token in tokens if token.kind != "mark" and token.form not in STOP_WORDS)
+    subjects = sure_names(tokens) or tuple(said)
+    return Classification(
+        "structural", (f"the caller asks for {relation}",), relation, tuple(map(bare_name, subjects))
+    )
 
 
 def _merged(chosen: Sequence[_Reading], *, has_code: bool) -> Classification:
@@ -197,15 +206,17 @@ def _thing(clause: Clause, places: Sequence[Place]) -> str:
 
 
 _OF_ALL = frozenset({"unused", "cycles"})
-_FAILS_SURELY = words("fails fail failing failed crashes crash crashed crashing hangs hang broken panics")
+_FAILS_SURELY = words(
+    """
+    fails fail failing failed crashes crash crashed crashing hangs hang broken panics
+    """
+)
 _SOUGHT = words("something somewhere anything")
 _FAILS = words(
     """
     fails fail failing failed crashes crash crashed crashing throws throw thrown raises raised returns
-    returned
-    hangs hang broken breaks wrong leaks leak doesn't not never instead cannot stuck loses lost freezes
-    panics
-    wrongly incorrectly
+    returned hangs hang broken breaks wrong leaks leak doesn't not never instead cannot stuck loses lost
+    freezes panics wrongly incorrectly
     """
 )
 """Words of reports. Nouns such as `error` aren't among them: `error handling in a.go` looks for something."""

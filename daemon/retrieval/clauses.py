@@ -139,8 +139,6 @@ def _joined(runs: list[tuple[list[Token], bool]]) -> Iterator[tuple[list[Token],
 
 def _tokens(text: str) -> list[Token]:
     text = text.replace("\u2019", "'")
-    german = bool(compiled(_GERMAN).search(text[:2_000]))
-    foreign = bool(compiled(_CJK).search(text[:2_000]))
     tokens: list[Token] = []
     for match in compiled(_SCAN).finditer(text):
         kind = match.lastgroup
@@ -155,19 +153,12 @@ def _tokens(text: str) -> list[Token]:
         elif kind == "dash":
             tokens.append(Token("mark", match[0], DASH))
         elif kind == "chunk":
-            tokens.extend(_words(match["chunk"], first=_is_first(tokens), german=german))
+            tokens.extend(_words(match["chunk"], first=_is_first(tokens)))
         else:
             inner = next(filter(None, match.groups()))
             surely = certainty_of(inner) > 0 or read_path(inner, loosely=True)
             tokens.append(_name_or_path(inner) if surely else Token("quote", inner, FORMS["quote"]))
-    # Among Chinese, Japanese and Korean a word in Latin letters is mostly a name.
-    return [_foreign(token) for token in tokens] if foreign else tokens
-
-
-def _foreign(token: Token) -> Token:
-    word = token.kind == "word" and len(token.text) > 1 and token.text.isascii() and token.text[0].isalpha()
-    known = not word or is_known(token.form) or token.form in STOP_WORDS or token.text.isupper()
-    return token if known else Token("name", token.text, FORMS["name"])
+    return tokens
 
 
 def _is_first(tokens: Sequence[Token]) -> bool:
@@ -179,14 +170,11 @@ def _name_or_path(text: str) -> Token:
     return Token("path", text, FORMS["path"]) if path else Token("name", text, FORMS["name"])
 
 
-def _words(chunk: str, *, first: bool, german: bool) -> Iterator[Token]:
+def _words(chunk: str, *, first: bool) -> Iterator[Token]:
     """Yield the tokens of what stands between two spaces."""
-    if not chunk.isascii() and compiled(_CJK).search(chunk):
-        for part in compiled(_CJK_OR_NOT).findall(chunk):
-            if compiled(_CJK).match(part):
-                yield Token("word", part, part)
-            else:
-                yield from _words(part, first=False, german=german)
+    if not chunk.isascii() and (parts := compiled(_CJK_OR_NOT).findall(chunk))[1:]:
+        for part in parts:
+            yield from _words(part, first=False)
         return
     if compiled(_INCLUDED).fullmatch(chunk):
         chunk = chunk.replace("<", "").replace(">", "")
@@ -200,29 +188,21 @@ def _words(chunk: str, *, first: bool, german: bool) -> Iterator[Token]:
         bare = bare.rstrip(")")
     possessive = bare.endswith("'s") and bare.lower() not in _SHORT_FORMS
     if bare:
-        yield from _bare(bare[:-2] if possessive else bare, first=first, german=german)
+        yield from _bare(bare[:-2] if possessive else bare, first=first)
     for mark in dict.fromkeys(_MARK_FORMS.get(mark, mark) for mark in marks if mark in _MARKS):
         yield Token("mark", mark, mark)
 
 
-def _bare(word: str, *, first: bool, german: bool) -> Iterator[Token]:
+def _bare(word: str, *, first: bool) -> Iterator[Token]:
     lower = word.lower()
-    elided = compiled(_ELIDED).fullmatch(word)
-    if elided:
-        if elided[1].lower() == "qu'":  # an elided article says nothing
-            yield Token("word", elided[1], "qu'")
-        yield from _bare(elided[2], first=False, german=german)
-    elif inverted := compiled(_INVERTED).fullmatch(lower):
-        for form in inverted.groups():
-            yield Token("word", form, form)
-    elif lower in _SHORT_FORMS:
+    if lower in _SHORT_FORMS:
         for form in _SHORT_FORMS[lower].split():
             yield Token("word", form, form)
     elif (lower in STOP_WORDS and len(word) > 1) or compiled(_LINES).fullmatch(word):
         yield Token("word", word, lower)
     elif read_path(word) or ("/" in word and read_path(word, loosely=True)):
         yield Token("path", word, FORMS["path"])
-    elif _is_name(word, first=first, german=german):
+    elif _is_name(word, first=first):
         yield Token("name", word, FORMS["name"])
     else:
         for part in islice(compiled(_PART).findall(word), 40):
@@ -233,17 +213,13 @@ def _bare(word: str, *, first: bool, german: bool) -> Iterator[Token]:
                 yield Token("mark", part, _MARK_FORMS.get(part, part))
 
 
-def _is_name(word: str, *, first: bool, german: bool) -> bool:
+def _is_name(word: str, *, first: bool) -> bool:
     if correct(word.lower()) in STOP_WORDS or word.lower().startswith(_NO_NAMES):
         return False
     if certainty_of(word) > TITLE_CASE or compiled(_NAME_SHAPES).fullmatch(word):
         return True
-    # A capital within a sentence makes a name, but not in German, and not in a headline.
-    return (
-        not (first or german)
-        and bool(compiled(_TITLE).fullmatch(word))
-        and not is_known(correct(word.lower()))
-    )
+    # A capital within a sentence makes a name.
+    return not first and bool(compiled(_TITLE).fullmatch(word)) and not is_known(correct(word.lower()))
 
 
 _SCAN = (
@@ -255,7 +231,6 @@ _SCAN = (
     r"|(?P<dash>(?<=\s)[-\u2013\u2014]{1,2}(?=\s))"
     r"|(?P<chunk>[^\s`\"“”«»„「」『』《》]++)"
 )
-_CJK = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 _CJK_OR_NOT = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 _INCLUDED = r"<[\w/.+-]{1,200}\.(?:h|hh|hpp|hxx)>[.,;:?!]*"  # `does a.c include <b.h>?`
 _OPENING = r"(?:[(\[{<¿¡]|\*(?![./*]))+(?=.)"
@@ -266,36 +241,19 @@ _NAME_SHAPES = (
     r"operator\W{1,3}|[\w:.]{1,200}(?:<[\w:<>, &*]{1,200}>|\[\])|[A-Za-z_]\w*(?:\.\w+)*\([^()]{0,200}\)|@\w+"
     r"|~\w+|\w+[!?](?=$)(?<=_[!?])"
 )
-_ELIDED = r"(?i)((?:[ldjmtsnc]|qu|un|dell|all|nell|dall|sull)')([^']+)"
-_INVERTED = (
-    r"(est|sont|a|ont|passe|peut|doit|fait|sert|était|utilise|appelle|trouve|dépend|vient|existe|va|reste)"
-    r"-(?:t-)?(ils?|elles?|on|ce)"
-)
-"""A French verb before its pronoun: `où est-il utilisé`, `y a-t-il`."""
-
 _LINES = r"L?\d+(?:[-\u2013.]L?\d+)*"
-_GERMAN = (
-    r"(?i)\b(?:wer|wie|warum|wieso|welche[rsn]?|der|das|den|dem|ist|sind|wird|werden|und|von|finde|zeige"
-    r"|suche|nach|steht|im|auf|mit|vom|zum|ein|eine|einen|für)\b"
-)
 _MARKS = frozenset(".,;:?!\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…")
 _MARK_FORMS = dict(zip("\u3002\uff1f\uff01\uff0c\uff1b\uff1a\u3001…", ".?!,;:,.", strict=True))
 """Full-width marks and the usual ones for them."""
 
 _ENDS = frozenset((".", "?", "!", ";"))
-_AND = words("and but und aber et mais y pero e mas ma и а but")  # noqa: RUF001 - Cyrillic is meant
+_AND = words("and but")
 DASH = "-"
 _AND_OR_DASH = _AND | {DASH}
 _EXPLAIN = words("explain describe")
 _SHOW = words("list show find give enumerate")
-_FIRST_PERSON = words("i we ich wir je nous")
-_SECOND_QUESTION = words(
-    """
-    who what where why how when which wer was wo warum wieso wie wann qui où pourquoi comment quand quién
-    quien qué dónde cómo por quem onde porque como quando chi dove perché come кто где почему как когда что
-    зачем
-    """
-)
+_FIRST_PERSON = words("i we")
+_SECOND_QUESTION = words("who what where why how when which")
 _SHORT_FORMS = {
     "what's": "what is", "who's": "who is", "where's": "where is", "how's": "how is", "when's": "when is",
     "why's": "why is", "which's": "which is", "whats": "what is", "wheres": "where is", "whos": "who is",

@@ -1,4 +1,4 @@
-"""Owns the words for kinds of code, for changes and for what they do, in nine languages."""
+"""Owns the words for kinds of code, for changes and for what they do, in English."""
 
 from __future__ import annotations
 
@@ -7,28 +7,13 @@ from ..project.vocabulary import words
 KINDS = words(
     """
     function functions method methods class classes interface interfaces struct structs enum enums type
-    types trait traits module modules
-    package packages file files constant constants variable variables field fields property properties
-    attribute attributes symbol symbols
-    hook hooks decorator decorators macro macros protocol protocols constructor constructors object objects
-    member routine routines
+    types trait traits module modules package packages file files constant constants variable variables
+    field fields property properties attribute attributes symbol symbols hook hooks decorator decorators
+    macro macros protocol protocols constructor constructors object objects member routine routines
     procedure procedures alias aliases typedef mixin record records union exception exceptions header
-    headers namespace crate library
-    handler handlers component components service services endpoint endpoints command commands helper
-    helpers script scripts
-    global globals operator callback callbacks getter setter middleware event signal site sites places place
-    spots lines line code
-    funktion funktionen methode methoden klasse klassen schnittstelle schnittstellen datei dateien modul
-    module variable konstante typ typen feld
-    fonction fonctions méthode méthodes classe classes interface fichier fichiers modules constante attribut
-    énumération
-    función funciones método métodos clase clases interfaz archivo archivos fichero módulo módulos constante
-    variable
-    função funções método métodos arquivo arquivos ficheiro módulo constante variável
-    funzione funzioni metodo metodi classe classi interfaccia file modulo moduli costante variabile
-    функция функции функцию функций метод метода методы класс класса классы классов интерфейс файл файла
-    файлы файлов модуль модули переменная переменную константа константу константы поле тип структура
-    структуру интерфейса методов
+    headers namespace crate library handler handlers component components service services endpoint
+    endpoints command commands helper helpers script scripts global globals operator callback callbacks
+    getter setter middleware event signal site sites places place spots lines line code
     """
 )
 """Words for kinds of definitions, which make the plain word next to them a name: `the login function`."""
@@ -37,8 +22,6 @@ MODULES = words(
     """
     module modules package packages library libraries file files header headers crate crates dependency
     dependencies namespace namespaces
-    datei dateien modul fichier fichiers archivo archivos módulo módulos arquivo arquivos moduli modulo файл
-    файлы модуль модули
     """
 )
 """Those of them that are imported: what depends on one imports it."""
@@ -46,11 +29,8 @@ MODULES = words(
 PLURAL_KINDS = words(
     """
     functions methods classes interfaces structs enums types traits constants variables fields properties
-    attributes symbols members exports
-    definitions constructors macros hooks components tests headings sections routes endpoints globals
-    routines procedures
-    funktionen methoden klassen felder fonctions méthodes funciones métodos clases funções funzioni metodi
-    classi функции методы классы
+    attributes symbols members exports definitions constructors macros hooks components tests headings
+    sections routes endpoints globals routines procedures
     """
 )
 """What a file or class has, together its outline."""
@@ -59,12 +39,9 @@ PARTS = words(
     """
     parameter parameters argument arguments return value values result results default defaults signature
     name names type types body order number count behaviour behavior output outputs visibility instance
-    instances object objects copy copies option options key keys entry entries content contents first second
-    third last optional required declaration definition implementation error errors message shape schema
-    meaning semantics contract rest format analysis report overview
-    firma signatur assinatura сигнатуру parametern rückgabewert wert paramètre paramètres valeur retour
-    parámetro parámetros valor retorno
-    parâmetro parâmetros parametro parametri valore ritorno параметр параметры значение
+    instances object objects copy copies option options key keys entry entries content contents first
+    second third last optional required declaration definition implementation error errors message shape
+    schema meaning semantics contract rest format analysis report overview
     """
 )
 """Words for a part of a symbol, of which a relation is asked as of the whole: `the return value of f`."""
@@ -72,38 +49,28 @@ PARTS = words(
 ADVERBS = words(
     """
     all else directly indirectly transitively recursively also still currently actually ever really even
-    internally exactly only often
-    otherwise eventually explicitly again just both now ends end up ending get gets got being been anywhere
-    everywhere somewhere
-    or incoming outgoing public private exported static transitive indirect direct recursive whole entire
-    full other every
-    single possible exist exists available there here upstream downstream remaining existing known various
-    external internal
-    alle alles überall noch direkt indirekt tous toutes todos todas todo tutti tutte все всё везде где-либо
+    internally exactly only often otherwise eventually explicitly again just both now ends end up ending
+    get gets got being been anywhere everywhere somewhere or incoming outgoing public private exported
+    static transitive indirect direct recursive whole entire full other every single possible exist exists
+    available there here upstream downstream remaining existing known various external internal
     """
 )
 
 _CHANGING = words(
     """
-    change changes changed changing rename renames renamed renaming remove removes removed removing
-    delete deletes deleted deleting modify modifies modified modifying refactor refactors refactored
-    refactoring touch touches touched touching move moves moved moving edit edits edited editing drop
-    drops dropped dropping replace replaces replaced replacing update updates updated updating alter
-    alters altered altering rid break breaks breaking rewrite rewrites rewriting rewritten geändert changer
-    changé changée changeons
+    change changes changed changing rename renames renamed renaming remove removes removed removing delete
+    deletes deleted deleting modify modifies modified modifying refactor refactors refactored refactoring
+    touch touches touched touching move moves moved moving edit edits edited editing drop drops dropped
+    dropping replace replaces replaced replacing update updates updated updating alter alters altered
+    altering rid break breaks breaking rewrite rewrites rewriting rewritten
     """
-)
-_CHANGING_STEMS = (
-    *("deprecat", "änder", "lösch", "umbenenn", "entfern", "modifi", "supprim", "renomm", "cambi"),
-    *("elimin", "renombr", "borr", "mud", "remov", "renome", "rimuov", "rinomin"),
-    *("измен", "удал", "переимен", "помен"),
 )
 
 WEAK_CHANGES = words(
     """
     become becomes became take takes took gain gains lose loses lost get gets got accept accepts make made
-    making turn turned turns switch switched convert converted converting
-    extract extracted inline inlined split merge merged add added adding
+    making turn turned turns switch switched convert converted converting extract extracted inline inlined
+    split merge merged add added adding
     """
 )
 """Words for a change only behind `if`: `what breaks if I make X private`, but not `what makes X fail`."""
@@ -111,40 +78,28 @@ WEAK_CHANGES = words(
 _BREAKING = words(
     """
     break breaks broken affect affects affected impact impacts impacted fail fails happen happens stop
-    stops safe safely depend depends update adapt rerun re-run run suffer suffers hit touched
-    invalidated kaputt bricht betroffen passiert passe pasa acontece casse cassera rompo succede сломается
-    ломается затронет
+    stops safe safely depend depends update adapt rerun re-run run suffer suffers hit touched invalidated
     """
 )
-_BREAKING_STEMS = ("affecté", "impacté", "rompe", "afecta", "quebra", "afeta", "затронут")
 
 _CONNECTING = words(
     """
-    path paths route chain connection reach reaches reached reachable gelangt gelange llega llegar chega
-    chegar arriva parvient попадает relate relates related relation
-    relationship link linked links interact lead leads arrive arrives pfad weg verbindung verbunden zusammen
-    zusammenhängen chemin lien lié liés relié reliés camino relación relacionado relacionada relacionados
-    relacionadas relacionan caminho relação percorso collegato collegati collegano путь связан связана связаны
-    связь
+    path paths route chain connection reach reaches reached reachable relate relates related relation
+    relationship link linked links interact lead leads arrive arrives
     """
 )
-_CONNECTING_STEMS = ("connect", "conecta")
 
 
 def is_change(word: str) -> bool:
     """Whether a word in lower case says that something is changed."""
-    return word in _CHANGING or (word.startswith(_CHANGING_STEMS) and word not in _NO_CHANGE)
+    return word in _CHANGING
 
 
 def is_breakage(word: str) -> bool:
     """Whether a word in lower case says what a change does to the rest."""
-    return word in _BREAKING or word.startswith(_BREAKING_STEMS)
+    return word in _BREAKING
 
 
 def is_connection(word: str) -> bool:
     """Whether a word in lower case says that something leads from one thing to another."""
-    return word in _CONNECTING or word.startswith(_CONNECTING_STEMS)
-
-
-_NO_CHANGE = words("mud muddy modifier modifiers eliminator")
-"""Words that only begin like a change."""
+    return word in _CONNECTING or word.startswith("connect")

@@ -13,12 +13,11 @@ from .asking_words import (
     BEFORE_KIND,
     BEFORE_OBJECT,
     CHANGING,
-    CJK_ASKING,
-    CJK_CHANGING,
-    CJK_LOOKING,
     GREETING,
     LOOKING,
     OBJECT_NEEDED,
+    OTHER_ASKING,
+    OTHER_CHANGING,
     SMALL_TALK,
     SURELY_CHANGING,
     TELLING,
@@ -40,13 +39,11 @@ def mood_of(clause: Clause) -> Mood:
     if not tokens or compiled(SMALL_TALK).search(clause.form):
         return "nothing"
     first = tokens[0].form
-    if compiled(CJK_CHANGING).search(clause.form) and not compiled(CJK_ASKING).search(clause.form):
-        return "change"
-    if first in ASKING or compiled(CJK_ASKING).search(clause.form):
+    if first in ASKING or first in OTHER_ASKING or compiled(_OTHER_ASKS).search(clause.form):
         return "question"
-    if _commands(tokens):
+    if _commands(tokens) or first in OTHER_CHANGING:
         return "change"
-    if first in LOOKING | TELLING or compiled(CJK_LOOKING).search(clause.form):
+    if first in LOOKING | TELLING:
         return "look"
     if first in AUXILIARY or clause.asks or _asks_later(tokens):
         return "question"
@@ -139,11 +136,12 @@ def _asks_later(tokens: Sequence[Token]) -> bool:
     )
 
 
-_AND = words("and then , und et y e и please")
-_FOUND = words("it them these those that this sie ihn les los las")
+_OTHER_ASKS = r"什么|怎么|如何|哪|吗|是否|なぜ|どう|どこ|何|어떻게|왜|어디"
+_AND = words("and then , please")
+_FOUND = words("it them these those that this")
 _TELLS = words("out me us list show")
 _BEHIND_NOUN = words("of for")
 """What follows a noun, `support for IPv6`, and no command."""
 
-_CONJUNCTIONS = words("that que che das was which")
+_CONJUNCTIONS = words("that which")
 """Words of questions that begin other clauses as well."""

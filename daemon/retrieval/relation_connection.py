@@ -42,7 +42,7 @@ def _ends(tokens: Sequence[Token]) -> tuple[str, ...]:
     start, end = before.get("from"), before.get("to", before.get("into"))
     if start is None or end is None:
         start, end = named[:2]
-        if _preposition(tokens, end) in {"from", "by", "von", "par", "por", "da"}:
+        if _preposition(tokens, end) in {"from", "by"}:
             start, end = end, start
     return (tokens[start].text, tokens[end].text)
 
@@ -67,7 +67,7 @@ def _moves(clause: Clause) -> bool:
 
 def _lies_between(tokens: Sequence[Token]) -> bool:
     """Whether nothing is said but that something is between: not `the difference between A and B`."""
-    between = any(token.form in {"between", "zwischen", "entre", "tra"} for token in tokens)
+    between = any(token.form == "between" for token in tokens)
     return between and not content_of(tokens, KINDS | _LYING)
 
 
@@ -88,7 +88,7 @@ def _text_behind(tokens: Sequence[Token], word: str) -> str:
 
 
 _BEFORE_NAME = DETERMINERS | KINDS
-_HOW = words("how wie comment cómo como come как")
+_HOW = words("how")
 _CALL_PATH = r"\bcall (?:path|chain|route|stack|sequence)s?\b"
 _PATHS = words("path paths chain chains route routes calls stack sequence")
 _MOTION = words(
@@ -97,5 +97,9 @@ _MOTION = words(
     call callers steps hops jump jumps pass passes path trace
     """
 )
-_MIGRATION = words("migrate switch convert upgrade move rename change copy cast port downgrade translate")
-_LYING = words("lies lie sits sit stands stand steps calls call hops liegt steht")
+_MIGRATION = words(
+    """
+    migrate switch convert upgrade move rename change copy cast port downgrade translate
+    """
+)
+_LYING = words("lies lie sits sit stands stand steps calls call hops")

@@ -25,14 +25,14 @@ def depth_of(clause: Clause) -> int:
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)})"
 _DEPTH = (
-    rf"\b(?:depth|levels|hops|tiefe|profondeur|profundidad|profundidade|profondità|глубин\w)"
-    rf"(?: (?:of|up|to|von|de|di|=|:|<=))* {_NUMBER}\b"
+    rf"\b(?:depth|levels|hops)"
+    rf"(?: (?:of|up|to|=|:|<=))* {_NUMBER}\b"
 )
 _LEVELS = (
-    rf"\b{_NUMBER}[ -](?:level|hop|layer|generation|call|ebene|niveau|nivel|livell|уров)\w{{0,3}}\b"
-    r"(?: (?:deep|up|down|away|tief|of))?"
+    rf"\b{_NUMBER}[ -](?:level|hop|layer|generation|call)\w{{0,3}}\b"
+    r"(?: (?:deep|up|down|away|of))?"
 )
 _LINK = r"\b(?:callers?|callees?|importers?|dependents?|users?)\b"
 _CHAIN = rf"{_LINK}(?: of (?:(?:the|its|their|all) )*{_LINK})+"
-_DIRECT = r"\b(?:directly|direct|immediate|immediately|direkt|direkte|directement|directamente)\b"
+_DIRECT = r"\b(?:directly|direct|immediate|immediately)\b"
 _INDIRECT = r"\b(?:indirect|transitive|recursive)\w{0,2}\b"

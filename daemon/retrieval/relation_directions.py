@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from ..project.vocabulary import words
 from .asking_words import ASKING, AUXILIARY
 from .clauses import Token
-from .code_words import KINDS, MODULES, PLURAL_KINDS
-from .relation_cues import CUES, DEPENDING, Cue, Relation
+from .code_words import KINDS, MODULES
+from .relation_cues import CUES, DEPENDING, Cue
 from .relation_phrases import WHERE
 from .relation_subjects import PLACING, Subject, form_at, is_named
+from .routes import Relation
 
 
 def direction_of(
@@ -20,8 +21,6 @@ def direction_of(
     following, previous = form_at(tokens, at + 1), form_at(tokens, at - 1)
     # `is set`, `gets read`, but not `is derived from`, `are based on`.
     suffers = at > 1 and previous in _BEING and not tokens[at].form.endswith(("ing", "ed", "-on"))
-    if cue.voice == "active" and cue.outgoing and behind and _asks_object(tokens, at, behind):
-        return cue.outgoing
     if tokens[at].form in {"call", "calls"} and behind and _OUTWARD & {token.form for token in tokens[:at]}:
         return cue.outgoing
     if cue.voice == "noun" and not (tokens[at].form == "tests" and previous in {"who", "what"}):
@@ -117,21 +116,6 @@ def _passive(
     return cue.incoming if agent or (behind and somewhere and not placed) else None
 
 
-def _asks_object(tokens: Sequence[Token], at: int, behind: Subject) -> bool:
-    """Whether another language asks for the object first: `was ruft X auf`, `quelles fonctions appelle X`.
-
-    A preposition before the subject makes it the object: `was erbt von X`, `qué llama a X`.
-    """
-    if not behind.sure or not at or form_at(tokens, behind.at - 1) in _BEFORE_OBJECT:
-        return False
-    if at == 1 and tokens[0].form in _WHAT:
-        return True
-    if tokens[0].form in _FROM_WHAT and form_at(tokens, 1) in ASKING:
-        return True  # `von welcher Klasse erbt X`
-    plural = tokens[0].form in _WHICH and form_at(tokens, at - 1) in PLURAL_KINDS
-    return plural and not tokens[at].form.endswith(_PLURAL_ENDS)
-
-
 def is_noun(tokens: Sequence[Token], at: int) -> bool:
     """Whether a verb's form that may be a noun stands where only a noun does: `all uses of X`."""
     before = form_at(tokens, at - 1)
@@ -145,28 +129,24 @@ def _lists_code(tokens: Sequence[Token], behind: Subject) -> bool:
 
 
 _AS_NOUN: dict[Relation, Relation] = {"importers": "imports", "definition": "outline"}
-_OF = words("of in for by from does do de des du di da von :")
-_GENITIVE = words("of to for von de du des di da для")
+_OF = words("of in for by from does do :")
+_GENITIVE = words("of to for")
 _LINKS = (
     _OF
     | AUXILIARY
-    | words("to on around against covering defined there exist we coverage graph tree list hierarchy chain ?")
+    | words(
+        """
+    to on around against covering defined there exist we coverage graph tree list hierarchy chain ?
+    """
+    )
     | words("related relating belonging concerning regarding")
-    | words("über auf für des der sur pour sobre para su per")
 )
-BY = words("by from in inside within von durch par por da dans en em nel nella im в")
-_HAVE = words("have has hat haben a ont tiene tienen tem têm ha hanno")
+BY = words("by from in inside within")
+_HAVE = words("have has")
 _BEING = words("get gets getting got be is are was were being been")
 _OUTWARD = words("outgoing downstream")
 _OUT_OF = words("from by in inside within")
 _A = words("a an")
-_WHAT = words("was que qu' qué quê cosa что")
-_FROM_WHAT = words("von de da di от из")
-_WHICH = words("welche quels quelles qué que quais quali какие")
-_BEFORE_OBJECT = words("von de del du da di dal a à al an auf от из в на")
-_PLURAL_ENDS = ("n", "nt", "m", "no", "ют", "ят", "ются")
-"""Of the verbs in the other languages: with a plural before them these have it as their subject."""
-
 _ACTORS = words(
     """
     that which who i we you they anything anyone anybody something someone somebody everything everyone
@@ -178,13 +158,13 @@ _ACTORS = words(
 _BEFORE_VERB = ASKING | KINDS | AUXILIARY | _ACTORS
 
 _NOT_OBJECT = words("for with about out by at of as up home")
-_PURPOSE = words("for to as für pour para per")
-_WHO = words("who wer was qui quién quem chi кто")
-_WHEN = words("when wann quand cuándo cuando quando когда")
+_PURPOSE = words("for to as")
+_WHO = words("who")
+_WHEN = words("when")
 NOUN_TOO = words(
     """
-    tests imports includes calls call references uses exports requires extends overrides import mention reads
-    writes accesses importe
+    tests imports includes calls call references uses exports requires extends overrides import mention
+    reads writes accesses
     """
 )
 """Verbs' forms that are nouns as well."""

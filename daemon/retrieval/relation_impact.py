@@ -118,8 +118,8 @@ def _supposition(tokens: Sequence[Token]) -> tuple[int, int]:
     return start, next(commas, len(tokens))
 
 
-_PLANNING = words("i we suppose say imagine assume assuming ich wir je nous j' quiero vou voglio хочу")
-_SUPPOSING = words("if when suppose supposing assuming imagine wenn falls si se если")
+_PLANNING = words("i we suppose say imagine assume assuming")
+_SUPPOSING = words("if when suppose supposing assuming imagine")
 _AFTER = words("after once before")
 _WERE = r"were (?:i|we|N)\b"
 _BROKEN = words(

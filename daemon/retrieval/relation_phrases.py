@@ -10,7 +10,7 @@ from .asking_words import ASKING, LOOKING
 from .clauses import Clause, Token
 from .code_words import KINDS, PLURAL_KINDS
 from .patterns import compiled
-from .relation_cues import CUES, Relation
+from .relation_cues import CUES
 from .relation_subjects import (
     DETERMINERS,
     PLACING,
@@ -20,6 +20,7 @@ from .relation_subjects import (
     may_be_name,
     sure_names,
 )
+from .routes import Relation
 from .stop_words import STOP_WORDS
 
 
@@ -166,9 +167,7 @@ _ALONE: tuple[tuple[Relation, str], ...] = (
 
 WHERE = words(
     """
-    where wherever file line wo où dónde donde onde dove где woher location place files header module
-    package
-    folder directory datei zeile fichier ligne archivo fichero línea arquivo linha riga файле файл строке
+    where wherever file line location place files header module package folder directory
     """
 )
 """Words that ask for a place."""
@@ -176,27 +175,20 @@ WHERE = words(
 _APART = words("outside except excluding besides without ignoring not than beyond apart")
 LIVES = words(
     """
-    live lives living reside resides sit sits start starts begin begins come comes found stored located kept
-    placed has have hold exist exists look introduced introduce find liegt steht befindet wohnt finde trouve
-    trouver se encuentra está fica encontra trova si находится лежит живёт
+    live lives living reside resides sit sits start starts begin begins come comes found stored located
+    kept placed has have hold exist exists look introduced introduce find
     """
 )
 """Words that say of a thing that it is in a place."""
 
 _HAS = words(
     """
-    have has export exports exported define defines defined declare declares declared expose exposes contain
-    contains provide provides offer top-level available present exist class struct enum interface module
-    names
-    hat haben besitzt a ont tiene tienen tem têm possui ha hanno имеет
+    have has export exports exported define defines defined declare declares declared expose exposes
+    contain contains provide provides offer top-level available present exist class struct enum interface
+    module names
     """
 )
-_RUN = words(
-    """
-    run rerun re-run execute check ausführen laufen lancer exécuter ejecutar correr rodar executar eseguire
-    запустить
-    """
-)
+_RUN = words("run rerun re-run execute check")
 _CALLED_WHEN = (
     r"\b(?:called|invoked|executed|run|triggered) (?:when|while|if|during"
     r"|as soon as) (?:the )?(?:\w+ )?N(?: runs?| executes?"

@@ -143,29 +143,23 @@ def _refers_back(token: Token, determined: bool, following: str) -> bool:
 
 DETERMINERS = words(
     """
-    the a an our my your this that these those its his her their any some each every another much many most
-    more less enough which what
-    der die das den dem des ein eine einen einem le la les un une des du el los las una unos o os as um
-    uma il lo gli i
+    the a an our my your this that these those its his her their any some each every another much many
+    most more less enough which what
     """
 )
-PLACING = words(
-    "in inside within under below outside im unter dans sous en dentro na no nel nella в внутри of across",
-)
+PLACING = words("in inside within under below outside of across")
 """Prepositions before a place."""
 
 _BOUNDARY = words(
     """
-    , : ( in inside within from under across anywhere somewhere directly indirectly recursively transitively
-    and or to up here please at with there now currently right by elsewhere around throughout thanks during
-    before after outside for first internally already have has auf im dans en no nel в на et y e und oder ou
+    , : ( in inside within from under across anywhere somewhere directly indirectly recursively
+    transitively and or to up here please at with there now currently right by elsewhere around throughout
+    thanks during before after outside for first internally already have has
     """
 )
-_OF_WHOLE = words("of in to for on von de du des del di da do")
+_OF_WHOLE = words("of in to for on do")
 _NEARBY = _BOUNDARY | words("below above here call calls use do")
-_CONJUNCTIONS = words(
-    "if when because while than whether why how where instead wenn weil quand si cuando quando se когда если"
-)
+_CONJUNCTIONS = words("if when because while than whether why how where instead")
 _FILLERS = (
     STOP_WORDS
     | PLACING
@@ -173,16 +167,17 @@ _FILLERS = (
     | AUXILIARY
     | words(
         """
-        of to for on from in into by with at : ? , one depth level tree graph chain hierarchy related
-        relating belonging concerning regarding public new coverage
-        """
+    of to for on from in into by with at : ? , one depth level tree graph chain hierarchy related relating
+    belonging concerning regarding public new coverage
+    """
     )
 ) - words("if when because while")
-PRONOUNS = words("it them this that these those they ihn sie es ça le la lo los las él ella его её их")  # noqa: RUF001 - Cyrillic is meant
+PRONOUNS = words("it them this that these those they")
 _NO_NAMES = words(
     """
     anything everything something someone nobody nothing code stuff things thing way ways time times
-    difference purpose reason idea problem issue bug error errors rest kind kinds sort each other twice once
+    difference purpose reason idea problem issue bug error errors rest kind kinds sort each other twice
+    once
     """
 )
 _DECLARED = (

@@ -119,8 +119,14 @@ _ASKED_FOR = KINDS | ASKING | LOOKING | _LISTS
 _ALL_THAT = words("everything anything all whatever whoever code")
 _HEADS = KINDS | _ALL_THAT
 _SEEKING = words("anything something left")
-_BEFORE_GERUND = words("with of for by about before after without when while from against despite to")
+_BEFORE_GERUND = words(
+    """
+    with of for by about before after without when while from against despite to
+    """
+)
 _HAPPENS = words("happen happens seem seems continue continues")
 _WHEN_DONE = words(
-    "twice once when while if before after during on with without for as per until every whenever again too"
+    """
+    twice once when while if before after during on with without for as per until every whenever again too
+    """
 )

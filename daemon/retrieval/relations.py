@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..project.vocabulary import words
-from .asking_words import ASKING, AUXILIARY, CJK_WHY_HOW, WHY_HOW
+from .asking_words import ASKING, AUXILIARY, WHY_HOW
 from .clauses import Clause, Token, clause_of
 from .code_words import MODULES
 from .patterns import compiled
 from .relation_connection import find_connection
-from .relation_cues import CJK_CUES, CUES, DEPENDING, NO_SUBJECT, Cue, Relation
+from .relation_cues import CUES, DEPENDING, NO_SUBJECT, Cue
 from .relation_depth import depth_of
 from .relation_directions import direction_of
 from .relation_impact import find_impact
@@ -35,6 +35,7 @@ from .relation_subjects import (
     sure_names,
 )
 from .relation_usage import asks_by_cue, is_loose, is_verb, may_be_verb, says_something
+from .routes import Relation
 
 
 def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> RelationAsked | None:
@@ -55,8 +56,6 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
             match = compiled(pattern).search(clause.form)
             if match and not says_something(clause.within(0, match.start())):
                 return RelationAsked(relation, sure_names(tokens), clause.said(match.start(), match.end()))
-    if any(_is_cjk(token) for token in tokens):
-        return _in_cjk(clause)
     connection = find_connection(clause)
     if how or connection:
         return connection
@@ -171,20 +170,6 @@ def _by_subject(
     return relation if module or tokens[at].form not in DEPENDING else "references"
 
 
-def _in_cjk(clause: Clause) -> RelationAsked | None:
-    names = sure_names(clause.tokens)
-    if not names or compiled(CJK_WHY_HOW).search(clause.form):
-        return None
-    for relation, pattern in CJK_CUES:
-        if (relation != "connection" or len(names) > 1) and (match := compiled(pattern).search(clause.form)):
-            return RelationAsked(relation, names[:2], clause.said(match.start(), match.end()) or match[0])
-    return None
-
-
-def _is_cjk(token: Token) -> bool:
-    return token.kind == "word" and "\u3040" <= token.form[0] <= "\ud7af"
-
-
 _MEASURES = words("many often much widely heavily commonly frequently risky safe dangerous far")
 """What follows `how` in a question for a number or an extent, which the graph answers."""
 
@@ -195,20 +180,5 @@ _SYMBOL = r"[A-Z(_#]|::"
 """What the name of a module seldom has."""
 
 _OF_CODE = words("callers callees importers subclasses definition")
-_WHAT_HAPPENS = (
-    "what happens",
-    "what would happen",
-    "what will happen",
-    "what is going on",
-    "was passiert",
-    "que se passe",
-    "qué pasa",
-    "qué ocurre",
-    "o que acontece",
-    "cosa succede",
-    "что происходит",
-    "что произойдёт",
-    "что будет",
-)
-
+_WHAT_HAPPENS = ("what happens", "what would happen", "what will happen", "what is going on")
 _TRANSITIVE = words("transitive transitively indirect indirectly recursive recursively downstream")

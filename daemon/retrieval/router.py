@@ -20,7 +20,7 @@ from ..index.terms import document_terms
 from ..project.tree import Tree
 from . import structural
 from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
-from .classify import Classification
+from .classify import Classification, asked_for
 from .definitions import FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
@@ -29,7 +29,7 @@ from .narrowing import classified, narrow
 from .need import Need, need_of
 from .question import Question, take_apart
 from .ranking import DEFAULT, RankedFile, Weights, list_ranks, rank, topic_terms
-from .routes import Route
+from .routes import Relation, Route
 
 NEAR = 0.6
 """Other chunks of a file are shown with its best one when their score is at least this share of its."""
@@ -108,13 +108,16 @@ def gather(
     chosen: Filter,
     route: Route | None,
     limit: int,
+    relation: Relation | None = None,
 ) -> Gathered:
     """Take a question apart, choose its route, and ask the structure and the words.
+
+    With a relation the structure alone answers, of what the text names.
 
     Raises `ValueError` for a glob that can't be used.
     """
     question = take_apart(text)
-    decided = classified(question, tree)
+    decided = asked_for(relation, question) if relation else classified(question, tree)
     taken, evidence = decided.route, decided.evidence
     if route is not None and route != taken:
         evidence = (*evidence, f"the caller chose {route} over {taken}")
@@ -141,7 +144,17 @@ def gather(
         if held:
             return replace(start, answer=held)
     if taken == "structural":
-        start = _structural(start, decided, tree, reader, handle, paths, limit, forced=route == "structural")
+        forced = route == "structural" or relation is not None
+        start = _structural(
+            start,
+            decided,
+            tree,
+            reader,
+            handle,
+            paths,
+            limit,
+            forced=forced,
+        )
         if start.answer is not None:
             return start
     return _with_candidates(start, tree, reader, handle, paths)

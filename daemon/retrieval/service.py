@@ -28,7 +28,7 @@ from ..project.tree import Tree
 from .filters import EVERYTHING, Filter, kinds_in
 from .hits import Hit
 from .result_cache import ResultCache
-from .routes import Route
+from .routes import Relation, Route
 
 if TYPE_CHECKING:
     from .need import Need
@@ -65,6 +65,8 @@ class SearchQuery:
     """Files of the scope that asks: their hits come before all others."""
     definitions: bool = False
     for_agent: int = 0
+    relation: Relation | None = None
+    """With one the graph alone answers, with that relation of what the text names."""
 
 
 class DescribedHits(NamedTuple):
@@ -284,7 +286,16 @@ def _gather(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> Gath
     # Here and not above: its tables of words take longer to load than the daemon to start.
     from .router import gather
 
-    return gather(ask.text, snapshot.tree, reader, snapshot.lexical, ask.filter, ask.route, _most(ask))
+    return gather(
+        ask.text,
+        snapshot.tree,
+        reader,
+        snapshot.lexical,
+        ask.filter,
+        ask.route,
+        _most(ask),
+        ask.relation,
+    )
 
 
 def _gather_only(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> tuple[Gathered, None]:

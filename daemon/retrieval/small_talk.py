@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..project.vocabulary import words
-from .asking_words import ASKING, CHANGING, LOOKING, SMALL_TALK, TELLING
+from .asking_words import ASKING, CHANGING, LOOKING, OTHER_CHANGING, SMALL_TALK, TELLING
 from .clauses import Clause, Token, split_clauses
 from .patterns import compiled
 from .question import Question
@@ -139,6 +139,7 @@ WORK = words(
 
 _VERBS = (
     CHANGING
+    | OTHER_CHANGING
     | LOOKING
     | TELLING
     | words(

@@ -26,8 +26,9 @@ from .hierarchy import implementations, overrides, subclasses, superclasses
 from .hits import Hit
 from .impact import IMPACT_DEPTH, impact, tests
 from .question import Question
-from .relation_cues import CUES, Relation
+from .relation_cues import CUES
 from .relation_phrases import LIVES, WHERE
+from .routes import Relation
 from .stop_words import STOP_WORDS
 from .subjects import Meaning, meaning_of, several
 from .unused import unused

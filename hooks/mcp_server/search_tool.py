@@ -27,6 +27,7 @@ async def _search(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
         glob=given["glob"],
         kinds=given["kinds"],
         for_agent=True,
+        relation=given["relation"],
     )
     answer = {
         "results": [_place(one, given["max_tokens"]) for one in _distinct(found["results"])],
@@ -134,6 +135,12 @@ SEARCH_CODE = Tool(
             "path": text("Only in this folder or file, from the root.", most=1000),
             "glob": text("Only in files that match, such as **/*.py.", most=1000),
             "kinds": texts("Only these kinds: function, class, method, section, code, text, …", most=20),
+            "relation": text(
+                "Ask the structure alone for this of the names in the query: callers, callees, references,"
+                " definition, importers, imports, subclasses, superclasses, implementations, overrides,"
+                " tests, impact, outline, connection, cycles, unused.",
+                most=20,
+            ),
             "max_tokens": max_tokens(300, MOST_TOKENS, SEARCH_TOKENS),
         }
     ),
