@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.retrieval.code_words import is_breakage, is_change, is_connection
+from foveal.daemon.retrieval.question_words import is_breakage, is_change, is_connection
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.retrieval.clauses import split_clauses
-from foveal.daemon.retrieval.relation_connection import find_connection
+from foveal.daemon.retrieval.relation_phrases import find_connection
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from foveal.daemon.retrieval.asking_words import ASKING, BEFORE_KIND, CHANGING, SURELY_CHANGING
-from foveal.daemon.retrieval.code_words import KINDS
+from foveal.daemon.retrieval.question_words import (
+    ASKING,
+    BEFORE_KIND,
+    CHANGING,
+    KINDS,
+    STOP_WORDS,
+    SURELY_CHANGING,
+)
 from foveal.daemon.retrieval.relation_cues import _TABLE, CUES
-from foveal.daemon.retrieval.stop_words import STOP_WORDS
 
 
 def test_each_word_stands_in_one_row() -> None:

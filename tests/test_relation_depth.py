@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.retrieval.clauses import split_clauses
-from foveal.daemon.retrieval.relation_depth import MAX_DEPTH, depth_of
+from foveal.daemon.retrieval.relation_phrases import MAX_DEPTH, depth_of
 
 
 @pytest.mark.parametrize(

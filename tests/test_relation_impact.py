@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.retrieval.clauses import split_clauses
-from foveal.daemon.retrieval.relation_impact import find_impact, find_planned_impact, planned_change
+from foveal.daemon.retrieval.relation_phrases import find_impact, find_planned_impact, planned_change
 
 
 @pytest.mark.parametrize(

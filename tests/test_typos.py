@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.retrieval.typos import correct, is_known
+from foveal.daemon.retrieval.clauses import correct, is_known
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,26 @@
-"""Owns the choice of a question's route, by rules, with the words that decided."""
+"""Owns the choice of a question's route, by rules, and of the place that it keeps to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..core.lazy_dataclass import dataclass
+from ..index.store import Reader
+from ..project.tree import Tree
 from ..project.vocabulary import words
-from .asking_words import ASKING, LOOKING, TELLING
+from .candidates import files_named
 from .clauses import Clause, split_clauses
-from .code_words import KINDS
+from .filters import Filter
 from .moods import Mood, asks_in_words, mood_of, told, without_greeting
-from .places import Place, find_places
-from .question import Question
-from .relation_depth import depth_of
-from .relation_impact import find_planned_impact, planned_change
-from .relation_phrases import RelationAsked
+from .places import Place, PlaceKind, find_places
+from .question import Question, take_apart
+from .question_words import ASKING, KINDS, LOOKING, STOP_WORDS, TELLING
+from .relation_phrases import RelationAsked, depth_of, find_planned_impact, planned_change
 from .relation_subjects import PRONOUNS, bare_name, sure_names
 from .relations import find_relation
 from .routes import Relation, Route
-from .stop_words import STOP_WORDS
 
 MAX_STATEMENTS = 4
 """A text of more sentences, none of which asks, is a report; what it says in passing is no question."""
@@ -220,3 +221,62 @@ _FAILS = words(
     """
 )
 """Words of reports. Nouns such as `error` aren't among them: `error handling in a.go` looks for something."""
+
+
+def classified(question: Question, tree: Tree) -> Classification:
+    """Return what a question asks for. `in:fly` is a place only where there is such a file or folder, since
+    some languages write attributes so."""
+    decided = classify(question)
+    text = question.text
+    for place in decided.places:
+        if place.said.startswith("in:") and next(_paths_meant(place.name, tree), None) is None:
+            text = text.replace(place.said, place.name)
+    return decided if text == question.text else classify(take_apart(text))
+
+
+def narrow(chosen: Filter, decided: Classification, tree: Tree, reader: Reader) -> tuple[Filter, str]:
+    """Keep to the place that a question gives, if there is such a place and the caller gave none."""
+    if not decided.places:
+        return chosen, "no place is named that could be searched"
+    if chosen.path_prefix or chosen.symbol:
+        return chosen, "the caller's own place is kept to"
+    for place in decided.places:
+        for meant in _meanings(place.name, place.kind, tree, reader):
+            both = replace(
+                chosen,
+                path_prefix=meant.path_prefix,
+                glob=chosen.glob or meant.glob,
+                symbol=meant.symbol,
+            )
+            return both, f"kept to {meant.path_prefix or meant.glob or meant.symbol}"
+    named = ", ".join(place.name for place in decided.places)
+    return chosen, f"there is no such place as {named}; searched everywhere"
+
+
+def _meanings(name: str, kind: PlaceKind, tree: Tree, reader: Reader) -> Iterator[Filter]:
+    """Yield what a place may mean, the likeliest first."""
+    yield from _paths_meant(name, tree)
+    if kind == "filter":
+        return
+    found = reader.definitions_named(name, 2)
+    if found:
+        path, symbol = found[0]
+        yield Filter(path_prefix=path if len(found) == 1 else "", symbol=symbol.name)
+
+
+def _paths_meant(name: str, tree: Tree) -> Iterator[Filter]:
+    """Yield the files or folders that a place may mean, the likeliest first."""
+    if "*" in name:
+        with contextlib.suppress(ValueError):  # what looks like a glob and isn't means nothing
+            if Filter(glob=name).files(tree):
+                yield Filter(glob=name)
+        return
+    files = [name] if name in tree.files else files_named(name, tree)
+    if len(files) == 1:
+        yield Filter(path_prefix=files[0])
+    folder = name.strip("/")
+    folders = [path for path in tree.layout.folders if path == folder or path.endswith(f"/{folder}")]
+    if folders and folder:
+        yield Filter(path_prefix=f"{min(folders, key=lambda path: (path.count('/'), path))}/")
+    if files:
+        yield Filter(path_prefix=files[0])

@@ -7,27 +7,27 @@ from itertools import pairwise
 from typing import Literal
 
 from ..project.vocabulary import words
-from .asking_words import (
+from .clauses import Clause, Token
+from .patterns import compiled
+from .question_words import (
     ASKING,
     AUXILIARY,
     BEFORE_KIND,
     BEFORE_OBJECT,
     CHANGING,
     GREETING,
+    KINDS,
     LOOKING,
     OBJECT_NEEDED,
     OTHER_ASKING,
     OTHER_CHANGING,
     SMALL_TALK,
+    STOP_WORDS,
     SURELY_CHANGING,
     TELLING,
     WHY_HOW,
     WISHING,
 )
-from .clauses import Clause, Token
-from .code_words import KINDS
-from .patterns import compiled
-from .stop_words import STOP_WORDS
 
 Mood = Literal["question", "look", "change", "statement", "nothing"]
 """`nothing` is small talk, and what tries to steer the reader."""

@@ -20,8 +20,8 @@ from .clauses import Clause, Token, split_clauses
 from .moods import mood_of, without_greeting
 from .patterns import compiled
 from .question import Question
+from .question_words import FOREIGN_STOP_WORDS, STOP_WORDS
 from .small_talk import WORK, telling_words
-from .stop_words import FOREIGN_STOP_WORDS, STOP_WORDS
 from .symbol_mentions import SHAPED
 
 NEED_MIN: Final = 0.25

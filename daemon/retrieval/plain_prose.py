@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from .patterns import compiled
-from .stop_words import STOP_WORDS
+from .question_words import STOP_WORDS
 
 WINDOW_WORDS = 100
 """So many words at most enter the model at once: 128 tokens were better than 256, 64 nearly as good."""

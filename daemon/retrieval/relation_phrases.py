@@ -1,4 +1,4 @@
-"""Owns the phrasings of a relation that no single word tells: where is, which types, what has its own."""
+"""Owns the phrasings of a relation that no single word tells: where is, path from A to B, what breaks."""
 
 from __future__ import annotations
 
@@ -6,22 +6,67 @@ from collections.abc import Sequence
 
 from ..core.lazy_dataclass import dataclass
 from ..project.vocabulary import words
-from .asking_words import ASKING, LOOKING
 from .clauses import Clause, Token
-from .code_words import KINDS, PLURAL_KINDS
 from .patterns import compiled
-from .relation_cues import CUES
+from .question_words import (
+    ASKING,
+    AUXILIARY,
+    KINDS,
+    LOOKING,
+    PLURAL_KINDS,
+    STOP_WORDS,
+    WEAK_CHANGES,
+    WHY_HOW,
+    is_breakage,
+    is_change,
+    is_connection,
+)
+from .relation_cues import CUES, DEPENDING
 from .relation_subjects import (
     DETERMINERS,
     PLACING,
+    Subject,
     form_at,
     is_filler,
     is_named,
     may_be_name,
+    subject_before,
+    subject_behind,
     sure_names,
 )
 from .routes import Relation
-from .stop_words import STOP_WORDS
+
+MAX_DEPTH = 99
+"""A greater depth is a slip, and means no more than this one: no call chain of that length is read."""
+
+
+def depth_of(clause: Clause) -> int:
+    """Return the number of edges that a clause gives, 1 for direct ones, 0 if it gives none."""
+    number = compiled(_DEPTH).search(clause.form) or compiled(_LEVELS).search(clause.form)
+    if number:
+        said = number["number"]
+        return min(int(said) if said.isdecimal() else _NUMBERS.index(said), MAX_DEPTH)
+    chain = compiled(_CHAIN).search(clause.form)
+    if chain:
+        return min(len(compiled(_LINK).findall(chain[0])), MAX_DEPTH)
+    direct = compiled(_DIRECT).search(clause.form) and not compiled(_INDIRECT).search(clause.form)
+    return 1 if direct else 0
+
+
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBER = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)})"
+_DEPTH = (
+    rf"\b(?:depth|levels|hops)"
+    rf"(?: (?:of|up|to|=|:|<=))* {_NUMBER}\b"
+)
+_LEVELS = (
+    rf"\b{_NUMBER}[ -](?:level|hop|layer|generation|call)\w{{0,3}}\b"
+    r"(?: (?:deep|up|down|away|of))?"
+)
+_LINK = r"\b(?:callers?|callees?|importers?|dependents?|users?)\b"
+_CHAIN = rf"{_LINK}(?: of (?:(?:the|its|their|all) )*{_LINK})+"
+_DIRECT = r"\b(?:directly|direct|immediate|immediately)\b"
+_INDIRECT = r"\b(?:indirect|transitive|recursive)\w{0,2}\b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,3 +286,248 @@ _OWN = (
     r"(?:own|different|custom|special)(?: (?:version|implementation|variant|copy)s? of)?"
     r" (?:the )?(?:\w+ )?N\b"
 )
+
+
+def find_connection(clause: Clause) -> RelationAsked | None:
+    """Find a path between two symbols, in the order in which it is walked.
+
+    Both must be names; plain words are ends only of a path that is called one: `call path from main to f`.
+    """
+    tokens = clause.tokens
+    ends = _ends(tokens)
+    if ends and (_moves(clause) or _ends_in_call(tokens) or _lies_between(tokens)):
+        return whole(clause, "connection", ends)
+    forms = {token.form for token in tokens}
+    named = any(map(is_named, tokens)) or compiled(_CALL_PATH).search(clause.form)
+    if named and {"from", "to"} <= forms and forms & _PATHS:
+        plain = tuple(filter(None, (_text_behind(tokens, word) for word in ("from", "to"))))
+        return whole(clause, "connection", plain) if len(plain) == 2 else None
+    return None
+
+
+def _ends(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Return the two names between which something may lead, none if there aren't two."""
+    named = [at for at, token in enumerate(tokens) if is_named(token)]
+    if len(named) > 2:
+        placed = [at for at in named if tokens[at].kind == "path" and _preposition(tokens, at) in PLACING]
+        named = [at for at in named if at not in placed]
+    if len(named) < 2:
+        return ()
+    before = {_preposition(tokens, at): at for at in reversed(named)}
+    start, end = before.get("from"), before.get("to", before.get("into"))
+    if start is None or end is None:
+        start, end = named[:2]
+        if _preposition(tokens, end) in {"from", "by"}:
+            start, end = end, start
+    return (tokens[start].text, tokens[end].text)
+
+
+def _preposition(tokens: Sequence[Token], at: int) -> str:
+    """Return the word before a name, its article and its kind: `from` in `from the function f`."""
+    at -= 1
+    while at > 0 and tokens[at].form in _BEFORE_NAME:
+        at -= 1
+    return form_at(tokens, at)
+
+
+def _moves(clause: Clause) -> bool:
+    """Whether something gets from one end to the other, or one is said to be connected with the other."""
+    forms = {token.form for token in clause.tokens}
+    if "end up" in clause.form or "get to" in clause.form or any(map(is_connection, forms)):
+        return True
+    if {"from", "to"} <= forms and forms & _MOTION and not forms & _MIGRATION:
+        return True
+    return clause.tokens[0].form in _HOW and bool(forms & DEPENDING)
+
+
+def _lies_between(tokens: Sequence[Token]) -> bool:
+    """Whether nothing is said but that something is between: not `the difference between A and B`."""
+    between = any(token.form == "between" for token in tokens)
+    return between and not content_of(tokens, KINDS | _LYING)
+
+
+def _ends_in_call(tokens: Sequence[Token]) -> bool:
+    """Whether a clause is `how does A call B`; `how does A use B to sort` is about behaviour."""
+    if tokens[0].form not in _HOW or tokens[-1].kind != "name":
+        return False
+    last = next((token.form for token in reversed(tokens) if token.kind == "word"), "")
+    return last in CUES and CUES[last].incoming == "callers"
+
+
+def _text_behind(tokens: Sequence[Token], word: str) -> str:
+    """Return the token behind a preposition, without article and kind; empty if a phrase is there."""
+    at = next(at for at, token in enumerate(tokens) if token.form == word) + 1
+    while form_at(tokens, at) in _BEFORE_NAME:
+        at += 1
+    return tokens[at].text if at < len(tokens) and tokens[at].kind != "mark" else ""
+
+
+_BEFORE_NAME = DETERMINERS | KINDS
+_HOW = words("how")
+_CALL_PATH = r"\bcall (?:path|chain|route|stack|sequence)s?\b"
+_PATHS = words("path paths chain chains route routes calls stack sequence")
+_MOTION = words(
+    """
+    get gets getting go goes going flow flows travel travels come comes way ways control execution calls
+    call callers steps hops jump jumps pass passes path trace
+    """
+)
+_MIGRATION = words(
+    """
+    migrate switch convert upgrade move rename change copy cast port downgrade translate
+    """
+)
+_LYING = words("lies lie sits sit stands stand steps calls call hops")
+
+
+MAX_PLAN = 12
+"""So far from the beginning of a sentence a plan names the change."""
+
+
+def find_impact(clause: Clause, *, asks: bool, pronouns: bool) -> RelationAsked | None:
+    """Find what a change breaks: a word for change, a subject next to it, and a word for breaking.
+
+    In a supposition, `if X returns None, what breaks`, whatever befalls the subject is the change.
+    """
+    tokens = clause.tokens
+    if asks_for_tests(tokens):
+        return None
+    safe = compiled(_MAY_CHANGE).search(clause.form)
+    if safe:
+        return whole(clause, "impact", sure_names(clause.within(*safe.span()))[:1])
+    changes = [at for at in range(len(tokens)) if _is_change(tokens, at)]
+    # `what else must I change if I rename X` has two words for change.
+    breaks = len(changes) > 1 or any(is_breakage(token.form) or token.form in _BROKEN for token in tokens)
+    if not breaks and not (asks and _follows(tokens)):
+        return None
+    for at in changes + _weak_changes(tokens):
+        subject = _changed(tokens, at, pronouns=pronouns)
+        if subject:
+            return whole(clause, "impact", (subject.text,))
+    return _supposed(clause) if asks else None
+
+
+def planned_change(clause: Clause) -> str:
+    """Return what somebody plans to change, `I want to delete X`, empty where no plan is stated."""
+    tokens = clause.tokens
+    if not _PLANNING & {token.form for token in tokens[:3]}:
+        return ""
+    for at, token in enumerate(tokens[:MAX_PLAN]):
+        if token.form == "you":
+            return ""  # `I want you to delete X` is a command
+        if is_change(token.form) and not token.form.endswith("ed"):
+            subject = subject_behind(tokens, at, pronouns=False)
+            return subject.text if subject and (subject.sure or subject.kinded) else ""
+    return ""
+
+
+def find_planned_impact(clause: Clause, planned: str) -> RelationAsked | None:
+    """Find what a change breaks that the sentence before plans: `I will delete X. What breaks?`."""
+    tokens = clause.tokens
+    breaks = any(is_breakage(token.form) or is_change(token.form) for token in tokens)
+    asked = planned and breaks and not sure_names(tokens) and tokens[0].form not in WHY_HOW
+    return whole(clause, "impact", (planned,)) if asked else None
+
+
+def _is_change(tokens: Sequence[Token], at: int) -> bool:
+    form = tokens[at].form
+    return is_change(form) or (form in _GOES and form_at(tokens, at + 1) == "away")
+
+
+def _changed(tokens: Sequence[Token], at: int, *, pronouns: bool) -> Subject | None:
+    """Return what a word says is changed: behind it, or before what `becomes`, `changes` or `is removed`."""
+    behind = subject_behind(tokens, at, pronouns=pronouns)
+    before = subject_before(tokens, at, pronouns=False)
+    suffers = tokens[at].form in _HAPPENS_TO or form_at(tokens, at - 1) in AUXILIARY | _BEING
+    first, second = (before, behind) if suffers else (behind, before)
+    for subject in (first, second):
+        if subject and subject.sure:
+            return subject
+    supposed = any(token.form in _SUPPOSING for token in tokens)
+    plain = behind if behind and (behind.kinded or behind.at == at + 1) else before
+    return plain if supposed else None
+
+
+def _weak_changes(tokens: Sequence[Token]) -> list[int]:
+    """Return where the weak words for a change stand behind `if`; what happens then is behaviour."""
+    forms = [token.form for token in tokens]
+    if "if" not in forms or (forms[1:2] == ["happens"] and not _BROKEN & set(forms)):
+        return []
+    start = forms.index("if")
+    return [at for at, form in enumerate(forms) if at > start and form in WEAK_CHANGES]
+
+
+def _supposed(clause: Clause) -> RelationAsked | None:
+    """Find `if X returns None, what breaks`: a supposition about a name, and what surely breaks."""
+    tokens = clause.tokens
+    start, end = _supposition(tokens)
+    names = [token.text for token in tokens[start:end] if is_named(token)]
+    outside = (token.form for at, token in enumerate(tokens) if not start <= at < end)
+    breaks = any(form.startswith(_BREAKS_SURELY) for form in outside)
+    return whole(clause, "impact", (names[0],)) if names and breaks else None
+
+
+def _follows(tokens: Sequence[Token]) -> bool:
+    """Whether somebody must do something because of what is supposed: `what else has to be adapted`."""
+    if tokens[0].form in LOOKING:
+        return False
+    start, end = _supposition(tokens)
+    rest = [token.form for at, token in enumerate(tokens) if not start <= at < end]
+    asked = any(form in ASKING or form in AUXILIARY for form in rest)
+    return end > start and asked and any(form.startswith(_FOLLOWING) for form in rest)
+
+
+def _supposition(tokens: Sequence[Token]) -> tuple[int, int]:
+    """Return the span of `if …`, up to a comma or the end; empty where nothing is supposed."""
+    start = next((at for at, token in enumerate(tokens) if token.form in _SUPPOSING | _AFTER), len(tokens))
+    if compiled(_WERE).match(" ".join(token.form for token in tokens[:3])):
+        start = 0
+    commas = (at for at in range(start, len(tokens)) if tokens[at].form == ",")
+    return start, next(commas, len(tokens))
+
+
+_PLANNING = words("i we suppose say imagine assume assuming")
+_SUPPOSING = words("if when suppose supposing assuming imagine")
+_AFTER = words("after once before")
+_WERE = r"were (?:i|we|N)\b"
+_BROKEN = words(
+    """
+    callers caller dependents users adapted adapt adapting notice notices adjust adjusted risky risk risks
+    dangerous ripple effect effects fallout repercussions implications invalidate invalidates
+    """
+)
+"""Besides the words for breaking, those that say it only next to one for change."""
+
+_BREAKS_SURELY = (
+    "break",
+    "affect",
+    "impact",
+    "adapt",
+    "notice",
+    "dependents",
+    "suffer",
+    "fall apart",
+    "invalid",
+)
+_FOLLOWING = (
+    *("need", "has", "have", "must", "adapt", "follow", "notice", "adjust", "re-", "retest", "recheck"),
+    *("check", "fix", "updat", "hit", "concern", "complain", "suffer"),
+)
+"""Beginnings of the words for what a supposed change obliges others to."""
+
+_GOES = words("go goes going gone went")
+_BEING = words("be been being gets get got")
+_HAPPENS_TO = words(
+    """
+    change changes become becomes became gets get got disappear disappears disappeared vanish vanishes
+    vanished go goes going gone went take takes took gain gains lose loses lost accept accepts
+    """
+)
+_MAY_CHANGE = (
+    r"^(?:can|could|may) (?:i|we|one) (?:\w+ly |just |simply )?"
+    r"(?:change|delete|remove|rename|drop|modify|replace|move|refactor|inline) (?:the )?(?:\w+ )?[NP]"
+    r"(?: (?:safely|now|without\b.*|away))?$"
+    r"|^(?:can|could|may) (?:the )?(?:\w+ )?[NP] (?:\w+ly )?be (?:\w+ly )?"
+    r"(?:changed|deleted|removed|renamed|dropped|modified|replaced|moved|refactored|inlined)\b"
+)
+"""Whether something may be changed is asked for what it would break."""

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from ..core.lazy_dataclass import dataclass
 from ..project.vocabulary import words
-from .asking_words import ASKING, AUXILIARY, LOOKING
 from .clauses import Token
-from .code_words import ADVERBS, KINDS, PARTS, is_change
 from .patterns import compiled
+from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, PARTS, STOP_WORDS, is_change
 from .relation_cues import CUES
-from .stop_words import STOP_WORDS
 
 REACH = 8
 """So many words may lie between a cue and its subject: `depends, directly or indirectly, on X`."""

@@ -20,12 +20,11 @@ from ..index.terms import document_terms
 from ..project.tree import Tree
 from . import structural
 from .candidates import LEXICAL_MAX, RARE_FILES, Candidates, named_chunks, search_terms
-from .classify import Classification, asked_for
+from .classify import Classification, asked_for, classified, narrow
 from .definitions import FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
 from .hits import FoundDefinition, Hit
-from .narrowing import classified, narrow
 from .need import Need, need_of
 from .question import Question, take_apart
 from .ranking import DEFAULT, RankedFile, Weights, list_ranks, rank, topic_terms

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..project.vocabulary import words
-from .asking_words import ASKING, CHANGING, LOOKING, OTHER_CHANGING, SMALL_TALK, TELLING
 from .clauses import Clause, Token, split_clauses
 from .patterns import compiled
 from .question import Question
-from .stop_words import STOP_WORDS
+from .question_words import ASKING, CHANGING, LOOKING, OTHER_CHANGING, SMALL_TALK, STOP_WORDS, TELLING
 from .symbol_mentions import MEMBER, QUOTED_CODE
 
 

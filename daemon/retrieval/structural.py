@@ -13,11 +13,9 @@ from ..index.link_table import Definition
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..project.tree import Tree
-from .asking_words import ASKING, AUXILIARY, LOOKING
 from .candidates import files_named
 from .classify import Classification
 from .code_graph import CodeGraph
-from .code_words import ADVERBS, KINDS, PLURAL_KINDS
 from .connection import connection
 from .file_links import cycles, importers, imports, outline
 from .filters import EVERYTHING, Filter
@@ -26,13 +24,12 @@ from .hierarchy import implementations, overrides, subclasses, superclasses
 from .hits import Hit
 from .impact import IMPACT_DEPTH, impact, tests
 from .question import Question
+from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, PLURAL_KINDS, STOP_WORDS
 from .relation_cues import CUES
 from .relation_phrases import LIVES, WHERE
 from .routes import Relation
-from .stop_words import STOP_WORDS
 from .subjects import Meaning, meaning_of, several
-from .unused import unused
-from .usages import callees, callers, references
+from .usages import callees, callers, references, unused
 
 SUBJECTS_MAX: Final = 4
 """So many things are asked about at once."""
