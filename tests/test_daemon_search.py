@@ -278,6 +278,14 @@ def test_a_stack_trace_leads_to_its_files(shared: DaemonProcess, asked: str) -> 
     assert found(shared, asked, text)[0] == "src/shop/mail.py"
 
 
+def test_a_relation_is_asked_of_a_name_whatever_the_language(shared: DaemonProcess, asked: str) -> None:
+    reply = shared.call("Query", cwd=asked, query="Wo ist `send_receipt`?", relation="definition")
+    assert (reply["route"], reply["evidence"][0]) == ("structural", "the caller asks for definition")
+    assert [hit["path"] for hit in reply["results"]] == ["src/shop/mail.py"]
+    error = shared.error("Query", cwd=asked, query="send_receipt", relation="callers", route="hybrid")
+    assert (error.code, error.data) == (codes.INVALID_PARAMS, {"field": "relation"})
+
+
 def test_a_question_of_a_megabyte(shared: DaemonProcess, asked: str) -> None:
     assert found(shared, asked, "invoice total " * 80_000)
 

@@ -118,35 +118,15 @@ def find_alone(clause: Clause) -> RelationAsked | None:
     return None
 
 
-def find_variants(clause: Clause) -> RelationAsked | None:
-    """Find `which concrete classes are there for the protocol X`, `which kinds of X exist`."""
-    for relation, pattern in _VARIANTS:
+def find_phrase(clause: Clause) -> RelationAsked | None:
+    """Find `what type does X return`, `what is called when X runs`, `which classes have their own X`, `which
+    kinds of X exist`: a phrasing with the name in it."""
+    for relation, pattern in _PHRASES:
         match = compiled(pattern).search(clause.form)
         names = sure_names(clause.within(*match.span())) if match else ()
         if match and names:
             return RelationAsked(relation, names[:1], clause.said(*match.span()))
     return None
-
-
-def find_own(clause: Clause) -> RelationAsked | None:
-    """Find `which classes have their own X`, which override it."""
-    match = compiled(_OWN).search(clause.form)
-    names = sure_names(clause.within(*match.span())) if match else ()
-    return RelationAsked("overrides", names, clause.said(*match.span())) if match and names else None
-
-
-def find_signature(clause: Clause) -> RelationAsked | None:
-    """Find `what type does X return`, `the return type of X`, `does X return a list, or which type`."""
-    match = compiled(_TYPE_OF).search(clause.form) or compiled(_TYPE_BEHIND).search(clause.form)
-    names = sure_names(clause.within(*match.span())) if match else ()
-    return RelationAsked("definition", names, clause.said(*match.span())) if match and names else None
-
-
-def find_callees_of_run(clause: Clause) -> RelationAsked | None:
-    """Find `which functions are called when X runs`."""
-    match = compiled(_CALLED_WHEN).search(clause.form)
-    names = sure_names(clause.within(*match.span())) if match else ()
-    return RelationAsked("callees", names, clause.said(*match.span())) if match and names else None
 
 
 def find_outline(clause: Clause) -> RelationAsked | None:
@@ -274,17 +254,21 @@ _TYPES = (
     r"(?:classes|types|structs|implementations?|adapters?|backends?|drivers?|providers?|variants?|versions?"
     r"|realizations?|realisations?|flavou?rs?|strategies|plugins?|records|objects|choices|alternatives|options)"
 )
-_VARIANTS: tuple[tuple[Relation, str], ...] = (
+_OWN = (
+    r"\b(?:has|have|having|with|provides?|providing|defines?|brings?|comes? with|ships?) (?:\w+ )?"
+    r"(?:own|different|custom|special)(?: (?:version|implementation|variant|copy)s? of)?"
+    r" (?:the )?(?:\w+ )?N\b"
+)
+_PHRASES: tuple[tuple[Relation, str], ...] = (
+    ("definition", _TYPE_OF),
+    ("definition", _TYPE_BEHIND),
+    ("callees", _CALLED_WHEN),
+    ("overrides", _OWN),
     ("implementations", rf"\b{_TYPES} {_EXIST} {_OF_CONTRACT}"),
     ("implementations", rf"\b{_TYPES} {_OF_CONTRACT}"),
     ("implementations", rf"\b{_TYPES} (?:do|does|has|have) (?:the )?(?:{_CONTRACT} N|N {_CONTRACT}) have\b"),
     ("subclasses", rf"\b{_TYPES} {_EXIST} (?:for|of) (?:the )?(?:base|parent) class N\b"),
     ("subclasses", rf"\b(?:kinds?|types?|variants?|flavou?rs?|sorts?) of (?:the )?N {_EXIST}"),
-)
-_OWN = (
-    r"\b(?:has|have|having|with|provides?|providing|defines?|brings?|comes? with|ships?) (?:\w+ )?"
-    r"(?:own|different|custom|special)(?: (?:version|implementation|variant|copy)s? of)?"
-    r" (?:the )?(?:\w+ )?N\b"
 )
 
 

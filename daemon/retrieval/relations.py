@@ -16,15 +16,12 @@ from .relation_phrases import (
     asks_for_tests,
     depth_of,
     find_alone,
-    find_callees_of_run,
     find_connection,
     find_impact,
     find_location,
     find_outline,
-    find_own,
-    find_signature,
+    find_phrase,
     find_tests,
-    find_variants,
 )
 from .relation_subjects import (
     PLACING,
@@ -341,11 +338,8 @@ def find_relation(clause: Clause, *, asks: bool, pronouns: bool = False) -> Rela
         return find_impact(clause, asks=asks, pronouns=pronouns)
     return (
         find_impact(clause, asks=asks, pronouns=pronouns)
-        or find_signature(clause)
-        or find_callees_of_run(clause)
         or find_tests(clause, asks=asks)
-        or find_own(clause)
-        or find_variants(clause)
+        or find_phrase(clause)
         or _by_cue(clause, asks=asks, pronouns=pronouns)
         or (find_location(clause) or find_alone(clause) if asks else None)
         or find_outline(clause)
