@@ -130,7 +130,7 @@ def _passive(
         return cue.incoming
     if behind and following in BY and (cue.incoming != "references" or _lists_code(tokens, behind)):
         return cue.outgoing
-    # `wer benutzt X`: some forms are active as well.
+    # `who read X`: some forms are active as well.
     agent = tokens[0].form in _WHO and behind is not None
     # `which places read X`: so are some in the plural.
     agent = agent or (at == 2 and behind is not None and behind.at == at + 1 and behind.sure)
