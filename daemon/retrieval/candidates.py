@@ -124,7 +124,7 @@ def named_chunks(
         ]
         if scores:
             found[chunk.id] = (chunk, max(scores))
-    ordered = sorted(found.values(), key=lambda pair: (-pair[1], pair[0].id))
+    ordered = sorted(found.values(), key=lambda pair: (-pair[1], pair[0].path, pair[0].start_line))
     return ordered, named, defined, why
 
 

@@ -279,7 +279,7 @@ def _with_candidates(
     candidates = Candidates(
         rare=frozenset(holders) if len(holders) <= RARE_FILES else frozenset(),
         lexical=found,
-        tree=sorted(outright.items(), key=lambda pair: (-pair[1], pair[0])),
+        tree=_in_order(outright.items(), chunks),
         chunks=chunks,
         named=by_name,
         defined=by_definition,
@@ -305,14 +305,22 @@ def _as_they_are_now(
             behind.setdefault(hit.file_id, hit.score)
     found = [(hit.chunk_id, hit.score) for hit in hits if hit.chunk_id in chunks]
     if not behind:
-        return found
+        return _in_order(found, chunks)
     paths = reader.chunks.paths(list(behind)[:BEHIND_MAX])
     first: dict[int, StoredChunk] = {}
     for chunk in reader.chunks.of_paths(paths.values()):
         first.setdefault(chunk.file_id, chunk)
     chunks.update((chunk.id, chunk) for chunk in first.values())
     found += [(chunk.id, behind[file_id]) for file_id, chunk in first.items()]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+    return _in_order(found, chunks)
+
+
+def _in_order(
+    scored: Iterable[tuple[int, float]], chunks: Mapping[int, StoredChunk]
+) -> list[tuple[int, float]]:
+    """Return chunks by score, those of the same score as they stand in the project: their numbers are given as
+    files are read, which several processes do at once."""
+    return sorted(scored, key=lambda pair: (-pair[1], chunks[pair[0]].path, chunks[pair[0]].start_line))
 
 
 def _with_vectors(
@@ -328,8 +336,7 @@ def _with_vectors(
         if scores[chunk.digest] >= MEANING_FLOOR or chunk.id in by_words:
             vector.append((chunk.id, scores[chunk.digest]))
             chunks[chunk.id] = chunk
-    vector.sort(key=lambda pair: (-pair[1], pair[0]))
-    return replace(gathered.candidates, vector=vector, chunks=chunks)
+    return replace(gathered.candidates, vector=_in_order(vector, chunks), chunks=chunks)
 
 
 def _held(
@@ -353,9 +360,9 @@ def _with_named_files(gathered: Gathered, candidates: Candidates, tree: Tree, re
     for chunk in _held(gathered.filter, chunks, tree, reader).values():  # by id, which is their order
         first.setdefault(chunk.path, chunk)
     beginnings = [(chunk.id, candidates.named[path]) for path, chunk in first.items()]
-    named = sorted([*candidates.tree, *beginnings], key=lambda pair: (-pair[1], pair[0]))
-    added = {chunk.id: chunk for chunk in first.values()}
-    return replace(candidates, tree=named, chunks={**candidates.chunks, **added})
+    kept = {**candidates.chunks, **{chunk.id: chunk for chunk in first.values()}}
+    named = _in_order((pair for pair in (*candidates.tree, *beginnings) if pair[0] in kept), kept)
+    return replace(candidates, tree=named, chunks=kept)
 
 
 def _rarities(question: Question, lexical: LexicalReader) -> dict[str, float]:
