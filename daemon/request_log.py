@@ -18,11 +18,9 @@ from .core.system import System
 from .core.work import Work
 from .item.item_keys import ItemKey, key_of
 from .kept_texts import kept_of
-from .ledger.export import Page, export_page
-from .ledger.ledger import Ledger
+from .ledger.ledger import Ledger, Page, Recalled
 from .ledger.ledger_file import LedgerFile
 from .ledger.messages import ItemPart, Said, Sent, sent
-from .ledger.recalled import Recalled
 from .ledger.request_record import (
     ConsideredItem,
     DroppedSlice,
@@ -144,10 +142,9 @@ class RequestLog:
         limit: int,
         content: bool,
     ) -> Page:
-        """Return a page of requests, the first first; see `export_page`."""
+        """Return a page of requests, the first first; see `Ledger.export`."""
         return await self._ask(
-            lambda one: export_page(
-                one.ledger,
+            lambda one: one.ledger.export(
                 session_id=session_id,
                 project_root=project_root,
                 since=since,

@@ -12,9 +12,9 @@ from pathlib import Path
 from foveal.daemon.core.system import System
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.ledger import request_table
+from foveal.daemon.ledger.contents import Limits, forget
 from foveal.daemon.ledger.ledger import Ledger
 from foveal.daemon.ledger.ledger_file import LedgerFile
-from foveal.daemon.ledger.ledger_limits import Limits, forget
 from foveal.daemon.ledger.messages import ItemPart, Said, Sent, conversation
 from foveal.daemon.ledger.request_record import (
     ConsideredItem,
@@ -64,8 +64,8 @@ class Opened:
     def forget(self, session_id: str) -> None:
         """Forget the requests of a session as age does."""
         with self.file.writing() as database:
-            for row in request_table.of_session(database, session_id, 10_000, None):
-                forget(database, row.number)
+            rows = request_table.of_session(database, session_id, 10_000, None)
+            forget(database, [row.number for row in rows])
 
     def put(self, record: RequestRecord, sent: Sent | None = None) -> RequestRecord:
         """Write a request."""

@@ -9,10 +9,9 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped] # it ships no types
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.ledger.export import REQUEST_CHARACTERS, Page, export_page
-from foveal.daemon.ledger.ledger_limits import forget_sent
+from foveal.daemon.ledger.contents import forget
+from foveal.daemon.ledger.ledger import REQUEST_CHARACTERS, Page, Recalled
 from foveal.daemon.ledger.messages import Said, Sent
-from foveal.daemon.ledger.recalled import Recalled
 from foveal.daemon.ledger.request_record import record_map
 
 from tests.ledger_cases import STYLE, Opened, opened, record_of, sent_for
@@ -27,7 +26,7 @@ def all_ids(at: Opened, since: str = "", **which: Any) -> tuple[list[str], int]:
     found: list[str] = []
     pages = 0
     while True:
-        page = export_page(at.ledger, since=since, **which)
+        page = at.ledger.export(since=since, **which)
         found += ids(page)
         pages += 1
         since = page.next
@@ -40,13 +39,13 @@ def test_requests_come_in_their_order_also_what_waits(tmp_path: Path) -> None:
         at.put(record_of(1))
         at.usage.report("ses_a", "req_1", used=[STYLE])
         at.ledger.add(record_of(2, "ses_b", project_root="/other"), Sent("of\nline \udcff"))
-        page = export_page(at.ledger)
+        page = at.ledger.export()
         first, second = page.requests
         assert (first, page.next) == (Recalled(record_of(1), None, referred=(STYLE,)), "")
         assert (second.record.id, second.referred) == ("req_2", None)
-        assert ids(export_page(at.ledger, session_id="ses_b")) == ["req_2"]
-        assert ids(export_page(at.ledger, project_root="/other")) == ["req_2"]
-        assert export_page(at.ledger, session_id="none") == Page((), "")
+        assert ids(at.ledger.export(session_id="ses_b")) == ["req_2"]
+        assert ids(at.ledger.export(project_root="/other")) == ["req_2"]
+        assert at.ledger.export(session_id="none") == Page((), "")
 
 
 def test_pages_follow_each_other_whatever_their_size(tmp_path: Path) -> None:
@@ -58,9 +57,9 @@ def test_pages_follow_each_other_whatever_their_size(tmp_path: Path) -> None:
             assert all_ids(at, limit=limit)[0] == expected
             assert all_ids(at, limit=limit, content=True)[0] == expected
             assert all_ids(at, limit=limit, session_id="ses_1")[0] == expected[1::2]
-        page = export_page(at.ledger, limit=249)
+        page = at.ledger.export(limit=249)
         at.ledger.add(record_of(999), Sent())
-        assert ids(export_page(at.ledger, since=page.next)) == ["req_249", "req_999"]
+        assert ids(at.ledger.export(since=page.next)) == ["req_249", "req_999"]
 
 
 @pytest.mark.parametrize(
@@ -77,9 +76,9 @@ def test_a_page_of_large_contents_is_short(tmp_path: Path, sent: Sent) -> None:
     with opened(tmp_path) as at:
         for number in range(7):
             at.ledger.add(record_of(number), sent)
-        assert len(export_page(at.ledger, content=True).requests) == 3
+        assert len(at.ledger.export(content=True).requests) == 3
         assert all_ids(at, content=True) == ([f"req_{number}" for number in range(7)], 3)
-        assert len(export_page(at.ledger).requests) == 7
+        assert len(at.ledger.export().requests) == 7
 
 
 def test_a_page_of_many_short_messages_fits(tmp_path: Path) -> None:
@@ -87,9 +86,9 @@ def test_a_page_of_many_short_messages_fits(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         for number in range(7):
             at.ledger.add(record_of(number), Sent(history=(Said("user", "ok"),) * 20_000))
-        assert len(export_page(at.ledger, content=True).requests) == 5
+        assert len(at.ledger.export(content=True).requests) == 5
         at.ledger.add(record_of(7), Sent(history=(Said("x" * REQUEST_CHARACTERS, "ok"),)))
-        last = export_page(at.ledger, content=True, session_id=None, since="").requests
+        last = at.ledger.export(content=True, session_id=None, since="").requests
         assert len(last) == 5
         found, pages = all_ids(at, content=True)
         assert (found, pages) == ([f"req_{number}" for number in range(8)], 2)
@@ -102,7 +101,7 @@ def test_a_page_of_long_paths_fits(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         for number in range(100):
             at.ledger.add(replace(record_of(number), slices=(one,) * 60, dropped=()), Sent())
-        page = export_page(at.ledger)
+        page = at.ledger.export()
         packed = sum(len(msgpack.packb(record_map(each.record))) for each in page.requests)
         assert packed < 14 * 1024 * 1024, "a frame has 16 MiB"
         assert page.next
@@ -114,7 +113,7 @@ def test_a_page_of_long_records_is_short(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         for number in range(5):
             at.ledger.add(record_of(number, slices=slices), Sent())
-        assert len(export_page(at.ledger).requests) == 4
+        assert len(at.ledger.export().requests) == 4
         assert all_ids(at) == ([f"req_{number}" for number in range(5)], 2)
 
 
@@ -123,7 +122,7 @@ def test_content_too_large_for_a_page_is_left_out_and_told(tmp_path: Path) -> No
         sent = Sent(user_prompt="x" * (REQUEST_CHARACTERS // 2 + 1))
         at.ledger.add(record_of(1), sent)
         at.ledger.add(record_of(2), Sent(user_prompt="small"))
-        large, small = export_page(at.ledger, content=True).requests
+        large, small = at.ledger.export(content=True).requests
         assert large.sent is None
         assert "1,000,002 characters" in large.problem
         assert small.sent == Sent(user_prompt="small")
@@ -135,12 +134,12 @@ def test_content_comes_when_asked_for(tmp_path: Path) -> None:
         at.put(record_of(1))
         at.put(record_of(2))
         with at.file.writing() as database:
-            forget_sent(database, 2, "it was old")
-        whole, bare = export_page(at.ledger, content=True).requests
+            forget(database, [2], "it was old")
+        whole, bare = at.ledger.export(content=True).requests
         assert whole == Recalled(record_of(1), sent_for(record_of(1)))
         assert bare.sent is None
         assert "it was old" in bare.problem
-        assert [one.sent for one in export_page(at.ledger).requests] == [None, None]
+        assert [one.sent for one in at.ledger.export().requests] == [None, None]
 
 
 def test_times_bound_it(tmp_path: Path) -> None:
@@ -168,10 +167,10 @@ def test_a_bound_that_can_not_be_used(tmp_path: Path, bound: str) -> None:
     with opened(tmp_path) as at:
         for field in ("since", "before"):
             with pytest.raises(InvalidRequest) as raised:
-                export_page(at.ledger, **{field: bound})  # type: ignore[arg-type]  # only these two
+                at.ledger.export(**{field: bound})  # type: ignore[arg-type]  # only these two
             assert raised.value.field == field
 
 
 def test_nothing(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
-        assert export_page(at.ledger) == Page((), "")
+        assert at.ledger.export() == Page((), "")

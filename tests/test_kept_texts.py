@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import lzma
 import zlib
+from functools import partial
 from pathlib import Path
 
 from foveal.daemon.kept_texts import kept_of, told_of
@@ -88,9 +90,15 @@ async def test_no_file_no_page_and_no_list_shows_a_key_of_a_prompt(
 
 def unpacked(data: bytes) -> bytes:
     """Return what the compressed parts of a file hold, wherever in it they begin."""
-    found, at = [], data.find(b"\x78\x9c")
-    while at >= 0:
-        with contextlib.suppress(zlib.error):
-            found.append(zlib.decompressobj().decompress(data[at:], 1 << 22))
-        at = data.find(b"\x78\x9c", at + 2)
+    found = []
+    for begin, decompressor in (
+        (b"\x78\x9c", zlib.decompressobj),
+        (b"\x1f\x8b\x08", partial(zlib.decompressobj, 31)),
+        (b"\xfd7zXZ", lzma.LZMADecompressor),
+    ):
+        at = data.find(begin)
+        while at >= 0:
+            with contextlib.suppress(zlib.error, lzma.LZMAError):
+                found.append(decompressor().decompress(data[at:], 1 << 22))
+            at = data.find(begin, at + 2)
     return b"\n".join(found)

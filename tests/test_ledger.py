@@ -8,14 +8,15 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from foveal.daemon.context.items import Item
 from foveal.daemon.core.errors import NotFound, StateError
-from foveal.daemon.ledger.ledger import Ledger
+from foveal.daemon.ledger.contents import PACK_BYTES, PACK_REQUESTS, used_bytes
+from foveal.daemon.ledger.ledger import Ledger, Recalled
 from foveal.daemon.ledger.messages import Said, Sent, sent
-from foveal.daemon.ledger.recalled import Recalled
-from foveal.daemon.ledger.request_queue import RequestQueue
+from foveal.daemon.ledger.request_record import RequestRecord
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -66,15 +67,49 @@ def test_any_text_comes_back(tmp_path: Path, text: str, times: int, history: lis
         assert at.ledger.get("ses_a", "req_1") == Recalled(record_of(), parts)
 
 
-def test_what_two_requests_share_is_kept_once(tmp_path: Path) -> None:
-    context = "".join(f"line {n * n} of a file\n" for n in range(5_000))
+def used(at: Opened) -> int:
+    with at.file.reading() as database:
+        return used_bytes(database)
+
+
+def packs(at: Opened) -> list[int]:
+    with at.file.reading() as database:
+        return [count for (count,) in database.execute("SELECT requests FROM packs ORDER BY first")]
+
+
+def test_requests_that_are_much_alike_take_little_room(tmp_path: Path) -> None:
+    context = "".join(f"line {n * n} of a file\n" for n in range(1_000))
     with opened(tmp_path) as at:
-        at.put(record_of(1), Sent(context, f"You work.\n{context}"))
-        one = at.ledger.statistics().used_bytes
-        for number in range(2, 12):
+        at.put(record_of(0), Sent(context, f"You work.\n{context}"))
+        one = used(at)
+        for number in range(1, PACK_REQUESTS + 3):
             at.put(record_of(number), Sent(context.replace("line 100 ", f"line {number} "), context))
-        assert at.ledger.statistics().used_bytes < one + len(context) // 2
-        assert at.ledger.get("ses_a", "req_1").sent == Sent(context, f"You work.\n{context}")
+        assert packs(at) == [PACK_REQUESTS, 1, 1, 1]
+        assert used(at) < one + 4 * len(context)
+        assert at.ledger.get("ses_a", "req_0").sent == Sent(context, f"You work.\n{context}")
+        for number in range(1, PACK_REQUESTS + 3):
+            changed = context.replace("line 100 ", f"line {number} ")
+            assert at.ledger.get("ses_a", f"req_{number}").sent == Sent(changed, context)
+
+
+def test_large_requests_stay_alone(tmp_path: Path) -> None:
+    sizes = [10, PACK_BYTES, 10, PACK_BYTES // 2, 10, PACK_BYTES // 2, 10]
+    with opened(tmp_path) as at:
+        for number, size in enumerate(sizes):
+            at.put(record_of(number), Sent("x" * size))
+        assert packs(at) == [1, 1, 4, 1]
+        assert [len(at.ledger.get("ses_a", f"req_{n}").sent.context) for n in range(7)] == sizes  # type: ignore[union-attr]
+
+
+def test_a_request_that_is_forgotten_leaves_its_pack(tmp_path: Path) -> None:
+    with opened(tmp_path) as at:
+        for number in range(PACK_REQUESTS):
+            at.put(record_of(number, f"ses_{number % 2}"), Sent(f"{number}"))
+        at.forget("ses_0")
+        assert packs(at) == [PACK_REQUESTS // 2]
+        assert at.ledger.get("ses_1", "req_1").sent == Sent("1")
+        at.forget("ses_1")
+        assert packs(at) == []
 
 
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
@@ -97,7 +132,7 @@ def test_what_waits_is_seen_before_it_is_written(tmp_path: Path) -> None:
         at.ledger.add(record_of(2), sent_for(record_of(2)))
         at.ledger.add(record_of(3), sent_for(record_of(3)))
         assert at.ledger.get("ses_a", "req_3") == Recalled(record_of(3), sent_for(record_of(3)))
-        assert at.ledger.statistics().waiting == 2
+        assert at.ledger.counts() == {"ses_a": 1}
         for _ in range(2):
             assert ids(at) == ["req_3", "req_2", "req_1"]
             assert ids(at, limit=2) == ["req_3", "req_2"]
@@ -139,7 +174,7 @@ def test_a_record_that_cannot_be_written_holds_up_no_other(tmp_path: Path) -> No
             at.ledger.write()
         assert at.ledger.write() == 1
         assert ids(at) == ["req_2"]
-        assert at.ledger.statistics().lost == 1
+        assert at.ledger.lost == 1
 
 
 def test_a_failure_in_the_middle_writes_nothing(tmp_path: Path) -> None:
@@ -147,7 +182,7 @@ def test_a_failure_in_the_middle_writes_nothing(tmp_path: Path) -> None:
         at.put(record_of(1))
         with at.file.writing() as database:
             database.execute(
-                "CREATE TEMP TRIGGER full BEFORE INSERT ON bodies WHEN new.number = 3"
+                "CREATE TEMP TRIGGER full BEFORE INSERT ON packs WHEN new.first = 3"
                 " BEGIN SELECT RAISE(ABORT, 'full'); END"
             )
         for number in (2, 3):
@@ -189,8 +224,7 @@ def test_threads(tmp_path: Path) -> None:
 _CRASHING = """
 import sys
 from tests.ledger_cases import Clock, opened, record_of, sent_for
-from foveal.daemon.ledger import body_table
-from foveal.daemon.ledger import ledger
+from foveal.daemon.ledger import contents
 from pathlib import Path
 
 with opened(Path(sys.argv[1])) as at:
@@ -198,12 +232,12 @@ with opened(Path(sys.argv[1])) as at:
         at.put(record_of(number))
     at.ledger.add(record_of(3), sent_for(record_of(3)))
     at.ledger.add(record_of(4), sent_for(record_of(4)))
-    insert = body_table.insert
-    def insert_and_stop(database, number, *rest):
-        insert(database, number, *rest)
+    insert = contents.add
+    def insert_and_stop(database, sent):
+        insert(database, sent)
         print("half", flush=True)
         sys.stdin.read()
-    body_table.insert = insert_and_stop
+    contents.add = insert_and_stop
     at.ledger.write()
 """
 
@@ -241,13 +275,9 @@ def test_all_are_gone_through_in_their_order(tmp_path: Path) -> None:
             )
         at.ledger.write()
 
-        def check(expected: range, **which: str) -> None:
+        def check(expected: range, **which: Any) -> None:
             for content in (False, True):
-                found: list[Recalled] = []
-                number = 0
-                while some := at.ledger.after(number, ("", ""), content=content, **which):
-                    found += [one for _, one in some]
-                    number = some[-1][0]
+                found = at.ledger.export(limit=1_000, content=content, **which).requests
                 assert [one.record.id for one in found] == [f"req_{n}" for n in expected]
                 assert [one.sent for one in found] == [Sent(f"{n}") if content else None for n in expected]
                 assert not any(one.problem for one in found)
@@ -269,18 +299,38 @@ def test_a_request_that_is_forgotten_leaves_nothing(tmp_path: Path) -> None:
         assert at.ledger.get("ses_b", "req_1") == Recalled(record_of(1, "ses_b"), sent_for(record_of(1)))
         at.forget("ses_b")
         with at.file.reading() as database:
-            assert database.execute("SELECT COUNT(*) FROM pieces").fetchone() == (0,)
+            assert database.execute("SELECT COUNT(*) FROM packs").fetchone() == (0,)
 
 
-def test_statistics(tmp_path: Path) -> None:
+def test_those_that_waited_longest_are_lost_and_counted(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
-        ledger = Ledger(at.file, at.clock, queue=RequestQueue(max_bytes=1))
-        for number in range(3):
-            ledger.add(record_of(number), Sent())
-        numbers = ledger.statistics()
-        assert (numbers.requests, numbers.sessions, numbers.waiting, numbers.lost) == (0, 0, 1, 2)
-        ledger.write()
-        numbers = ledger.statistics()
-        assert (numbers.requests, numbers.sessions, numbers.waiting, numbers.lost) == (1, 1, 0, 2)
-        assert numbers.bytes > 0
-        assert numbers.used_bytes > 0
+        ledger = Ledger(at.file, at.clock, max_waiting_bytes=20_000)
+        for number in range(4):
+            ledger.add(record_of(number), Sent("x" * 4_000))
+        assert [one.id for one in ledger.list("ses_a")] == ["req_3", "req_2"]
+        ledger.add(record_of(9), Sent("x" * 100_000))
+        assert [one.id for one in ledger.list("ses_a")] == ["req_9"]
+        assert ledger.lost == 4
+        assert ledger.write() == 1
+        ledger.add(record_of(1), Sent("x" * 4_000))
+        ledger.add(record_of(1), Sent("y" * 4_000))
+        ledger.add(record_of(2), Sent("x" * 4_000))
+        assert ledger.write() == 2
+        assert ledger.get("ses_a", "req_1").sent == Sent("y" * 4_000)
+        assert ledger.lost == 4
+
+
+def test_what_was_replaced_while_it_was_written_goes_on_waiting(tmp_path: Path) -> None:
+    with opened(tmp_path) as at:
+
+        def kept_of(record: RequestRecord, parts: Sent) -> tuple[RequestRecord, Sent]:
+            if parts == Sent("old"):
+                ledger.add(record_of(1), Sent("new"))
+            return record, parts
+
+        ledger = Ledger(at.file, at.clock, kept_of=kept_of)
+        ledger.add(record_of(1), Sent("old"))
+        assert ledger.write() == 1
+        assert ledger.get("ses_a", "req_1").sent == Sent("new")
+        assert ledger.write() == 1
+        assert ledger.write() == 0

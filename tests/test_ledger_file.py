@@ -27,12 +27,12 @@ def file(path: Path) -> Iterator[LedgerFile]:
 
 
 def add(database: Database, name: bytes) -> None:
-    database.execute("INSERT INTO sessions (name) VALUES (?)", (name,))
+    database.execute("INSERT INTO items VALUES (NULL, X'2f', 'rule', ?, X'')", (name,))
 
 
 def names(file: LedgerFile) -> list[bytes]:
     with file.reading() as database:
-        return [name for (name,) in database.execute("SELECT name FROM sessions ORDER BY name")]
+        return [name for (name,) in database.execute("SELECT name FROM items ORDER BY name")]
 
 
 def damage(path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.ledger.query_sketch import (
+from foveal.daemon.ledger.queries import (
     NEARLY_EQUAL,
     SKETCH_TERMS,
     Sketch,

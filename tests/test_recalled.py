@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import lzma
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foveal.daemon.ledger.ledger_limits import forget_sent
-from foveal.daemon.ledger.messages import Sent
-from foveal.daemon.ledger.recalled import Recalled
+from foveal.daemon.ledger.contents import LOST, forget, line_of
+from foveal.daemon.ledger.ledger import Recalled
 
 from tests.ledger_cases import STYLE, Opened, opened, record_of, sent_for
 
@@ -33,33 +33,39 @@ def test_whole(at: Opened) -> None:
 
 def test_pruned(at: Opened) -> None:
     with at.file.writing() as database:
-        forget_sent(database, 1, "it was older than 30 days")
+        forget(database, [1], "it was older than 30 days")
     problem = "What was sent is not kept any more: it was older than 30 days."
     assert recall(at) == Recalled(RECORD, None, problem)
-    assert at.ledger.after(0, ("", ""))[0][1].problem == problem
+    assert at.ledger.export().requests[0].problem == problem
 
 
-def test_a_damaged_text(at: Opened) -> None:
-    at.alter(
-        "UPDATE piece_data SET data = X'00' WHERE id = (SELECT id FROM piece_data ORDER BY id LIMIT 1 OFFSET 2)"
-    )
-    found = recall(at)
-    assert found.problem == "Not exact: damaged and left out: the user's message."
-    assert isinstance(found.sent, Sent)
-    assert (found.sent.user_prompt, found.sent.context) == ("", SENT.context)
+@pytest.mark.parametrize("value", ["X'00'", "substr(data, 1, 100)", "zeroblob(40)", "'text'"])
+def test_damaged_content(at: Opened, value: str) -> None:
+    at.alter(f"UPDATE packs SET data = {value}")
+    assert recall(at) == Recalled(RECORD, None, LOST)
+    assert at.ledger.export(content=True).requests[0].problem == LOST
 
 
-def test_a_damaged_manifest(at: Opened) -> None:
-    at.alter("UPDATE bodies SET manifest = X'00'")
-    problem = "What was sent is lost: the list of its pieces is damaged."
-    assert recall(at) == Recalled(RECORD, None, problem)
-    assert at.ledger.after(0, ("", ""))[0][1].problem == problem
+def test_one_bit_that_turned_is_met(at: Opened) -> None:
+    with at.file.reading() as database:
+        (data,) = database.execute("SELECT data FROM packs").fetchone()
+    for place in range(0, len(data) - 1, 7):
+        turned = data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :]
+        at.alter("UPDATE packs SET data = ?", turned)
+        assert recall(at).sent in (None, SENT)
+
+
+def test_content_of_another_layout_is_said(at: Opened) -> None:
+    line = line_of(SENT).replace(b"[1,", b"[99,", 1)
+    at.alter("UPDATE packs SET data = ?", lzma.compress(b"1 " + line))
+    assert recall(at).sent == SENT
+    assert "another version" in recall(at).problem
 
 
 def test_a_damaged_record(at: Opened) -> None:
     at.usage.report("ses_a", "req_1", used=[STYLE])
     assert recall(at).referred == (STYLE,)
-    at.alter("UPDATE bodies SET record = X'00'")
+    at.alter("UPDATE requests SET record = X'00'")
     found = recall(at)
     assert found.problem == "The record is damaged: its items and slices are lost."
     assert found.sent == SENT
@@ -67,8 +73,6 @@ def test_a_damaged_record(at: Opened) -> None:
     assert found.referred == ()
 
 
-def test_a_body_that_is_gone(at: Opened) -> None:
-    at.alter("DELETE FROM bodies")
-    assert recall(at).sent is None
-    assert "damaged: its items" in recall(at).problem
-    assert "What was sent is lost" in recall(at).problem
+def test_content_that_is_gone(at: Opened) -> None:
+    at.alter("DELETE FROM packs")
+    assert recall(at) == Recalled(RECORD, None, LOST)

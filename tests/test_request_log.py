@@ -19,7 +19,7 @@ from foveal.daemon.core.errors import NotFound, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
 from foveal.daemon.item.item_keys import ItemKey
-from foveal.daemon.ledger.ledger_limits import Limits
+from foveal.daemon.ledger.contents import Limits
 from foveal.daemon.request_log import FILE, RequestLog, sent_of
 
 REPLY: dict[str, Any] = {

@@ -1,7 +1,8 @@
-"""Rows are listed latest first, found by session and id, and go with their session's name."""
+"""Rows are listed latest first, found by session and id, and hold a record that is whole or none."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,7 @@ import pytest
 from foveal.daemon.core.storage import Database, open_database
 from foveal.daemon.core.system import System
 from foveal.daemon.ledger import request_table
-from foveal.daemon.ledger.query_sketch import sketch_of
-from foveal.daemon.ledger.request_table import RequestRow, summary_of
+from foveal.daemon.ledger.request_table import RequestRow, packed_record, summary_of
 
 from tests.ledger_cases import ROOT, record_of
 
@@ -25,9 +25,9 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def put(database: Database, number: int, session_id: str = "ses_a", root: str = ROOT) -> RequestRow:
     record = record_of(number, session_id, project_root=root)
-    row = request_table.insert(database, summary_of(record), sketch_of("one two three"))
-    assert row is not None
-    return row
+    added = request_table.insert(database, record, packed_record(record), b"")
+    assert added is not None
+    return RequestRow(added, summary_of(record), None)
 
 
 def ids(rows: list[RequestRow]) -> list[str]:
@@ -39,7 +39,6 @@ def test_a_row_comes_back(database: Database) -> None:
     assert request_table.find(database, "ses_a", "req_1") == row
     assert request_table.at_number(database, row.number) == row
     assert row.summary.items == 3
-    assert row.sketch == sketch_of("one two three")
     assert request_table.find(database, "ses_b", "req_1") is None
     assert request_table.at_number(database, 9) is None
 
@@ -47,7 +46,7 @@ def test_a_row_comes_back(database: Database) -> None:
 def test_an_id_is_of_one_session_and_used_once(database: Database) -> None:
     put(database, 1)
     put(database, 1, "ses_b")
-    assert request_table.insert(database, summary_of(record_of(1, tokens=9)), ()) is None
+    assert request_table.insert(database, record_of(1, tokens=9), b"", b"") is None
     assert request_table.counts(database) == {"ses_a": 1, "ses_b": 1}
 
 
@@ -64,7 +63,7 @@ def test_lists(database: Database) -> None:
 
 def test_lists_use_an_index(database: Database) -> None:
     plan = database.execute(
-        "EXPLAIN QUERY PLAN SELECT * FROM requests WHERE session = 1 AND number < 9 ORDER BY number DESC"
+        "EXPLAIN QUERY PLAN SELECT * FROM requests WHERE session = X'61' AND number < 9 ORDER BY number DESC"
     ).fetchall()
     assert "requests_by_session" in str(plan)
     assert "TEMP B-TREE" not in str(plan)
@@ -78,17 +77,20 @@ def test_notes(database: Database) -> None:
     assert request_table.at_number(database, row.number) == noted
 
 
-def test_a_session_goes_with_its_last_request(database: Database) -> None:
-    first, second = put(database, 1).number, put(database, 2).number
-    request_table.remove(database, first)
-    assert request_table.counts(database) == {"ses_a": 1}
-    request_table.remove(database, second)
-    request_table.remove(database, second)
-    assert database.execute("SELECT COUNT(*) FROM sessions").fetchone() == (0,)
-
-
 def test_names_that_are_no_utf_8(database: Database) -> None:
     row = put(database, 1, root="/home/\udcff")
     assert request_table.at_number(database, row.number) == row
-    assert request_table.project_number(database, "/home/\udcff") == row.project
-    assert request_table.project_number(database, "/home") is None
+
+
+@pytest.mark.parametrize("value", ["X'00'", "'text'", "zeroblob(40)", "substr(record, 1, 20)"])
+def test_a_damaged_record_is_none(database: Database, value: str) -> None:
+    number = put(database, 1).number
+    assert request_table.read_record(database, number) == record_of(1)
+    database.execute(f"UPDATE requests SET record = {value}")
+    assert request_table.read_record(database, number) is None
+
+
+def test_a_record_of_another_version_is_not_read(database: Database) -> None:
+    number = put(database, 1).number
+    database.execute("UPDATE requests SET record = ?", (zlib.compress(b'{"id": 3}'),))
+    assert request_table.read_record(database, number) is None

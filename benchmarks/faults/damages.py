@@ -204,7 +204,6 @@ def _read_requests(folder: Path) -> Answers:
                 for session in ledger.counts()
                 for one in ledger.list(session)
             }
-            ledger.statistics()
             said += " ".join(file.take_warnings())
             file.close()
         except FovealError as error:

@@ -200,7 +200,6 @@ def open_requests(folder: Path) -> None:
         try:
             file = LedgerFile(str(folder / "requests.sqlite"), SYSTEM)
             ledger = Ledger(file, SYSTEM)
-            ledger.statistics()
             for session in ledger.counts():
                 for summary in ledger.list(session):
                     ledger.get(session, summary.id)

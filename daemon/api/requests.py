@@ -11,8 +11,8 @@ from ..core.errors import NotFound, TooLarge
 from ..core.parameters import Parameters
 from ..item.item_draft import key_in
 from ..item.item_keys import ItemKey
+from ..ledger.ledger import Recalled
 from ..ledger.messages import conversation
-from ..ledger.recalled import Recalled
 from ..ledger.request_record import key_map, record_map
 from ..ledger.request_table import RequestSummary
 from ..ledger.usage import Reported

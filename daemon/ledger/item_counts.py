@@ -6,17 +6,16 @@ Counts outlive the requests they were made of, so that a share over time isn't a
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import cast
 
-from ..context.items import ItemType
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
 from ..item.item_keys import ItemKey
 from .request_record import RequestRecord, UsedItem
+from .request_table import data_of, text_of
 
 SCHEMA = """
 CREATE TABLE items (
-    id INTEGER PRIMARY KEY, project INTEGER NOT NULL, type TEXT NOT NULL, name BLOB NOT NULL,
+    id INTEGER PRIMARY KEY, project BLOB NOT NULL, type TEXT NOT NULL, name BLOB NOT NULL,
     server_name BLOB NOT NULL, UNIQUE (project, type, name, server_name));
 CREATE TABLE item_days (
     item INTEGER NOT NULL, include TEXT NOT NULL, day TEXT NOT NULL, requests INTEGER NOT NULL,
@@ -52,42 +51,42 @@ class DayShare:
         return self.referred / self.reported if self.reported else None
 
 
-def count(database: Database, project: int, record: RequestRecord) -> None:
+def count(database: Database, record: RequestRecord) -> None:
     """Count the items of a new request. Needs a transaction."""
-    _add(database, project, record.at[:10], record.items, "requests")
+    _add(database, record, record.items, "requests")
 
 
-def count_reply(
-    database: Database, project: int, record: RequestRecord, referred: Collection[int], *, first: bool
-) -> None:
+def count_reply(database: Database, record: RequestRecord, referred: Collection[int], *, first: bool) -> None:
     """Count what a reply referred to, items by their position. Needs a transaction.
 
     `first` tells that no reply to this request was counted before.
     """
-    day = record.at[:10]
     if first:
-        _add(database, project, day, record.items, "reported")
-    _add(database, project, day, [record.items[one] for one in sorted(set(referred))], "referred")
+        _add(database, record, record.items, "reported")
+    _add(database, record, [record.items[one] for one in sorted(set(referred))], "referred")
 
 
-def totals(database: Database, project: int, since: str) -> list[ItemCounts]:
+def totals(database: Database, project_root: str, since: str) -> list[ItemCounts]:
     """Return the counts of a project's items since a day, those in most requests first."""
     rows = database.execute(
         "SELECT type, name, server_name, SUM(requests), SUM(reported), SUM(referred), MAX(day)"
         " FROM items JOIN item_days ON item = id WHERE project = ? AND day >= ?"
         " GROUP BY id ORDER BY SUM(requests) DESC, type, name, server_name",
-        (project, since),
+        (data_of(project_root), since),
     )
-    return [ItemCounts(_key(*row[:3]), *row[3:]) for row in rows]
+    return [
+        ItemCounts(ItemKey(kind, text_of(name), text_of(server)), *counts)
+        for kind, name, server, *counts in rows
+    ]
 
 
-def shares(database: Database, project: int, since: str) -> list[DayShare]:
+def shares(database: Database, project_root: str, since: str) -> list[DayShare]:
     """Return what became of selected items day by day, the first day first."""
     rows = database.execute(
         "SELECT day, SUM(requests), SUM(reported), SUM(referred)"
         " FROM items JOIN item_days ON item = id WHERE project = ? AND day >= ? AND include = 'agent'"
         " GROUP BY day ORDER BY day",
-        (project, since),
+        (data_of(project_root), since),
     )
     return [DayShare(*row) for row in rows]
 
@@ -98,37 +97,17 @@ def remove_before(database: Database, day: str) -> None:
         database.execute("DELETE FROM items WHERE id NOT IN (SELECT item FROM item_days)")
 
 
-def _add(database: Database, project: int, day: str, used: Collection[UsedItem], column: str) -> None:
+def _add(database: Database, record: RequestRecord, used: Collection[UsedItem], column: str) -> None:
     """Add one to a count of each item."""
     values = [int(name == column) for name in ("requests", "reported", "referred")]
-    for one in dict.fromkeys((one.key, one.include) for one in used):
-        key, include = one
+    project = data_of(record.project_root)
+    for key, include in dict.fromkeys((one.key, one.include) for one in used):
+        fields = (project, key.type, data_of(key.name), data_of(key.server_name))
+        database.execute("INSERT OR IGNORE INTO items VALUES (NULL, ?, ?, ?, ?)", fields)
         database.execute(
-            "INSERT INTO item_days VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+            "INSERT INTO item_days SELECT id, ?, ?, ?, ?, ? FROM items"
+            " WHERE project = ? AND type = ? AND name = ? AND server_name = ? ON CONFLICT DO UPDATE SET"
             " requests = requests + excluded.requests, reported = reported + excluded.reported,"
             " referred = referred + excluded.referred",
-            (_number(database, project, key), include, day, *values),
+            (include, record.at[:10], *values, *fields),
         )
-
-
-def _number(database: Database, project: int, key: ItemKey) -> int:
-    """Return the number of an item, given to it now if it has none."""
-    fields = (project, key.type, _data(key.name), _data(key.server_name))
-    row = database.execute(
-        "SELECT id FROM items WHERE project = ? AND type = ? AND name = ? AND server_name = ?", fields
-    ).fetchone()
-    if row is None:
-        row = database.execute("INSERT INTO items VALUES (NULL, ?, ?, ?, ?) RETURNING id", fields).fetchone()
-    return int(row[0])
-
-
-def _key(kind: str, name: bytes, server_name: bytes) -> ItemKey:
-    return ItemKey(
-        cast("ItemType", kind),
-        name.decode("utf-8", "surrogatepass"),
-        server_name.decode("utf-8", "surrogatepass"),
-    )
-
-
-def _data(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

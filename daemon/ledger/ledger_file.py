@@ -19,15 +19,18 @@ from ..core.storage import (
     damage_raised,
     may_pass,
     open_database,
+    quarantine_database,
     transaction,
 )
 from ..core.system import System
-from . import body_table, item_counts, piece_table, query_table, request_table
+from . import contents, former, item_counts, queries, request_table
+from .messages import Sent
 
-SCHEMA_VERSION = 1
-"""Raised when the tables change; a file of another version is set aside, and an empty one begun."""
+SCHEMA_VERSION = 2
+"""Raised when the tables change. A file of version 1 is taken over; one of another is set aside, and an empty
+one begun."""
 
-SCHEMA = "".join(one.SCHEMA for one in (request_table, body_table, piece_table, item_counts, query_table))
+SCHEMA = "".join(one.SCHEMA for one in (request_table, contents, item_counts, queries))
 
 
 class LedgerFile:
@@ -44,6 +47,7 @@ class LedgerFile:
         self._warnings: list[str] = []
         self._database: Database | None = None
         self._closed = False
+        self._former_last = 0
         with self._lock:
             self._open(check=False)
 
@@ -63,6 +67,20 @@ class LedgerFile:
         """Lend the database with a transaction: all that is written is kept, or nothing."""
         with self.reading() as database, transaction(database):
             yield database
+
+    def former_sent(self, database: Database, number: int) -> Sent | None:
+        """Return what was sent for a request of an earlier version that wasn't moved over yet."""
+        return former.sent(database, number) if number <= self._former_last else None
+
+    def move_former(self) -> None:
+        """Move what was sent out of the file of an earlier version, in steps, and remove that file."""
+        while self._former_last:
+            with self.writing() as database:
+                moved = former.move(database, self._former_last)
+            if not moved:
+                with self.reading() as database:
+                    former.detach(database, self.path)
+                    self._former_last = 0
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in. Nothing can be asked after that."""
@@ -89,6 +107,7 @@ class LedgerFile:
         """Open the file. With `check` all of it is read, which takes a second or more for a large one."""
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            former.set_beside(self.path)
             opened = open_database(self.path, SCHEMA, SCHEMA_VERSION, self._system, check=check)
         except (OSError, DatabaseError) as error:
             raise StateError(
@@ -98,7 +117,24 @@ class LedgerFile:
         if opened.replaced:
             self._warnings.append(f"The record of earlier requests is lost: {opened.replaced}.")
             self._remove_former_damaged()
+        self._attach_former(opened.database)
         return opened.database
+
+    def _attach_former(self, database: Database) -> None:
+        self._former_last = 0
+        aside = self.path + former.SUFFIX
+        if not os.path.exists(aside):
+            return
+        try:
+            with damage_raised():
+                self._former_last = former.attach(database, self.path)
+        except DatabaseError as error:
+            if may_pass(error):
+                raise
+            with contextlib.suppress(DatabaseError):
+                database.execute("DETACH former")
+            kept = quarantine_database(aside, self._system)
+            self._warnings.append(f"The record of earlier requests is lost: {error}; kept as {kept}.")
 
     def _failure(self, error: DatabaseError) -> StateError:
         """Return the error for a failed statement, after a damaged file was set aside."""

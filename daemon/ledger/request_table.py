@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
-from .query_sketch import Sketch, sketch_bytes, sketch_in
-from .request_record import RequestRecord
+from .request_record import RequestRecord, record_in, record_map
 
 SCHEMA = """
-CREATE TABLE sessions (id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE);
-CREATE TABLE projects (id INTEGER PRIMARY KEY, root BLOB NOT NULL UNIQUE);
 CREATE TABLE requests (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, project INTEGER NOT NULL,
+    number INTEGER PRIMARY KEY AUTOINCREMENT, session BLOB NOT NULL, project BLOB NOT NULL,
     id BLOB NOT NULL, at TEXT NOT NULL, message_hash TEXT NOT NULL, tokens INTEGER NOT NULL,
     bytes INTEGER NOT NULL, elapsed_ms REAL NOT NULL, items INTEGER NOT NULL, considered INTEGER NOT NULL,
     degraded INTEGER NOT NULL, pruned TEXT NOT NULL, referred TEXT, sketch BLOB NOT NULL,
-    UNIQUE (session, id));
+    record BLOB NOT NULL, UNIQUE (session, id));
 CREATE INDEX requests_by_session ON requests (session, number);
 CREATE INDEX requests_by_project ON requests (project, number);
 CREATE INDEX requests_by_age ON requests (at);
 CREATE INDEX requests_with_content ON requests (at) WHERE pruned = '';
 """
-"""A list reads this table alone; the bodies lie in another. `pruned` says why what was sent isn't kept any
-more; `referred` is a JSON list of the record's items that a reply referred to, by position. Texts that may
-hold half surrogates, as file names do, are stored as bytes: SQLite takes none."""
+"""A list reads all but `record`, JSON that is compressed and stands last. `pruned` says why what was sent
+isn't kept any more; `referred` is a JSON list of the record's items that a reply referred to, by position.
+Texts that may hold half surrogates, as file names do, are stored as bytes: SQLite takes none."""
+
+GZIP = 31
+"""What zlib is told so that it writes and compares a CRC-32."""
+
+_EITHER = 47
+"""What it is told to read that, or what an earlier version wrote, with an Adler-32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +55,11 @@ class RequestSummary:
 
 @dataclass(frozen=True, slots=True)
 class RequestRow:
-    """A row with all that isn't for a list: numbers, and the positions of items that were referred to."""
+    """A row with what isn't for a list: its number, and the positions of items that were referred to."""
 
     number: int
-    project: int
     summary: RequestSummary
     referred: tuple[int, ...] | None
-    sketch: Sketch
 
 
 def summary_of(record: RequestRecord) -> RequestSummary:
@@ -78,24 +79,50 @@ def summary_of(record: RequestRecord) -> RequestSummary:
     )
 
 
-def insert(database: Database, one: RequestSummary, sketch: Sketch) -> RequestRow | None:
-    """Write a row; None if the session has one with this id. Needs a transaction."""
-    session = _number(database, "sessions", "name", one.session_id)
-    project = _number(database, "projects", "root", one.project_root)
+def bare(summary: RequestSummary) -> RequestRecord:
+    """Return the record as far as a list knows it."""
+    return RequestRecord(
+        summary.id,
+        summary.session_id,
+        summary.project_root,
+        summary.at,
+        summary.message_hash,
+        tokens=summary.tokens,
+        bytes=summary.bytes,
+        elapsed_ms=summary.elapsed_ms,
+    )
+
+
+def insert(database: Database, record: RequestRecord, packed: bytes, sketch: bytes) -> int | None:
+    """Write a row and return its number; None if the session has one with this id. Needs a transaction."""
+    one = summary_of(record)
     cursor = database.execute(
-        "INSERT OR IGNORE INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', NULL, ?)",
-        (session, project, _data(one.id), one.at, one.message_hash, one.tokens, one.bytes, one.elapsed_ms,
-         one.items, one.considered, one.degraded, sketch_bytes(sketch)),
+        "INSERT OR IGNORE INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', NULL, ?, ?)",
+        (data_of(one.session_id), data_of(one.project_root), data_of(one.id), one.at, one.message_hash,
+         one.tokens, one.bytes, one.elapsed_ms, one.items, one.considered, one.degraded, sketch, packed),
     )  # fmt: skip
-    if not cursor.rowcount or cursor.lastrowid is None:
+    return cursor.lastrowid if cursor.rowcount else None
+
+
+def packed_record(record: RequestRecord) -> bytes:
+    """Return a record as it is kept. Raises `ValueError` or `TypeError` for what JSON has no form for."""
+    plain = json.dumps(record_map(record), separators=(",", ":"), allow_nan=False)
+    return zlib.compress(plain.encode("ascii"), wbits=GZIP)
+
+
+def read_record(database: Database, number: int) -> RequestRecord | None:
+    """Return the record of a request, None if it is damaged: zlib compares a checksum."""
+    (data,) = database.execute("SELECT record FROM requests WHERE number = ?", (number,)).fetchone()
+    try:
+        return record_in(json.loads(zlib.decompress(data, _EITHER)))
+    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged or another version wrote it
         return None
-    return RequestRow(cursor.lastrowid, project, one, None, sketch)
 
 
 def find(database: Database, session_id: str, request_id: str) -> RequestRow | None:
     """Return the row of a request."""
-    where = "WHERE sessions.name = ? AND requests.id = ?"
-    return next(iter(_rows(database, where, (_data(session_id), _data(request_id)))), None)
+    where = "WHERE session = ? AND id = ?"
+    return next(iter(_rows(database, where, (data_of(session_id), data_of(request_id)))), None)
 
 
 def at_number(database: Database, number: int) -> RequestRow | None:
@@ -105,8 +132,8 @@ def at_number(database: Database, number: int) -> RequestRow | None:
 
 def of_session(database: Database, session_id: str, limit: int, below: int | None) -> list[RequestRow]:
     """Return a session's rows, the latest first, only those with a number below the one given."""
-    where = "WHERE session = (SELECT id FROM sessions WHERE name = ?) AND number < ?"
-    values = (_data(session_id), _LAST if below is None else below, limit)
+    where = "WHERE session = ? AND number < ?"
+    values = (data_of(session_id), _LAST if below is None else below, limit)
     return _rows(database, f"{where} ORDER BY number DESC LIMIT ?", values)
 
 
@@ -124,21 +151,18 @@ def in_order(
     """
     where, values = "WHERE number > ? AND at >= ? AND at < ?", [above, times[0], times[1] or _NEVER]
     if session_id is not None:
-        where += " AND session = (SELECT id FROM sessions WHERE name = ?)"
+        where += " AND session = ?"
     elif project_root is not None:
-        where += " AND project = (SELECT id FROM projects WHERE root = ?)"
+        where += " AND project = ?"
     name = session_id if session_id is not None else project_root
-    named = () if name is None else (_data(name),)
+    named = () if name is None else (data_of(name),)
     return _rows(database, f"{where} ORDER BY number LIMIT ?", (*values, *named, limit))
 
 
 def counts(database: Database) -> dict[str, int]:
     """Return how many requests each session has."""
-    rows = database.execute(
-        "SELECT name, total FROM sessions JOIN (SELECT session, COUNT(*) AS total FROM requests GROUP BY"
-        " session) ON session = id"
-    )
-    return {_text(name): total for name, total in rows}
+    rows = database.execute("SELECT session, COUNT(*) FROM requests GROUP BY session")
+    return {text_of(name): total for name, total in rows}
 
 
 def set_pruned(database: Database, number: int, reason: str) -> None:
@@ -153,45 +177,40 @@ def set_referred(database: Database, number: int, positions: Collection[int]) ->
 
 
 def remove(database: Database, number: int) -> None:
-    """Remove a row, and its session's name if it was the last. Needs a transaction."""
-    row = database.execute("DELETE FROM requests WHERE number = ? RETURNING session", (number,)).fetchone()
-    if row is not None:
-        database.execute(
-            "DELETE FROM sessions WHERE id = ? AND NOT EXISTS (SELECT 1 FROM requests WHERE session = ?)",
-            (row[0], row[0]),
-        )
+    """Remove a row. Needs a transaction."""
+    database.execute("DELETE FROM requests WHERE number = ?", (number,))
 
 
-def project_number(database: Database, root: str) -> int | None:
-    """Return the number of a project, None if nothing is known of it."""
-    row = database.execute("SELECT id FROM projects WHERE root = ?", (_data(root),)).fetchone()
-    return None if row is None else int(row[0])
+def data_of(text: str) -> bytes:
+    """Return a text that may hold half surrogates as the table has it."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(data: bytes) -> str:
+    """Return the text of bytes; of a name that is damaged the rest can be read."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "backslashreplace")
 
 
 _LAST = 2**63 - 1
 _NEVER = "~"
 """Sorts behind every time."""
 _COLUMNS = """
-SELECT requests.id, sessions.name, projects.root, at, message_hash, tokens, bytes, elapsed_ms, items,
-    considered, degraded, pruned, referred, number, projects.id, sketch
-FROM requests JOIN sessions ON sessions.id = session JOIN projects ON projects.id = project """
+SELECT number, referred, session, project, id, at, message_hash, tokens, bytes, elapsed_ms, items, considered,
+    degraded, pruned
+FROM requests """
 
 
 def _rows(database: Database, where: str, values: Sequence[object]) -> list[RequestRow]:
-    return [_row(row) for row in database.execute(_COLUMNS + where, values)]
-
-
-def _row(row: Sequence[object]) -> RequestRow:
-    names = (_text(one) for one in row[:3])
-    summary = RequestSummary(*names, *row[3:12])  # type: ignore[arg-type]  # as the table declares them
-    number, project, sketch = row[13:]
-    assert isinstance(number, int)
-    assert isinstance(project, int)
-    assert isinstance(sketch, bytes)
-    if row[12] is None:
-        return RequestRow(number, project, summary, None, sketch_in(sketch))
-    referred = _positions(row[12])
-    return RequestRow(number, project, replace(summary, referred=len(referred)), referred, sketch_in(sketch))
+    found = []
+    for number, noted, session, project, name, *rest in database.execute(_COLUMNS + where, values):
+        referred = None if noted is None else _positions(noted)
+        rest.append(None if referred is None else len(referred))
+        summary = RequestSummary(text_of(name), text_of(session), text_of(project), *rest)
+        found.append(RequestRow(number, summary, referred))
+    return found
 
 
 def _positions(text: object) -> tuple[int, ...]:
@@ -200,25 +219,3 @@ def _positions(text: object) -> tuple[int, ...]:
         return tuple(map(int, json.loads(str(text))))
     except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
         return ()
-
-
-def _number(database: Database, table: str, column: str, text: str) -> int:
-    """Return the number of a name, given to it now if it has none."""
-    select = f"SELECT id FROM {table} WHERE {column} = ?"  # noqa: S608 - two names from this file
-    row = database.execute(select, (_data(text),)).fetchone()
-    if row is None:
-        insert_row = f"INSERT INTO {table} ({column}) VALUES (?) RETURNING id"  # noqa: S608 - as above
-        row = database.execute(insert_row, (_data(text),)).fetchone()
-    return int(row[0])
-
-
-def _data(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _text(data: object) -> str:
-    assert isinstance(data, bytes)
-    try:
-        return data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "backslashreplace")  # of a name that is damaged the rest can be read

@@ -9,13 +9,13 @@ from ..context.items import IncludeMode
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
 from ..item.item_keys import ItemKey
-from . import item_counts, query_table, request_table
+from . import item_counts, queries, request_table
 from .item_counts import DayShare, ItemCounts
 from .ledger import Ledger
 from .ledger_file import LedgerFile
-from .query_sketch import sketch_of
-from .recalled import recalled
+from .queries import sketch_of
 from .referrals import referred
+from .request_table import data_of
 
 MIN_REPORTED = 20
 """Replies to requests with an item before anything is suggested: of one that every tenth reply refers to, 20
@@ -74,14 +74,12 @@ class Usage:
     def items(self, project_root: str, since: str = "") -> tuple[ItemCounts, ...]:
         """Return the counts of a project's items since a day (`2026-01-31`), those in most requests first."""
         with self._file.reading() as database:
-            project = request_table.project_number(database, project_root)
-            return () if project is None else tuple(item_counts.totals(database, project, since))
+            return tuple(item_counts.totals(database, project_root, since))
 
     def shares(self, project_root: str, since: str = "") -> tuple[DayShare, ...]:
         """Return day by day what share of the items that a search chose were referred to."""
         with self._file.reading() as database:
-            project = request_table.project_number(database, project_root)
-            return () if project is None else tuple(item_counts.shares(database, project, since))
+            return tuple(item_counts.shares(database, project_root, since))
 
     def suggestions(
         self, project_root: str, modes: Mapping[ItemKey, IncludeMode], since: str = ""
@@ -105,14 +103,12 @@ class Usage:
         sketch = sketch_of(message)
         weights: dict[ItemKey, list[tuple[float, bool]]] = {}
         with self._file.reading() as database:
-            project = request_table.project_number(database, project_root)
-            near = [] if project is None else query_table.near(database, project, sketch)
-            for number, similarity in near:
+            for number, similarity in queries.near(database, data_of(project_root), sketch):
                 row = request_table.at_number(database, number)
-                if row is None or row.referred is None:
+                record = request_table.read_record(database, number)
+                if row is None or row.referred is None or record is None:
                     continue
-                request = recalled(database, row, content=False)
-                for position, one in enumerate(request.record.items):
+                for position, one in enumerate(record.items):
                     weights.setdefault(one.key, []).append((similarity, position in row.referred))
         evidence = {key: _weight(some) for key, some in weights.items()}
         return {key: weight for key, weight in evidence.items() if weight > 0}
@@ -122,11 +118,13 @@ class Usage:
         row = request_table.find(database, session_id, request_id)
         if row is None:
             return  # it was forgotten just now
-        record = recalled(database, row, content=False).record
+        record = request_table.read_record(database, row.number)
+        if record is None:
+            return
         before = set(row.referred or ())
         request_table.set_referred(database, row.number, before | positions)
-        item_counts.count_reply(database, row.project, record, positions - before, first=row.referred is None)
-        query_table.add(database, row.project, row.sketch, row.number)
+        item_counts.count_reply(database, record, positions - before, first=row.referred is None)
+        queries.add(database, row.number)
 
 
 def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> Suggestion | None:

@@ -1,4 +1,4 @@
-"""Owns the sketch of a query: its words as numbers, by which nearly equal queries are told; knows no file."""
+"""Owns the words of queries as numbers, and the table by which nearly equal queries are found."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil
+
+from ..core.storage import Database
+
+SCHEMA = """
+CREATE TABLE query_terms (
+    term INTEGER NOT NULL, request INTEGER NOT NULL, PRIMARY KEY (term, request)) WITHOUT ROWID;
+"""
+"""Only requests of which a reply was reported are in it: others are no evidence."""
+
+MAX_NEAR = 16
+"""So many nearly equal queries are weighed, the most equal and latest."""
 
 SKETCH_TERMS = 64
 """A sketch holds so many words, those with the smallest hashes. Few messages have more different ones; of a
@@ -67,6 +78,40 @@ def sketch_in(data: bytes) -> Sketch:
     """Return the sketch in bytes; a rest that is no term is left out."""
     return struct.unpack(f"<{len(data) // 4}I", data[: len(data) // 4 * 4])
 
+
+def add(database: Database, request: int) -> None:
+    """Enter the query of a request, once. Needs a transaction."""
+    database.executemany("INSERT OR IGNORE INTO query_terms VALUES (?, ?)", _terms(database, request))
+
+
+def remove(database: Database, request: int) -> None:
+    """Remove the query of a request that is still there. Needs a transaction."""
+    database.executemany("DELETE FROM query_terms WHERE term = ? AND request = ?", _terms(database, request))
+
+
+def near(database: Database, project: bytes, sketch: Sketch) -> list[tuple[int, float]]:
+    """Return the requests of nearly equal queries with their similarity, the most equal and latest first."""
+    shares: dict[int, float] = {}
+    for term in prefix(sketch):
+        rows = database.execute(
+            "SELECT request, sketch FROM query_terms JOIN requests ON number = request"
+            " WHERE term = ? AND project = ? ORDER BY request DESC LIMIT ?",
+            (term, project, _MAX_CANDIDATES),
+        )
+        shares |= {
+            number: similarity(sketch, sketch_in(data)) for number, data in rows if number not in shares
+        }
+    found = [(number, share) for number, share in shares.items() if share >= NEARLY_EQUAL]
+    return sorted(found, key=lambda one: (-one[1], -one[0]))[:MAX_NEAR]
+
+
+def _terms(database: Database, request: int) -> list[tuple[int, int]]:
+    row = database.execute("SELECT sketch FROM requests WHERE number = ?", (request,)).fetchone()
+    return [(term, request) for term in prefix(sketch_in(row[0]))] if row else []
+
+
+_MAX_CANDIDATES = 64
+"""Of each word the latest so many queries are compared, of at most 13 words: 832 comparisons in all."""
 
 _WORD = re.compile(r"\w[\w'-]*\w")
 _FUNCTION_WORDS = frozenset(
