@@ -107,6 +107,7 @@ SERVICES: dict[str, list[str]] = {
     "hook": ["grafts"],
     "index": ["indexing", "reader_pool"],
     "item": ["item_plans", "item_searching", "service"],
+    "ledger": ["service"],
     "policy": ["permissions", "trust", "visible"],
     "project": ["file_sketches", "freshness", "open_projects", "own_folder", "projects", "snapshot", "views"],
     "retrieval": [

@@ -8,9 +8,10 @@ import zlib
 from functools import partial
 from pathlib import Path
 
-from foveal.daemon.kept_texts import kept_of, told_of
+from foveal.daemon.api.given_contexts import told_of
 from foveal.daemon.ledger.messages import Said, Sent
 from foveal.daemon.ledger.request_record import RequestRecord
+from foveal.daemon.ledger.service import kept_of
 from foveal.daemon.policy.policy import Policy
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon import request_log
 from foveal.daemon.context.assembly import Built
 from foveal.daemon.context.reply import Conversation
 from foveal.daemon.context.requests import ContextRequest
@@ -19,8 +18,9 @@ from foveal.daemon.core.errors import NotFound, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
 from foveal.daemon.item.item_keys import ItemKey
+from foveal.daemon.ledger import service as request_log
 from foveal.daemon.ledger.contents import Limits
-from foveal.daemon.request_log import FILE, RequestLog, sent_of
+from foveal.daemon.ledger.service import FILE, RequestLog, sent_of
 
 REPLY: dict[str, Any] = {
     "context": "# CONTEXT\n",

@@ -64,31 +64,44 @@ def test_only_the_best_of_the_considered_are_recorded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"),
+    ("field", "value"),
     [
-        ("id", 1, "id of a wrong type"),
-        ("at", None, "lacks at"),
-        ("tokens", True, "tokens of a wrong type"),
-        ("elapsed_ms", "3", "no number for elapsed_ms"),
-        ("elapsed_ms", float("nan"), "no number for elapsed_ms"),
-        ("steps_ms", {"search": None}, "no number for search"),
-        ("degraded", [1], "degraded of a wrong type"),
-        ("items", [1], "items that are no maps"),
-        ("items", [{"type": "pen", "name": "x", "include_mode": "agent"}], "item of type 'pen'"),
-        ("items", [{"type": "rule", "name": "x", "include_mode": "never"}], "include_mode 'never'"),
-        ("items", [{"type": "rule", "include_mode": "agent"}], "lacks name"),
-        ("considered", [{"type": "rule", "name": "x", "similarity_score": 1, "reason": "?"}], "left out for"),
-        ("slices", [{"id": "x"}], "lacks type"),
+        ("id", 1),
+        ("at", None),
+        ("tokens", True),
+        ("elapsed_ms", "3"),
+        ("elapsed_ms", float("nan")),
+        ("elapsed_ms", float("inf")),
+        ("steps_ms", {"search": None}),
+        ("steps_ms", []),
+        ("degraded", [1]),
+        ("degraded", None),
+        ("items", [1]),
+        ("items", [{"type": "pen", "name": "x", "include_mode": "agent"}]),
+        ("items", [{"type": "rule", "name": "x", "include_mode": "never"}]),
+        ("items", [{"type": "rule", "include_mode": "agent"}]),
+        ("considered", [{"type": "rule", "name": "x", "similarity_score": 1, "reason": "?"}]),
+        ("considered", [{"type": "rule", "name": "x", "reason": "floor"}]),
+        ("slices", [{"id": "x"}]),
+        ("slices", {"id": "x"}),
+        ("dropped", [{"id": "x", "type": "y", "weight": None, "reason": "budget"}]),
     ],
 )
-def test_what_is_no_record_is_refused(field: str, value: object, message: str) -> None:
+def test_what_is_no_record_is_refused(field: str, value: object) -> None:
     plain: dict[str, Any] = {**record_map(record_of()), field: value}
-    with pytest.raises(DamagedRecord, match=message):
+    with pytest.raises(DamagedRecord):
+        record_in(plain)
+
+
+def test_a_record_that_lacks_a_field_is_refused() -> None:
+    plain = record_map(record_of())
+    del plain["at"]
+    with pytest.raises(DamagedRecord):
         record_in(plain)
 
 
 def test_a_list_is_no_record() -> None:
-    with pytest.raises(DamagedRecord, match="no map"):
+    with pytest.raises(DamagedRecord):
         record_in([])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from foveal.daemon.shared_texts import SHORT_CHARACTERS, SharedTexts
+from foveal.daemon.context.given_contexts import SHORT_CHARACTERS, SharedTexts
 
 
 def text_of(letter: str) -> str:

@@ -12,7 +12,6 @@ from ..app.engine import Engine
 from ..context.given_contexts import GIVEN_MAX, TEXT_FIELDS, Given
 from ..core.errors import FovealError, NotFound
 from ..core.parameters import Parameters
-from ..kept_texts import told_of
 from ..policy.policy import Policy
 from .method_parts import Method, timed
 
@@ -187,3 +186,15 @@ def _heading(prompt: str, policy: Policy) -> str:
     """Return the first line of a prompt, at most so much of it, without what looks like a secret."""
     first = policy.mask(prompt.lstrip()[:MASKED_CHARACTERS]).partition("\n")[0].rstrip()
     return first if len(first) <= PROMPT_CHARACTERS else f"{first[: PROMPT_CHARACTERS - 1]}…"
+
+
+def told_of(texts: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+    """Return the texts of an answer, and the `prompt` that it was asked with, as they are told later: what
+    its caller said is masked, as the policy of its agent has it. Not for the event loop."""
+    told = dict(texts)
+    for name in ("prompt", "system_prompt", "user_prompt"):
+        if name in told:
+            told[name] = policy.mask(told[name])
+    if "messages" in told:
+        told["messages"] = [{**one, "content": policy.mask(one["content"])} for one in told["messages"]]
+    return told

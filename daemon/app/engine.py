@@ -37,13 +37,13 @@ from ..index.indexing import Indexing
 from ..item.agent_items import AgentItems
 from ..item.item_searching import ItemSearching
 from ..item.service import Items
+from ..ledger.service import RequestLog
 from ..policy.permissions import Permissions
 from ..policy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.open_projects import OpenProjects
 from ..project.projects import IndexSize, Project
 from ..project.snapshot import ProjectSnapshot
-from ..request_log import RequestLog
 from ..retrieval.file_search import find_files
 from ..retrieval.nodes import describe_node
 from ..retrieval.service import DescribedHits, SearchQuery, SearchResult, SearchService

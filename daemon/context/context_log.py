@@ -8,8 +8,8 @@ from typing import Any
 from ..core.events import EventHub
 from ..core.metrics import ContextFigures, Metrics
 from ..core.system import System
+from ..ledger.service import RequestLog
 from ..project.projects import Project
-from ..request_log import RequestLog
 from ..session.service import Sessions
 from .assembly import Built
 from .caller import Caller

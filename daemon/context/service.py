@@ -15,6 +15,7 @@ from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..item.service import Items
 from ..ledger.messages import conversation
+from ..ledger.service import sent_of
 from ..policy.permissions import Permissions
 from ..policy.policy import Policy
 from ..policy.trust import TEMPLATE_FOLDER
@@ -22,7 +23,6 @@ from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.metadata import ProjectMetadata
 from ..project.projects import Project
 from ..project.tree import Tree
-from ..request_log import sent_of
 from ..retrieval.service import NOTHING_FOUND
 from ..session.service import NOBODY, Sessions, SessionState
 from .answer_fields import ContextReply

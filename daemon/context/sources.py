@@ -20,12 +20,12 @@ from ..item.agent_items import AgentItems
 from ..item.item_keys import ItemKey
 from ..item.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from ..item.item_searching import ItemSearching
+from ..ledger.service import RequestLog
 from ..policy.permissions import Permissions
 from ..policy.visible import visible_session
 from ..project.freshness import Deadline
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..project.projects import Project
-from ..request_log import RequestLog
 from ..retrieval.service import NOTHING_FOUND, SearchQuery, SearchResult, SearchService
 from ..session.sessions import Session
 from .caller import Caller

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field
-from typing import Any, Literal, TypeVar, cast, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, field, fields
+from functools import cache
+from typing import Any, Literal, TypeVar, get_args
 
 from ..context.items import IncludeMode, ItemType
 from ..core.lazy_dataclass import dataclass
@@ -140,22 +141,32 @@ def record_in(plain: object) -> RequestRecord:
 
     Raises `DamagedRecord`.
     """
-    if not isinstance(plain, dict):
-        raise DamagedRecord("is no map")
-    steps = _value(plain, "steps_ms", dict, {})
-    return RequestRecord(
-        **{name: _value(plain, name, str) for name in _TEXTS},
-        tokens=_value(plain, "tokens", int),
-        bytes=_value(plain, "bytes", int),
-        elapsed_ms=_number(plain, "elapsed_ms"),
-        steps_ms={name: _number(steps, name) for name in steps},
-        degraded=tuple(_value({"degraded": one}, "degraded", str) for one in _value(plain, "degraded", list)),
-        items=tuple(_used_in(one) for one in _maps(plain, "items")),
-        considered=tuple(_considered_in(one) for one in _maps(plain, "considered")),
-        slices=tuple(_slice_in(one) for one in _maps(plain, "slices")),
-        dropped=tuple(_dropped_in(one) for one in _maps(plain, "dropped")) if "dropped" in plain else (),
-        masked=_value(plain, "masked", int, 0),
-    )
+    try:
+        assert isinstance(plain, Mapping)
+        return _made(
+            RequestRecord,
+            plain,
+            steps_ms={name: _checked(value, "float") for name, value in plain.get("steps_ms", {}).items()},
+            degraded=tuple(_checked(one, "str") for one in plain["degraded"]),
+            items=tuple(
+                _made(
+                    UsedItem,
+                    one,
+                    key=_made(ItemKey, one),
+                    include=one["include_mode"],
+                    score=one.get("similarity_score"),
+                )
+                for one in plain["items"]
+            ),
+            considered=tuple(
+                _made(ConsideredItem, one, key=_made(ItemKey, one), score=one["similarity_score"])
+                for one in plain["considered"]
+            ),
+            slices=tuple(_made(RecordedSlice, one) for one in plain["slices"]),
+            dropped=tuple(_made(DroppedSlice, one) for one in plain.get("dropped", ())),
+        )
+    except Exception as error:
+        raise DamagedRecord(f"can't be read: {error}") from error
 
 
 def key_map(key: ItemKey) -> dict[str, str]:
@@ -183,65 +194,43 @@ def _slice_map(one: RecordedSlice) -> dict[str, Any]:
     return {**plain, **_score_map("score", one.score)}
 
 
-def _used_in(plain: Mapping[str, object]) -> UsedItem:
-    include = _value(plain, "include_mode", str)
-    if include not in get_args(IncludeMode):
-        raise DamagedRecord(f"has an item with include_mode {include!r:.60}")
-    score = None if plain.get("similarity_score") is None else _number(plain, "similarity_score")
-    return UsedItem(_key_in(plain), cast("IncludeMode", include), score)
+_KINDS: Mapping[object, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "float | None": (int, float, type(None)),
+    "bool": (bool,),
+}
+"""What a field may hold, by its type. An int stays one where a float is meant, so that a record that is read
+and written again has the same bytes."""
+
+_CHOICES: Mapping[object, tuple[str, ...]] = {
+    "IncludeMode": get_args(IncludeMode),
+    "LeftOut": get_args(LeftOut),
+    "ItemType": get_args(ItemType),
+}
 
 
-def _considered_in(plain: Mapping[str, object]) -> ConsideredItem:
-    reason = _value(plain, "reason", str)
-    if reason not in get_args(LeftOut):
-        raise DamagedRecord(f"has an item that was left out for {reason!r:.60}")
-    return ConsideredItem(_key_in(plain), _number(plain, "similarity_score"), cast("LeftOut", reason))
+def _made(kind: Callable[..., T], plain: Mapping[str, object], **given: object) -> T:
+    """Return a value of a class with the fields that are given, and others from a map."""
+    for name, wanted in _fields(kind):
+        if name in given or name in plain:
+            given[name] = _checked(given[name] if name in given else plain[name], wanted)
+    return kind(**given)
 
 
-def _slice_in(plain: Mapping[str, object]) -> RecordedSlice:
-    return RecordedSlice(
-        _value(plain, "id", str),
-        _value(plain, "type", str),
-        _value(plain, "layer", str),
-        _number(plain, "weight"),
-        _value(plain, "tokens", int),
-        plain.get("compressed") is True,
-        _value(plain, "path", str, ""),
-        _value(plain, "source", str, ""),
-        None if plain.get("score") is None else _number(plain, "score"),
-        *(_value(plain, name, int, 0) for name in _OPTIONAL_NUMBERS),
-    )
+@cache
+def _fields(kind: Any) -> tuple[tuple[str, object], ...]:
+    return tuple((one.name, one.type) for one in fields(kind))
 
 
-def _dropped_in(plain: Mapping[str, object]) -> DroppedSlice:
-    texts = {name: _value(plain, name, str) for name in ("id", "type", "reason")}
-    return DroppedSlice(weight=_number(plain, "weight"), **texts)
-
-
-def _key_in(plain: Mapping[str, object]) -> ItemKey:
-    kind = _value(plain, "type", str)
-    if kind not in get_args(ItemType):
-        raise DamagedRecord(f"has an item of type {kind!r:.60}")
-    return ItemKey(cast("ItemType", kind), _value(plain, "name", str), _value(plain, "server_name", str, ""))
-
-
-def _maps(plain: Mapping[str, object], name: str) -> Sequence[Mapping[str, object]]:
-    maps = _value(plain, name, list)
-    if not all(isinstance(one, dict) for one in maps):
-        raise DamagedRecord(f"has {name} that are no maps")
-    return maps
-
-
-def _number(plain: Mapping[str, object], name: str) -> float:
-    value = plain.get(name)
-    # An int stays one, so that a record that is read and written again has the same bytes.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise DamagedRecord(f"has no number for {name}")
+def _checked(value: object, kind: object) -> object:
+    """Return a value if it is of a kind, as far as that is known; raises `DamagedRecord` if not."""
+    fits = value in _CHOICES[kind] if kind in _CHOICES else isinstance(value, _KINDS.get(kind, (object,)))
+    if not fits or isinstance(value, bool) is not (kind == "bool") or not _finite(value):
+        raise DamagedRecord(f"{value!r:.60} is no {kind}")
     return value
 
 
-def _value(plain: Mapping[str, object], name: str, kind: type[T], default: T | None = None) -> T:
-    value = plain.get(name, default)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise DamagedRecord(f"lacks {name}" if value is None else f"has {name} of a wrong type")
-    return value
+def _finite(value: object) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)

@@ -6,22 +6,24 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from .context.assembly import Built
-from .context.requests import ContextRequest
-from .context.scopes import Scope
-from .core.errors import NotFound, StateError
-from .core.lazy_dataclass import dataclass
-from .core.system import System
-from .core.work import Work
-from .item.item_keys import ItemKey, key_of
-from .kept_texts import kept_of
-from .ledger.ledger import Ledger, Page, Recalled
-from .ledger.ledger_file import LedgerFile
-from .ledger.messages import ItemPart, Said, Sent, sent
-from .ledger.request_record import (
+from ..context.assembly import Built
+from ..context.requests import ContextRequest
+from ..context.scopes import Scope
+from ..core.errors import NotFound, StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
+from ..core.work import Work
+from ..item.item_keys import ItemKey, key_of
+from ..privacy.secret_values import mask_piece
+from ..session.sessions import timestamp_of
+from .ledger import Ledger, Page, Recalled
+from .ledger_file import LedgerFile
+from .messages import ItemPart, Said, Sent, sent
+from .request_record import (
     ConsideredItem,
     DroppedSlice,
     LeftOut,
@@ -31,9 +33,8 @@ from .ledger.request_record import (
     message_hash,
     new_request_id,
 )
-from .ledger.request_table import RequestSummary
-from .ledger.usage import Reported, Usage
-from .session.sessions import timestamp_of
+from .request_table import RequestSummary
+from .usage import Reported, Usage
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -236,6 +237,20 @@ def sent_of(request: ContextRequest, built: Built) -> Sent:
         tuple(ItemPart(ItemKey("rule", item.name), text) for item, text in conversation.rules),
         sent(conversation.tools).tools,
     )
+
+
+def kept_of(record: RequestRecord, sent: Sent) -> tuple[RequestRecord, Sent]:
+    """Return a request as it is kept, with the number of values that were masked. Takes some milliseconds for
+    100 KB, so never on the event loop. What is of the project is masked already."""
+    prompt = mask_piece(sent.user_prompt)
+    system = mask_piece(sent.system_prompt)  # a template may put the prompt into it
+    said = [mask_piece(one.content) for one in sent.history]
+    count = prompt.count + system.count + sum(one.count for one in said)
+    if not count:
+        return record, sent
+    history = tuple(Said(one.role, masked.text) for one, masked in zip(sent.history, said, strict=True))
+    kept = replace(sent, user_prompt=prompt.text, system_prompt=system.text, history=history)
+    return replace(record, masked=count), kept
 
 
 def _record(
