@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.ledger.messages import ItemPart, Said, Sent
-from foveal.daemon.ledger.referrals import referred
+from foveal.daemon.ledger.usage import referred
 
 KEYS = (
     ItemKey("rule", "docs/style.md"),
