@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.errors import StateError
 from foveal.daemon.ledger.contents import LOST
 from foveal.daemon.ledger.item_counts import ItemCounts
 from foveal.daemon.ledger.ledger import Recalled
@@ -106,8 +107,23 @@ def test_a_damaged_file_is_quarantined_and_told(path: Path, tmp_path: Path) -> N
     database.close()
     with opened(tmp_path) as at:
         (warning,) = at.file.take_warnings()
-        assert "The record of earlier requests is lost" in warning
+        assert "Of earlier requests some or all is lost" in warning
         assert at.ledger.counts() == {}
         at.put(record_of(9))
         assert at.ledger.get("ses_a", "req_9").problem == ""
+    assert any(".damaged-" in name for name in files(path))
+
+
+def test_a_file_that_turns_out_to_be_damaged_does_not_stay(path: Path, tmp_path: Path) -> None:
+    with opened(tmp_path) as at:
+        with at.file.writing() as database:
+            database.execute(
+                "CREATE TEMP TRIGGER stop BEFORE INSERT ON packs BEGIN SELECT RAISE(ABORT, 'malformed'); END"
+            )
+        with pytest.raises(StateError, match="malformed"):
+            at.ledger.prune()
+        assert "malformed" in at.file.take_warnings()[0]
+        assert "requests.db-v1" not in files(path)
+        assert at.ledger.get("ses_a", "req_1") == Recalled(record_of(1), None, LOST)
+        at.ledger.prune()
     assert any(".damaged-" in name for name in files(path))

@@ -75,12 +75,18 @@ class LedgerFile:
     def move_former(self) -> None:
         """Move what was sent out of the file of an earlier version, in steps, and remove that file."""
         while self._former_last:
-            with self.writing() as database:
-                moved = former.move(database, self._former_last)
-            if not moved:
-                with self.reading() as database:
-                    former.detach(database, self.path)
-                    self._former_last = 0
+            try:
+                with self.writing() as database:
+                    moved = former.move(database, self._former_last)
+                if not moved:
+                    with self.reading() as database:
+                        former.detach(database, self.path)
+                        self._former_last = 0
+            except StateError as error:
+                if isinstance(error.__cause__, DatabaseError) and not may_pass(error.__cause__):
+                    with self._lock:
+                        self._quarantine_former(self._opened(), error.__cause__)
+                raise
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in. Nothing can be asked after that."""
@@ -131,10 +137,15 @@ class LedgerFile:
         except DatabaseError as error:
             if may_pass(error):
                 raise
-            with contextlib.suppress(DatabaseError):
-                database.execute("DETACH former")
-            kept = quarantine_database(aside, self._system)
-            self._warnings.append(f"The record of earlier requests is lost: {error}; kept as {kept}.")
+            self._quarantine_former(database, error)
+
+    def _quarantine_former(self, database: Database, error: DatabaseError) -> None:
+        self._former_last = 0
+        with contextlib.suppress(DatabaseError):
+            database.execute("DETACH former")
+        if os.path.exists(self.path + former.SUFFIX):
+            kept = quarantine_database(self.path + former.SUFFIX, self._system)
+            self._warnings.append(f"Of earlier requests some or all is lost: {error}; kept as {kept}.")
 
     def _failure(self, error: DatabaseError) -> StateError:
         """Return the error for a failed statement, after a damaged file was set aside."""
