@@ -60,7 +60,7 @@ def test_requests_come_back_before_and_after_they_moved_and_later(path: Path, tm
             check(at)
     with opened(tmp_path) as at:
         at.put(record_of(9, "ses_c", project_root="/other"))
-        assert files(path) > {"requests.db", "requests.db-v1"}
+        assert files(path) > {"requests.db", "requests-v1.db"}
         at.ledger.prune()
         check(at)
         assert at.ledger.get("ses_c", "req_9") == Recalled(
@@ -83,7 +83,7 @@ def test_an_end_between_the_two_renames_loses_nothing(path: Path, tmp_path: Path
     database = sqlite3.connect(path)
     database.execute("UPDATE requests SET pruned = 'it was old' WHERE id = X'7265715f34'")  # req_4
     database.commit()
-    Path(f"{path}-wal").rename(f"{path}-v1-wal")
+    Path(f"{path}-wal").rename(path.with_name("requests-v1.db-wal"))
     with opened(tmp_path) as at:
         check(at)
     database.close()
@@ -123,7 +123,7 @@ def test_a_file_that_turns_out_to_be_damaged_does_not_stay(path: Path, tmp_path:
         with pytest.raises(StateError, match="malformed"):
             at.ledger.prune()
         assert "malformed" in at.file.take_warnings()[0]
-        assert "requests.db-v1" not in files(path)
+        assert "requests-v1.db" not in files(path)
         assert at.ledger.get("ses_a", "req_1") == Recalled(record_of(1), None, LOST)
         at.ledger.prune()
     assert any(".damaged-" in name for name in files(path))

@@ -15,6 +15,7 @@ from foveal.daemon.app.state_check import Finding, check_state_files, repair
 from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 
+V1_DUMP = Path(__file__).parent / "ledger_v1.sql"
 FOLDERS = {"session": "sessions", "items": "projects/p", "feedback": "projects/p", "pool": "projects/p",
            "lexical": "projects/p", "embeddings": "embeddings"}  # fmt: skip
 
@@ -113,6 +114,17 @@ def test_a_newer_session_is_no_damage(state: Path) -> None:
     path = state / "sessions/one/meta.json"
     path.write_text(path.read_text().replace('"version": 1', '"version": 99'))
     assert found(state)["sessions/one/meta.json"].condition == "unreadable"
+
+
+def test_requests_of_an_earlier_version_are_no_damage(tmp_path: Path) -> None:
+    for name in ("requests.sqlite", "requests-v1.sqlite"):
+        with closing(sqlite3.connect(tmp_path / name)) as database:
+            database.executescript(V1_DUMP.read_text("utf-8") + "PRAGMA user_version = 1;")
+    names = {"requests.sqlite", "requests-v1.sqlite"}
+    assert {name: one.condition for name, one in found(tmp_path).items()} == dict.fromkeys(names, "whole")
+    with closing(sqlite3.connect(tmp_path / "requests.sqlite")) as database:
+        database.execute("PRAGMA user_version = 99")
+    assert found(tmp_path)["requests.sqlite"].condition == "damaged"
 
 
 def test_an_index_with_a_bad_row_or_key_is_found_and_mended(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from ..index.lexical_files import check_files, read_listing
 from ..index.lexical_format import check_format
 from ..index.store import check_index
 from ..item.item_store import ItemStore
-from ..ledger import ledger_file
+from ..ledger import former, ledger_file
 from ..policy.trust import TrustStore
 from ..session.session_meta import NewerVersion, session_in
 from ..tool.approvals import Approvals
@@ -224,6 +224,17 @@ def _check_scopes(path: str, system: System) -> None:
         raise _MendsItself(f"has scopes that can't be read ({bad}); the others are used")
 
 
+def _check_requests(path: str, system: System) -> None:
+    try:
+        check_database(path, ledger_file.SCHEMA, ledger_file.SCHEMA_VERSION)
+    except OtherVersion:
+        _check_former_requests(path, system)
+
+
+def _check_former_requests(path: str, system: System) -> None:
+    open_reader(path, former.VERSION).close()  # which is taken over when the daemon is started
+
+
 def _check_cookies(path: str, system: System) -> None:
     os.listdir(path)
 
@@ -274,7 +285,8 @@ _KINDS = (
     _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_model, derived=True, is_folder=True),
     _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
     _Kind("scopes.sqlite", _check_scopes),
-    _Kind("requests.sqlite", _check_database(ledger_file.SCHEMA, ledger_file.SCHEMA_VERSION)),
+    _Kind("requests.sqlite", _check_requests),
+    _Kind("requests-v1.sqlite", _check_former_requests),
     _Kind(
         "compressions.sqlite", _check_database(model_cache.SCHEMA, model_cache.SCHEMA_VERSION), derived=True
     ),

@@ -17,8 +17,12 @@ from .messages import ItemPart, Said, Sent
 VERSION = 1
 """That version cut texts into pieces, each kept once, and had a list of pieces for each request."""
 
-SUFFIX = "-v1"
-"""Of its file while it is being moved."""
+
+def path_of(path: str) -> str:
+    """Return the name of its file while it is being moved: `requests-v1.sqlite`."""
+    name, ending = os.path.splitext(path)
+    return f"{name}-v1{ending}"
+
 
 _TAKE = """
 INSERT INTO requests SELECT r.number, s.name, p.root, r.id, at, message_hash, tokens, bytes, elapsed_ms,
@@ -41,7 +45,7 @@ def set_beside(path: str) -> None:
     # The log first: whatever ends this, both are found under one name the next time.
     for suffix in ("-wal", ""):
         with suppress(FileNotFoundError):
-            os.replace(path + suffix, path + SUFFIX + suffix)
+            os.replace(path + suffix, path_of(path) + suffix)
     for suffix in ("-shm", SEAL):
         with suppress(FileNotFoundError):
             os.unlink(path + suffix)
@@ -52,7 +56,7 @@ def attach(database: Database, path: str) -> int:
 
     Raises `DatabaseError` if it is damaged.
     """
-    database.execute("ATTACH ? AS former", (path + SUFFIX,))
+    database.execute("ATTACH ? AS former", (path_of(path),))
     (last,) = database.execute("SELECT COALESCE(MAX(number), 0) FROM former.requests").fetchone()
     if not database.execute("SELECT 1 FROM requests LIMIT 1").fetchone():
         with transaction(database):
@@ -66,7 +70,7 @@ def detach(database: Database, path: str) -> None:
     database.execute("DETACH former")
     for suffix in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
-            os.unlink(path + SUFFIX + suffix)
+            os.unlink(path_of(path) + suffix)
 
 
 def move(database: Database, last: int) -> bool:

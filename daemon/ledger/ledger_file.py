@@ -128,8 +128,7 @@ class LedgerFile:
 
     def _attach_former(self, database: Database) -> None:
         self._former_last = 0
-        aside = self.path + former.SUFFIX
-        if not os.path.exists(aside):
+        if not os.path.exists(former.path_of(self.path)):
             return
         try:
             with damage_raised():
@@ -143,8 +142,8 @@ class LedgerFile:
         self._former_last = 0
         with contextlib.suppress(DatabaseError):
             database.execute("DETACH former")
-        if os.path.exists(self.path + former.SUFFIX):
-            kept = quarantine_database(self.path + former.SUFFIX, self._system)
+        if os.path.exists(former.path_of(self.path)):
+            kept = quarantine_database(former.path_of(self.path), self._system)
             self._warnings.append(f"Of earlier requests some or all is lost: {error}; kept as {kept}.")
 
     def _failure(self, error: DatabaseError) -> StateError:
