@@ -127,3 +127,17 @@ def test_a_file_that_turns_out_to_be_damaged_does_not_stay(path: Path, tmp_path:
         assert at.ledger.get("ses_a", "req_1") == Recalled(record_of(1), None, LOST)
         at.ledger.prune()
     assert any(".damaged-" in name for name in files(path))
+
+
+def test_a_wrong_mode_is_mended_and_what_is_no_file_is_set_aside(path: Path, tmp_path: Path) -> None:
+    path.chmod(0)
+    with opened(tmp_path) as at:
+        check(at)
+    path.with_name("requests-v1.db").chmod(0)
+    with opened(tmp_path) as at:
+        check(at)
+        at.ledger.prune()
+    path.with_name("requests-v1.db").mkdir()
+    with opened(tmp_path) as at:
+        assert "is a folder, not a file" in at.file.take_warnings()[0]
+        check(at)

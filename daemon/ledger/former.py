@@ -9,7 +9,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 
-from ..core.storage import SEAL, Database, DatabaseError, open_reader, transaction
+from ..core.quarantine import clear_file
+from ..core.storage import SEAL, Database, DatabaseError, may_pass, open_reader, transaction
+from ..core.system import System
 from ..item.item_keys import ItemKey
 from . import contents, request_table
 from .messages import ItemPart, Said, Sent
@@ -36,11 +38,21 @@ INSERT INTO query_terms SELECT term, request FROM former.query_terms
 """
 
 
-def set_beside(path: str) -> None:
-    """Rename the file at `path`, if it is one of that version, so that a new one can take its place."""
+def set_beside(path: str, system: System) -> None:
+    """Rename the file at `path`, if it is one of that version, so that a new one can take its place.
+
+    Raises `DatabaseError` or `OSError` where that can't be told now.
+    """
+    for suffix in ("", "-wal", "-shm", SEAL):
+        if os.path.isfile(path + suffix):
+            clear_file(path + suffix, system)
+    if not os.path.exists(path):
+        return
     try:
         open_reader(path, VERSION, sealed=True).close()
-    except DatabaseError:
+    except DatabaseError as error:
+        if may_pass(error):
+            raise
         return
     # The log first: whatever ends this, both are found under one name the next time.
     for suffix in ("-wal", ""):

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 
 from ..core.errors import StateError
+from ..core.quarantine import KEPT_AS, clear_file
 from ..core.storage import (
     Database,
     DatabaseError,
@@ -113,7 +114,7 @@ class LedgerFile:
         """Open the file. With `check` all of it is read, which takes a second or more for a large one."""
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            former.set_beside(self.path)
+            former.set_beside(self.path, self._system)
             opened = open_database(self.path, SCHEMA, SCHEMA_VERSION, self._system, check=check)
         except (OSError, DatabaseError) as error:
             raise StateError(
@@ -128,6 +129,9 @@ class LedgerFile:
 
     def _attach_former(self, database: Database) -> None:
         self._former_last = 0
+        done = clear_file(former.path_of(self.path), self._system)
+        if KEPT_AS in done:
+            self._warnings.append(done)
         if not os.path.exists(former.path_of(self.path)):
             return
         try:
