@@ -318,8 +318,8 @@ def _as_they_are_now(
 def _in_order(
     scored: Iterable[tuple[int, float]], chunks: Mapping[int, StoredChunk]
 ) -> list[tuple[int, float]]:
-    """Return chunks by score, those of the same score as they stand in the project: their numbers are given as
-    files are read, which several processes do at once."""
+    """Return chunks by score, those of the same score by path and line: their numbers come in the order in
+    which several processes read the files."""
     return sorted(scored, key=lambda pair: (-pair[1], chunks[pair[0]].path, chunks[pair[0]].start_line))
 
 
