@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.retrieval.result_cache import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, ResultCache
-from foveal.daemon.retrieval.service import DescribedHits, SearchResult
+from foveal.daemon.retrieval.search import DescribedHits, SearchResult
 
 
 def found(*snippets: str, **more: Any) -> SearchResult:

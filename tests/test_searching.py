@@ -22,7 +22,8 @@ from foveal.daemon.policy.policy import NO_POLICY
 from foveal.daemon.project.freshness import Deadline, deadline_of
 from foveal.daemon.project.projects import Project
 from foveal.daemon.retrieval.filters import EVERYTHING, Filter
-from foveal.daemon.retrieval.service import VECTORS_SHARE, SearchQuery, SearchResult
+from foveal.daemon.retrieval.search import SearchQuery, SearchResult
+from foveal.daemon.retrieval.service import VECTORS_SHARE
 
 from tests.conftest import link_models, write_files
 

@@ -46,7 +46,8 @@ from ..project.projects import IndexSize, Project
 from ..project.snapshot import ProjectSnapshot
 from ..retrieval.file_search import find_files
 from ..retrieval.nodes import describe_node
-from ..retrieval.service import DescribedHits, SearchQuery, SearchResult, SearchService
+from ..retrieval.search import DescribedHits, SearchQuery, SearchResult
+from ..retrieval.service import SearchService
 from ..retrieval.symbol_search import describe_symbols
 from ..session.service import Sessions
 from ..tool.tool_lister import ToolLister

@@ -15,7 +15,8 @@ from ..project.freshness import deadline_of
 from ..project.projects import Project
 from ..project.roots import relative_path
 from ..project.snapshot import ProjectSnapshot
-from ..retrieval.service import SearchQuery, SearchService
+from ..retrieval.search import SearchQuery
+from ..retrieval.service import SearchService
 from .absence_reasons import Absence, why_no_item, why_not_related, why_not_there
 from .focus import split_node_id
 from .given_contexts import Given

@@ -23,7 +23,7 @@ from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.metadata import ProjectMetadata
 from ..project.projects import Project
 from ..project.tree import Tree
-from ..retrieval.service import NOTHING_FOUND
+from ..retrieval.search import NOTHING_FOUND
 from ..session.service import NOBODY, Sessions, SessionState
 from .answer_fields import ContextReply
 from .assembly import Built, build

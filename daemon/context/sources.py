@@ -26,7 +26,8 @@ from ..policy.visible import visible_session
 from ..project.freshness import Deadline
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..project.projects import Project
-from ..retrieval.service import NOTHING_FOUND, SearchQuery, SearchResult, SearchService
+from ..retrieval.search import NOTHING_FOUND, SearchQuery, SearchResult
+from ..retrieval.service import SearchService
 from ..session.sessions import Session
 from .caller import Caller
 from .item_plan import ItemPlan

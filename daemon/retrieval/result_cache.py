@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..core.sized_cache import SizedCache
 
 if TYPE_CHECKING:
-    from .service import SearchResult
+    from .search import SearchResult
 
 KEPT_CHARACTERS = 1_000_000
 """So much is kept in all: some 100 answers of ten hits. An edit makes all of a project's out of date."""

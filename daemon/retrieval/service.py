@@ -9,10 +9,9 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..embedding.messages import SearchVectors
@@ -28,10 +27,9 @@ from ..project.tree import Tree
 from .filters import EVERYTHING, Filter, kinds_in
 from .hits import Hit
 from .result_cache import ResultCache
-from .routes import Relation, Route
+from .search import DescribedHits, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
-    from .need import Need
     from .router import Gathered
 
 log = logging.getLogger(__name__)
@@ -48,60 +46,11 @@ FIRST_S = 0.15
 allows: about 20 on one core at 160 a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
-    """A question to a project. `route` forces one, None leaves the choice; `limit` counts files.
-
-    With `for_agent`, which counts the places that are shown, hits say which of their definitions may be
-    needed. With `definitions` they do as well, and an answer of the graph or of a place is followed by what
-    words and meaning find."""
-
-    text: str
-    limit: int
-    filter: Filter = EVERYTHING
-    route: Route | None = None
-    min_score: float = 0.0
-    first: frozenset[str] = frozenset()
-    """Files of the scope that asks: their hits come before all others."""
-    definitions: bool = False
-    for_agent: int = 0
-    relation: Relation | None = None
-    """With one the graph alone answers, with that relation of what the text names."""
-
-
-class DescribedHits(NamedTuple):
-    """Hits as clients see them, and the files that aren't what was found in them any more, see
-    `describe_hits`."""
-
-    results: list[dict[str, Any]]
-    stale: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The hits of a question, best first, and how they came about. `hint` says what to do about nothing.
-
-    `told` is what clients see of them, where that was asked for and the graph had the answer; else None.
-    `need` is that of the code, for who asks for definitions, None where it can't be known.
-    """
-
-    hits: tuple[Hit, ...]
-    intent: str
-    route: str
-    evidence: tuple[str, ...]
-    degraded: tuple[str, ...]
-    hint: str = ""
-    told: DescribedHits | None = None
-    need: Need | None = None
-
-
 SCOPED_MAX = 1_000
-"""So many hits are looked at where a scope's own files come first."""
+"""Maximum number of hits looked at where a scope's own files come first."""
 
 BEHIND = 0.9
 """What follows an answer that was complete by its words has at most this share of its last score."""
-
-NOTHING_FOUND = SearchResult((), "hybrid", "hybrid", (), ())
 
 
 class SearchService:
