@@ -19,7 +19,7 @@ from .errors import CliError
 from .progress import enter_and_wait, next_news, project_status
 
 ESTIMATE_S = 2.0
-"""So long a person waits for the first estimate: the process that embeds starts and embeds its first batches
+"""Maximum wait in seconds for the first estimate: the process that embeds starts and embeds its first batches
 in about this time."""
 
 EXAMPLES = (

@@ -209,7 +209,7 @@ def test_every_file_says_on_its_first_line_what_it_is() -> None:
     wrong = []
     for path in modules():
         first = path.read_text(encoding="utf-8").split("\n", 1)[0]
-        if not re.match(r'"""[A-Z][^"]{10,}', first):
+        if not re.match(r'"""\w[^"]{10,}', first):
             wrong.append(f"{path.relative_to(ROOT)}: {first}")
     assert not wrong
 

@@ -22,7 +22,7 @@ Kind = Literal["code", "prose", "data", "log", "cut"]
 """How a text was made shorter; `cut` is no kind of text, but the way of last resort."""
 
 HEAD = 8_192
-"""So many characters tell whether a text is a log."""
+"""Characters at the beginning that tell whether a text is a log."""
 
 _PROSE = frozenset({"markdown", "mdx", "restructuredtext", "text", "latex", ""})
 _DATA = frozenset({"json", "json5", "jsonc", "jsonl", "yaml", "toml", "ini", "xml", "diff"})

@@ -15,7 +15,7 @@ HEAD_LINES = 12
 """A head of more lines is a table of arguments; its first ones tell."""
 
 DOC_SEARCH = 40
-"""So many lines above a definition may its documentation begin."""
+"""Maximum number of lines above a definition where its documentation may begin."""
 
 LONG_BLOCK = 60
 """An unnamed block of more lines is divided into what lies in it."""

@@ -34,7 +34,7 @@ KEPT_FROM = 20_000
 """A shorter text is taken apart in about a millisecond, in characters; remembering it would gain nothing."""
 
 KEPT_CHARACTERS = 1_500_000
-"""So many characters of text are kept at most; with what was worked out of it each takes about ten bytes,
+"""Maximum characters of text kept; with what was worked out of it each takes about ten bytes,
 15 MB together."""
 
 T = TypeVar("T")

@@ -30,7 +30,7 @@ SENT_CHARACTERS_MAX = 120_000
 """A longer text is brought down to this by the extractive way first, so that any model can read it."""
 
 SENT_RATIO = 16
-"""So many times the room is sent at most, brought down the same way: nobody pays for a MB to get 2 KB."""
+"""Maximum text sent, in times the room, brought down the same way: nobody pays for a MB to get 2 KB."""
 
 CHARACTERS_PER_TOKEN = 4
 """The product's estimate; see the context's token counter."""
@@ -40,14 +40,14 @@ REST_SECONDS = 60.0
 """After so many failures in a row the endpoint isn't asked for so long: a context shouldn't wait for it."""
 
 QUESTIONS_MAX = 4
-"""So many questions are asked at the same time; further ones are answered without the model."""
+"""Maximum number of questions at the same time; further ones are answered without the model."""
 
 ROOM_STEPS = 8
 """Rooms between a power of two and the next are rounded down to one of so many, so that answers are found
 again when a budget shifts a little."""
 
 LATER_MAX = 8
-"""So many texts of one context are given to the model, the first ones: those that weigh most."""
+"""Maximum number of texts of one context given to the model, those that weigh most."""
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 ATTEMPTS = 3
-"""So often one question is asked at most, and only within its time."""
+"""Maximum attempts for one question, and only within its time."""
 
 BACKOFF_SECONDS = 0.5
 """The pause before the second attempt; each next one is twice as long, if the endpoint names none."""

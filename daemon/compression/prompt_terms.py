@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..core.lazy_dataclass import dataclass
 
 TERMS_MAX = 64
-"""So many terms are looked for, the weightiest first: each costs a pass over the text, about 0.3 ms a MB."""
+"""Maximum number of terms looked for, the weightiest first: each costs a pass over the text, about 0.3 ms a
+MB."""
 
 WORD_MAX = 64
 """A longer word (base64, a hash) is left out, in characters."""

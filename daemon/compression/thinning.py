@@ -17,7 +17,7 @@ from .prompt_terms import Term
 
 LINES_MIN = 1_250
 CHARACTERS_PER_LINE = 15
-"""So many lines are looked at, or more where the room is for more: one for each so many characters of it.
+"""Lines looked at, or more where the room is for more: one for this many characters of it.
 A text is thinned if it has more than twice as many."""
 
 BUCKET = 16

@@ -27,7 +27,7 @@ FOLDER = "vectors"
 """The vector index in a project's folder."""
 
 OVERFETCH = 1.5
-"""So many times the wanted hits are fetched, since contents that no chunk has any more are found too."""
+"""How many times the wanted hits are fetched, since contents that no chunk has any more are found too."""
 
 GONE_SHARE = 50
 SMALL_CHUNKS = 5_000
@@ -306,7 +306,7 @@ class _Page:
 
 
 PREFERRED_MAX = 5_000
-"""So many contents may go ahead of the others: those of some dozens of files, of the latest ones."""
+"""Maximum number of contents that go ahead of the others: those of some dozens of files, the latest."""
 
 
 class Waiting:

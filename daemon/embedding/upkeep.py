@@ -343,7 +343,7 @@ _WEIGHT = 1.25
 
 
 class BackgroundThreads:
-    """So many threads for work that can wait. For one thread, which the threads' niceness counts from.
+    """Threads for work that can wait. For one thread, which the threads' niceness counts from.
 
     `give_way` is called on each of them with how much nicer it is to be than the process.
     """

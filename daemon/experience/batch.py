@@ -14,7 +14,7 @@ from .lines import line_of
 from .records import Known, Records
 
 _NAMED_MAX = 20
-"""So many ids that a text names are looked up: more are a list of something else."""
+"""Maximum number of ids in a text that are looked up: more are a list of something else."""
 _IDS = re.compile(r"\bx_[0-9a-z]{1,64}\b")
 
 

@@ -68,7 +68,7 @@ RECENT_HALF = 20
 gives the same choice tomorrow."""
 
 LOOKED_AT = 4
-"""Of so many for each that is wanted it is looked up whether they are stale."""
+"""Number of experiences, for each that is wanted, whose staleness is looked up."""
 
 LEAST_NEAR = 0.45
 """Minimum nearness by files, words and meaning together: three shared words, or a similarity of .6 alone. On
@@ -88,7 +88,7 @@ class Chosen:
     reasons: tuple[str, ...]
     staleness: Staleness = FRESH
     folded: int = 0
-    """So many others say nearly the same."""
+    """How many others say nearly the same."""
     near: float = 0.0
     """The part of the score that its files, words and meaning have."""
 

@@ -21,10 +21,10 @@ from .service import Experiences
 log = logging.getLogger(__name__)
 
 NEWEST = 2_000
-"""So many experiences of a pool are looked at, the newest first; older ones stay as they are."""
+"""Maximum number of experiences of a pool looked at, the newest first; older ones stay as they are."""
 
 HELD_MAX = 200
-"""So many commits that aren't in the log are looked for, those of the newest experiences."""
+"""Maximum number of commits that aren't in the log looked for, those of the newest experiences."""
 
 
 class CommitMarks:

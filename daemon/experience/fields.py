@@ -18,7 +18,7 @@ MAX_FILES = 1_000
 MAX_FILES_BYTES = 262_144
 """With the texts this keeps the largest line, each byte escaped to two, below 1 MiB."""
 SKETCHES_MAX = 8
-"""Of so many of its files an experience keeps a sketch: the first ones are those that it is about."""
+"""Maximum number of sketches in an experience: the first files are those that it is about."""
 SKETCH_CHARACTERS = 400
 """A sketch has 344 at most."""
 

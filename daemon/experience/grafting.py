@@ -38,7 +38,7 @@ looked at so often for the rest."""
 FRESH_NS = 10_000_000_000
 """A file that was written longer ago than this has no rest to wait for: its agent was broken off."""
 BATCH = 100
-"""So many experiences are written at once, so that other writers wait for one fsync and no more."""
+"""Maximum number of experiences written at once, so that other writers wait for one fsync and no more."""
 _REPLY_BYTES = 64 * 1024 * 1024
 
 

@@ -25,7 +25,7 @@ from .records import Known
 Change = Literal["updated", "deleted", "restored", "pruned"]
 
 TOLD_MAX = 1_000
-"""So many ids an event names; of more that were pruned it tells the number only."""
+"""Maximum number of ids that an event names; of more that were pruned it has the number only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def count_for(files: int) -> int:
 
 
 class Readers:
-    """So many processes that each read a part of the files, on the indexer's working thread."""
+    """Processes that each read a part of the files, on the indexer's working thread."""
 
     def __init__(self, make: MakeBeside, root: str, max_bytes: int, count: int) -> None:
         self._all = deque(ReadAhead(make, root, max_bytes) for _ in range(count))

@@ -33,7 +33,8 @@ PACK_BYTES = 1024 * 1024
 """A pack with so many bytes before compression gets no more; one with more holds a single large request."""
 
 ROUND = 200
-"""So many requests are looked at in one transaction, so that a reader waits some milliseconds at most."""
+"""Maximum number of requests looked at in one transaction, so that a reader waits some milliseconds at
+most."""
 
 LOST = "What was sent is lost: its record is damaged."
 

@@ -18,7 +18,7 @@ CREATE TABLE query_terms (
 """Only requests of which a reply was reported are in it: others are no evidence."""
 
 MAX_NEAR = 16
-"""So many nearly equal queries are weighed, the most equal and latest."""
+"""Maximum number of nearly equal queries weighed, the most equal and latest."""
 
 SKETCH_TERMS = 64
 """A sketch holds so many words, those with the smallest hashes. Few messages have more different ones; of a

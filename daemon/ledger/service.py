@@ -42,10 +42,10 @@ T = TypeVar("T")
 FILE = "requests.sqlite"
 
 PRUNE_FIRST_S = 10.0
-"""So long after the start, when those who started the daemon have their answers, what is too old goes."""
+"""Seconds after the start, when its first answers are given, until what is too old goes."""
 
 RETRY_S = 2.0
-"""So long after a write failed it is tried again, with nobody asking: there may be room again."""
+"""Seconds after a failed write until the next attempt: there may be room again."""
 
 PRUNE_EVERY_S = 86_400.0
 """Its bounds are whole days."""

@@ -243,7 +243,7 @@ def _elsewhere(sent: Sent, items: Iterable[ItemPart]) -> frozenset[str]:
 
 
 _HISTORY = 20
-"""So many messages before the last one are looked at."""
+"""Maximum number of messages before the last one that are looked at."""
 
 
 def _text(one: ItemPart) -> str:

@@ -20,7 +20,7 @@ MAX_LINES = 10_000
 """And of more lines the first and the last, half of this each."""
 
 MAX_LINE = 1_000
-"""So many characters of a line are looked at to tell what it is."""
+"""Characters of a line that tell what it is."""
 
 
 @dataclass(frozen=True, slots=True)

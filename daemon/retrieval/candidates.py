@@ -36,7 +36,7 @@ ERROR_WEIGHT = 0.5
 """What the words of a pasted error weigh against those of the prose around it."""
 
 SYMBOLS_MAX = 24
-"""So many named symbols are looked up, the surest first."""
+"""Maximum number of named symbols looked up, the surest first."""
 
 DEFINITIONS_MAX = 20
 """A name with more definitions says nothing about which is meant."""

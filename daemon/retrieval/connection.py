@@ -11,17 +11,17 @@ from .hits import Certainty
 from .subjects import Meaning, several
 
 VISITED_MAX: Final = 400
-"""So many definitions are visited from both ends together. In Django 800 found no more paths between 120
-pairs drawn at random, and took twice as long."""
+"""Maximum number of definitions visited from both ends together. In Django 800 found no more paths between
+120 pairs drawn at random, and took twice as long."""
 
 LENGTH_MAX: Final = 14
 """A longer path says nothing."""
 
 LINKS_MAX: Final = 1_000
-"""So many references are followed at a time."""
+"""Maximum number of references followed at a time."""
 
 FILES_MAX: Final = 200
-"""So many files are visited along imports."""
+"""Maximum number of files visited along imports."""
 
 COMMON_DEPTH: Final = 4
 COMMON_MAX: Final = 100

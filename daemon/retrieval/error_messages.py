@@ -11,13 +11,13 @@ from .patterns import compiled
 
 MAX_ERRORS = 16
 MAX_PHRASES = 6
-"""So many errors, and so many parts of each message, are kept; a pasted log repeats itself."""
+"""Maximum number of errors kept, and of parts of each message; a pasted log repeats itself."""
 
 MAX_LINE = 1_000
-"""So many characters of a line are read."""
+"""Maximum characters of a line that are read."""
 
 MAX_PROSE_LINES = 2_000
-"""So many lines of prose are searched for errors."""
+"""Maximum number of lines of prose searched for errors."""
 
 MAX_QUOTES, MAX_QUOTED = 20, 20_000
 """Maximum number of quotations that are read, and of characters in which they are looked for."""

@@ -17,10 +17,10 @@ OUTLINE_DEPTH: Final = 1
 """An outline shows what stands at the top of a file, and its members."""
 
 CYCLES_MAX: Final = 50
-"""So many circles of imports are told of, the shortest first."""
+"""Maximum number of circles of imports in an answer, the shortest first."""
 
 CYCLE_STEPS_MAX: Final = 20_000
-"""So many imports are followed in search of circles, 4 ms."""
+"""Maximum number of imports followed in search of circles, 4 ms."""
 
 
 def importers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:

@@ -10,7 +10,7 @@ from .code_graph import CodeGraph
 from .hits import Certainty
 
 FOUND_MAX: Final = 500
-"""So many places of one certainty are looked at for an answer; that there are more is said."""
+"""Maximum number of places of one certainty looked at for an answer; that there are more is said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ..index.store import Reader
 from ..project.tree import Tree
 
 PROJECTS_MAX: Final = 4
-"""So many projects' values are kept, those asked for last."""
+"""Maximum number of projects whose values are kept, those asked for last."""
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from .hits import Certainty
 from .subjects import Meaning, several
 
 DEPTH_MAX: Final = 12
-"""So many generations are followed."""
+"""Maximum number of generations followed."""
 
 OWNERS_MAX: Final = 20
 """A name that more methods bear says nothing about whose bases are meant."""

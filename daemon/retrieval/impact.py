@@ -22,7 +22,7 @@ REACHED_MAX: Final = 300
 """A walk ends behind the level on which it met so many definitions."""
 
 TESTS_MAX: Final = 100
-"""So many references in tests are enough."""
+"""Maximum number of references in tests."""
 
 
 def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DEPTH) -> Findings:

@@ -93,7 +93,8 @@ def asks_in_words(clause: Clause, mood: Mood, *, complement: bool) -> bool:
 
 
 MIN_WORDS = 3
-"""So many content words make a question of what only ends with a question mark: `login?` asks for nothing."""
+"""Minimum number of content words that make a question of what only ends with a question mark: `login?`
+asks for nothing."""
 
 
 def _commands(tokens: Sequence[Token]) -> bool:

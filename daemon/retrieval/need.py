@@ -33,17 +33,17 @@ NEED_SURE: Final = 0.75
 """A prompt that needs the code with this probability gets the best place, however improbable that is."""
 
 DEFINITIONS_MAX: Final = 10
-"""So many definitions count as what was found, the most probable."""
+"""Number of definitions, the most probable, that count as what was found."""
 
 WORDS_MAX: Final = 100
-"""So many terms of a prompt are looked up, at 5 microseconds each."""
+"""Maximum number of terms of a prompt looked up, at 5 microseconds each."""
 
 PLACES_LEAST: Final = 0.01
 """What is added to the probabilities of all definitions before their logarithm is taken, so that none counts
 as a hundredth of one."""
 
 SAID_MAX: Final = 5
-"""So many words of a prompt a reason names."""
+"""Maximum number of a prompt's words that a reason names."""
 
 NEAREST_USUAL: Final = 0.3
 """Cosine of the chunk nearest to a prompt that counts neither for nor against its need."""

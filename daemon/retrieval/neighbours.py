@@ -17,7 +17,7 @@ from .subjects import Meaning
 from .usages import callees, callers
 
 NEIGHBOURS_MAX: Final = 50
-"""So many neighbours of a kind are told of."""
+"""Maximum number of neighbours of a kind in an answer."""
 
 
 @dataclass(frozen=True, slots=True)

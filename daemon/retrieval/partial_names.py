@@ -15,7 +15,7 @@ PART_MAX: Final = 200
 """A longer text, in characters, is no part of a name."""
 
 NAMES_MAX: Final = 500_000
-"""So many distinct names are looked at; 20,000 take 2 ms by their beginnings, and 15 ms by all ways."""
+"""Maximum number of distinct names looked at; 20,000 take 2 ms by their beginnings, and 15 ms by all ways."""
 
 SCATTERED_LEAST: Final = 3
 """Fewer letters, one after the other with others between them, are in nearly every name."""

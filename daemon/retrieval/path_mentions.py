@@ -11,7 +11,7 @@ from ..project.vocabulary import words
 from .patterns import compiled
 
 MAX_PATHS = 40
-"""So many paths are kept; a pasted listing has thousands."""
+"""Maximum number of paths kept; a pasted listing has thousands."""
 
 MAX_PATH = 400
 """A longer word is no path, in characters."""
@@ -90,7 +90,7 @@ def _mentions(text: str) -> Iterator[PathMention]:
 
 
 MAX_WORDS = 100_000
-"""So many words are looked at."""
+"""Maximum number of words looked at."""
 
 
 def _parts(word: str) -> list[str]:

@@ -9,10 +9,11 @@ from .patterns import compiled
 from .question_words import STOP_WORDS
 
 WINDOW_WORDS = 100
-"""So many words at most enter the model at once: 128 tokens were better than 256, 64 nearly as good."""
+"""Maximum number of words that enter the model at once: 128 tokens were better than 256, 64 nearly as
+good."""
 
 MAX_WINDOWS = 6
-"""So many windows are embedded, at 2 ms each; the beginning and the end of a longer text."""
+"""Maximum number of windows embedded, at 2 ms each; the beginning and the end of a longer text."""
 
 MAX_CONTENT_WORDS = 256
 MAX_LINE = 4_000

@@ -24,7 +24,7 @@ SHORT_WORDS = 25
 
 MAX_DEFINED = 16
 MAX_CODE = 20_000
-"""So many definitions are read from pasted code, in so many characters of a block: the first is meant."""
+"""Maximum number of definitions read from pasted code, and characters of a block: the first is meant."""
 
 
 class Question:

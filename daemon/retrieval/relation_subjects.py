@@ -12,7 +12,7 @@ from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, PARTS, S
 from .relation_cues import CUES
 
 REACH = 8
-"""So many words may lie between a cue and its subject: `depends, directly or indirectly, on X`."""
+"""Maximum number of words between a cue and its subject: `depends, directly or indirectly, on X`."""
 
 
 @dataclass(frozen=True, slots=True)

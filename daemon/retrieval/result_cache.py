@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .search import SearchResult
 
 KEPT_CHARACTERS = 1_000_000
-"""So much is kept in all: some 100 answers of ten hits. An edit makes all of a project's out of date."""
+"""Maximum characters kept: some 100 answers of ten hits. An edit makes all of a project's out of date."""
 
 HIT_CHARACTERS = 1_000
 """What a hit counts beside its snippet: its fields, and those of its chunk."""

@@ -22,7 +22,7 @@ SNIPPET_CHARACTERS = 1_200
 LINE_CHARACTERS = 200
 
 WORDS_CHARACTERS = 100_000
-"""So much of a question is looked at for words that choose the lines."""
+"""Maximum characters of a question searched for words that choose the lines."""
 
 
 def describe_hits(

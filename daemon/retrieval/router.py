@@ -36,21 +36,21 @@ NEAR = 0.6
 MORE_MAX = 4
 
 KINDS_OVERFETCH = 4
-"""So many times the usual candidates are fetched where only some kinds of definitions are wanted."""
+"""How many times the usual candidates are fetched where only some kinds of definitions are wanted."""
 
 SYMBOL_FILES_MAX = 500
 """A filter by a definition's name searches the files of at most so many definitions."""
 
 COPIES_MAX = 50
-"""So many copies of one content are looked at: what is vendored a thousand times isn't meant so often, and to
-read all its copies would take a second."""
+"""Maximum number of copies of one content looked at: what is vendored a thousand times isn't meant so
+often, and to read all its copies would take a second."""
 
 HIDDEN_SHARE = 0.05
 """Where more files than this share are hidden from who asks, the lists are asked for the others by name."""
 
 BEHIND_MAX = 20
-"""So many files are looked at whose words are older than their chunks; while a branch is switched there are
-hundreds, and soon none."""
+"""Maximum number of files looked at whose words are older than their chunks; while a branch is switched
+there are hundreds, and soon none."""
 
 TEXT_PROBABILITY = 0.9
 """Probability that a definition is meant in which all of a quoted text stands: a little less than the share

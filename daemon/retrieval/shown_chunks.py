@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..core.sized_cache import SizedCache
 
 KEPT_CHARACTERS = 2_000_000
-"""So many are kept in all, some 1,500 chunks. Of 3,000 questions about 1,020 names of Django 57 % of the hits
+"""Maximum characters kept, some 1,500 chunks. Of 3,000 questions about 1,020 names of Django 57 % of the hits
 find their text with 2 million as with 8."""
 
 CHUNK_CHARACTERS = 200

@@ -11,16 +11,17 @@ from ..project.tree import Tree
 from .generation_cache import GenerationCache
 
 NAMES_MAX: Final = 500_000
-"""So many distinct names are looked at: with that many a misspelt one takes 150 ms, with 20,000 some 2 ms."""
+"""Maximum number of distinct names looked at: with that many a misspelt one takes 150 ms, with 20,000 some
+2 ms."""
 
 NEAREST_MAX: Final = 5
-"""So many names are offered for one that doesn't exist."""
+"""Maximum number of names offered for one that doesn't exist."""
 
 SHORTEST: Final = 3
 """A shorter name is near to too many others."""
 
 CANDIDATES_MAX: Final = 40
-"""So many names of the least distance are put into order by what else they share."""
+"""Maximum number of names of the least distance put into order by what else they share."""
 
 
 def styles(name: str) -> tuple[str, ...]:

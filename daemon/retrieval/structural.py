@@ -32,13 +32,13 @@ from .subjects import Meaning, meaning_of, several
 from .usages import callees, callers, references, unused
 
 SUBJECTS_MAX: Final = 4
-"""So many things are asked about at once."""
+"""Maximum number of things asked about at once."""
 
 SECTIONS_MAX: Final = 20
-"""So many sections of one name are shown."""
+"""Maximum number of sections of one name shown."""
 
 BATCH: Final = 50
-"""So many places are looked up at a time, until there are enough that the filter leaves."""
+"""Maximum number of places looked up at a time, until there are enough that the filter leaves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ from .hits import Certainty
 from .spelling import nearest, styles
 
 MEANT_MAX: Final = 500
-"""So many definitions of one name are looked at."""
+"""Maximum number of definitions of one name looked at."""
 
 LISTED_MAX: Final = 5
-"""So many of several definitions are named, for the caller to choose from."""
+"""Maximum number of definitions named for the caller to choose from."""
 
 FILES_MAX: Final = 50
-"""So many files are looked at where a file, folder or module is meant."""
+"""Maximum number of files looked at where a file, folder or module is meant."""
 
 SUBJECT_MAX: Final = 300
 """Characters of a name; a longer one is no name."""

@@ -12,10 +12,10 @@ from .path_mentions import read_path
 from .patterns import compiled
 
 MAX_SYMBOLS = 64
-"""So many identifiers are kept, the surest; pasted code has hundreds."""
+"""Maximum number of identifiers kept, the surest; pasted code has hundreds."""
 
 MAX_WORDS = 20_000
-"""So many words are looked at."""
+"""Maximum number of words looked at."""
 
 QUOTED_CODE, SHAPED, MEMBER, TITLE_CASE, IN_CODE = 1.0, 0.9, 0.7, 0.4, 0.5
 """How sure it is that a word is a name in code: in backticks; a call, `snake_case`, `camelCase`, `ns::name`;

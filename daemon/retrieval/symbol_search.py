@@ -19,8 +19,8 @@ from .partial_names import fitting
 from .path_roles import role_of
 
 NAMES_LOOKED: Final = 2_000
-"""Of so many names definitions are looked up, until there are enough in what a query names before the last
-point; each takes 20 µs."""
+"""Maximum number of names whose definitions are looked up, until there are enough in what a query names
+before the last point; each takes 20 µs."""
 
 LINE_MAX: Final = 1_000
 """Characters of a definition's line that is shown; longer ones are generated."""

@@ -18,7 +18,7 @@ ALIKE_MAX: Final = 3
 """A call that isn't resolved is answered with the definitions of its name if there are at most so many."""
 
 NAMES_MAX: Final = 60
-"""So many names of such calls are looked up."""
+"""Maximum number of names of such calls looked up."""
 
 
 def callers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
