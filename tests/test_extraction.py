@@ -88,12 +88,6 @@ def test_an_edit_that_failed_or_was_refused_is_none() -> None:
     assert not transcript.agent("Understood.").found()
 
 
-def test_what_was_announced_and_given_up_is_forgotten() -> None:
-    transcript = Transcript().user().agent("I'll use a mutex instead of a channel because it is short.")
-    transcript.run("go vet ./...", "deadlock", failed=True).agent("That doesn't work, the mutex deadlocks.")
-    assert not transcript.edit("a.go").agent("Done.").found()
-
-
 def test_a_failed_check_gives_the_outcome_and_the_error() -> None:
     output = "F.\nE   TypeError: object of type 'generator' has no len()\n1 failed, 9 passed"
     finding = Transcript().user().edit("a.py").run("pytest", output, failed=True).agent(CHOICE).one()

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from foveal.benchmarks.transcripts.__main__ import findings_in, is_met
+from foveal.benchmarks.transcripts.__main__ import findings_in, is_met, is_worth_its_file
 from foveal.benchmarks.transcripts.filler import filler_lines
-from foveal.benchmarks.transcripts.labelled import SETS, Label, read_set, transcript_lines
+from foveal.benchmarks.transcripts.labelled import OTHER_LANGUAGES, SETS, Label, read_set, transcript_lines
 from foveal.benchmarks.transcripts.matching import compare, figures, matches
 from foveal.daemon.transcript.extraction import Finding
 
@@ -49,14 +49,21 @@ def test_the_own_set_meets_the_targets() -> None:
     labelled = read_set(SETS["own"])
     assert len(labelled) >= 30
     assert sum(not one.labels for one in labelled) * 3 >= len(labelled)
-    assert is_met(figures(compare(one, findings_in(one.path)) for one in labelled))
+    assert is_met(figures(compare(one, findings_in(one.path)) for one in labelled if one.is_english))
 
 
-@pytest.mark.parametrize(("name", "least"), [("held-out", 20), ("fresh", 16), ("fresh2", 20)])
+@pytest.mark.parametrize(("name", "least"), [("held-out", 20), ("fresh", 14), ("fresh2", 18)])
 def test_what_somebody_else_wrote_meets_the_targets(name: str, least: int) -> None:
-    result = figures(compare(one, findings_in(one.path)) for one in read_set(SETS[name]))
+    result = figures(compare(one, findings_in(one.path)) for one in read_set(SETS[name]) if one.is_english)
     assert result.transcripts >= least
     assert is_met(result)
+
+
+@pytest.mark.parametrize("language", sorted(OTHER_LANGUAGES))
+def test_each_other_language_is_worth_its_file(language: str) -> None:
+    spoken = [one for folder in SETS.values() for one in read_set(folder) if language in one.kinds]
+    assert len(spoken) >= 3
+    assert is_worth_its_file(figures(compare(one, findings_in(one.path)) for one in spoken))
 
 
 @pytest.mark.parametrize(

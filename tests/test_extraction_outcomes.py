@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from foveal.daemon.transcript.candidates import is_source
 from foveal.daemon.transcript.outcomes import (
     TakenBack,
     changes_files,
     check_of,
     commits,
+    files_of,
     is_among,
     is_check,
+    named_paths,
     same_file,
     taken_back,
     telling_line,
 )
-from foveal.daemon.transcript.scene import is_source
-from foveal.daemon.transcript.touched_files import files_of, named_paths
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_files_of_a_decision() -> None:
     edited = ("/w/src/client.py", "/w/src/server.py", "/w/tests/test_client.py")
     assert files_of("The lock is in `server.py` now.", edited, edited) == ("/w/src/server.py",)
     assert files_of("See docs/a.md for it.", edited, edited) == ("docs/a.md",)
-    assert files_of("The client waits twice as long.", edited, edited) == (edited[0], edited[2])
+    assert files_of("The client waits twice as long.", edited, edited) == edited
     assert files_of("It waits twice as long.", edited, edited[:1]) == edited[:1]
 
 

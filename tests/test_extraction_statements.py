@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import time
+import zipfile
+from pathlib import Path
 
 import pytest
-from foveal.daemon.transcript.statement import Statement, Voice
-from foveal.daemon.transcript.statements import given_up, statements_in
+from foveal.daemon.transcript import cues
+from foveal.daemon.transcript.report import Voice
+from foveal.daemon.transcript.statements import Statement, statements_in
 
 DECISIONS = (
     "I ended up moving the validation into the serializer, since the view never sees partial updates.",
@@ -60,8 +66,6 @@ DECISIONS = (
     "The parser is hand-written instead of generated because error messages matter more than speed.",
     "I didn't use the built-in `zip` because it truncates silently.",
     "Didn't add a new table: the existing `events` table already has the columns we need.",
-    "We now hash the content, not the path, so renames don't invalidate the cache.",
-    "The lock was replaced by a compare-and-swap because readers were blocking writers.",
     "I preferred an explicit allow list to a deny list, because new fields should be private by default.",
     "Pinned `numpy<2` since the wheel for 2.x crashes on the build machines.",
     "My choice was a ring buffer, as the log can't grow without bound.",
@@ -314,7 +318,6 @@ ON_THE_WAY = (
     "I moved the check into the parser because the caller can't know the version.",
     "I'm putting the lock file into the state folder instead of the project, other tools choke on it there.",
     "The last row is dropped because the loop compares with `<` and the count is off by one.",
-    "The bundle is 9 MB, too large for the edge. I'll switch to the slim build.",
     "Prefetching gained 3 %, it isn't worth the extra memory.",
 )
 ROUTINE = (
@@ -360,6 +363,8 @@ STANDING = (
     "As agreed in the architecture meeting, money is always an integer number of cents.",
     "It's a standing decision here that migrations are never edited after a release.",
     "By convention we never import from `internal`, that's not up for debate.",
+    "Don't add jQuery back, we ruled that out for good last spring.",
+    "For context: we decided a while ago that ids are opaque strings.",
     "Wir haben im Team beschlossen, keine neuen Abhängigkeiten aufzunehmen.",
     "Nous avons décidé en équipe de ne plus utiliser jQuery.",
     "Chez nous, c'est acté : pas de requêtes SQL dans les vues.",
@@ -369,8 +374,6 @@ STANDING = (
     "另外\uff0c我们早就决定不再支持 Python 3.8。",
     "なお、チームでは外部サービスを使わないことに決めています。",
     "生成ファイルはコミットしない方針です。",
-    "Don't add jQuery back, we ruled that out for good last spring.",
-    "For context: we decided a while ago that ids are opaque strings.",
     "还有\uff0c我们早就定了\uff1a接口不返回空值。",
 )
 ORDERS = (
@@ -502,16 +505,41 @@ The watcher's buffer was too small.
     )
 
 
+@pytest.mark.parametrize("language", ["german", "french", "spanish", "chinese", "japanese"])
+def test_the_file_of_a_language_holds_cues_by_the_names_of_the_english_ones(language: str) -> None:
+    table = cues.languages()[language].table
+    assert not [name for name in table if not isinstance(getattr(cues, name, None), str)]
+    for cue in table.values():
+        re.compile(cue)
+
+
+def test_the_wheel_holds_the_file_of_each_language(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=Path(__file__).parents[1],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as held:
+        names = {Path(name) for name in held.namelist()}
+    folder = Path("foveal/daemon/transcript/languages")
+    assert {path.stem for path in names if path.parent == folder} == {*cues.languages()} - {"english"}
+
+
+def test_a_text_is_in_the_language_whose_words_it_has_most_of() -> None:
+    languages = cues.languages()
+    assert next(iter(languages)) == "english"
+    for text in (*DECISIONS, *NO_DECISIONS, "", "`src/a.py`: 3"):
+        assert cues.cues_for(text) is languages["english"], text
+    for text in IN_OTHER_LANGUAGES:
+        assert cues.cues_for(text) is not languages["english"], text
+
+
 def test_quoted_words_count_for_nothing() -> None:
     check('The log says "we decided to use X instead of Y because of Z" now.')
     check("> We decided to use X instead of Y.")
     check("```\nwe decided to use X instead of Y\n```")
-
-
-def test_gives_up() -> None:
-    assert given_up("That doesn't work, the driver blocks.") == "at once"
-    assert given_up("I'm taking the debounce out again.") == "named"
-    assert not given_up("That works.")
 
 
 @pytest.mark.parametrize(

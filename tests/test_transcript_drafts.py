@@ -8,9 +8,8 @@ from pathlib import Path
 from foveal.daemon.experience.draft import Draft
 from foveal.daemon.experience.experience import Provenance
 from foveal.daemon.transcript.cursor import Cursor
-from foveal.daemon.transcript.drafts import drafts_of
 from foveal.daemon.transcript.extraction import Finding
-from foveal.daemon.transcript.mined import Mined
+from foveal.daemon.transcript.mined import Mined, drafts_of
 
 FINDING = Finding(
     "Use WAL", "Readers wait", ("src/db.py",), "failure", "it locked", 7, "2026-11-20T10:00:00.000Z",

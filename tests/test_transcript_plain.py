@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.transcript.plain import PlainReader
-from foveal.daemon.transcript.plain_text import is_plain_text
+from foveal.daemon.transcript.plain import PlainReader, is_plain_text
 
 from tests.transcript_cases import AT, entries_of, said_in, write
 

@@ -11,9 +11,17 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.transcript.formats import CLAUDE_CODE, CODEX, PLAIN, PLAIN_TEXT, Format, format_of
 from foveal.daemon.transcript.transcript_file import MAX_LINE_BYTES
-from foveal.daemon.transcript.transcripts import REREAD_BYTES, read
+from foveal.daemon.transcript.transcripts import (
+    CLAUDE_CODE,
+    CODEX,
+    PLAIN,
+    PLAIN_TEXT,
+    REREAD_BYTES,
+    Format,
+    format_of,
+    read,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

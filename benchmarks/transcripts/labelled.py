@@ -20,6 +20,10 @@ SETS = {
 }
 
 
+OTHER_LANGUAGES = frozenset({"german", "french", "spanish", "chinese", "japanese"})
+"""Kinds of transcripts in which the agent spoke no English; the product has a file of cues of each."""
+
+
 @dataclass(frozen=True)
 class Label:
     """A decision that should be found; the package's docstring says what each field means."""
@@ -39,6 +43,11 @@ class Labelled:
     path: Path
     kinds: tuple[str, ...]
     labels: tuple[Label, ...]
+
+    @property
+    def is_english(self) -> bool:
+        """Whether the agent spoke English."""
+        return not OTHER_LANGUAGES.intersection(self.kinds)
 
 
 def read_set(folder: Path) -> list[Labelled]:

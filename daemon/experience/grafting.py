@@ -23,8 +23,7 @@ from ..core.work import Work
 from ..project.projects import Project
 from ..transcript.cursor import Cursor
 from ..transcript.cursor_store import CursorStore
-from ..transcript.drafts import drafts_of
-from ..transcript.mined import Mined, mined_in
+from ..transcript.mined import Mined, drafts_of, mined_in
 from ..transcript.transcript_file import check_path
 from .draft import Draft
 

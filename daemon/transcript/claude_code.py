@@ -1,6 +1,6 @@
-"""Owns Claude Code's transcripts: records of its JSON Lines become entries. Its format is no promise of its
-makers, so nothing is taken for granted and what isn't known is passed over.
+"""Owns Claude Code's transcripts: records, tool calls and rewinds of its JSON Lines become entries.
 
+Its format is no promise of its makers, so nothing is taken for granted and what isn't known is passed over.
 One file is one conversation, or that of one subagent (`agent-<id>.jsonl`, all of it `isSidechain` with one
 `agentId`). Older versions wrote subagents' records between those of their parent: `sidechain` marks them.
 """
@@ -8,23 +8,126 @@ One file is one conversation, or that of one subagent (`agent-<id>.jsonl`, all o
 from __future__ import annotations
 
 import hashlib
+import re
+from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import replace
 
-from .claude_calls import (
-    HANDBACK,
-    PLAN,
-    QUESTION,
-    answers_of,
-    call_of,
-    has_failed,
-    output_of,
-    report_of,
-    short,
-)
-from .entry import Entry, EntryKind
+from ..core.lazy_dataclass import dataclass
+from .entry import Entry, EntryKind, Tool
 from .injections import is_own_command, is_own_tool, part_said, printed, said
-from .records import TEXT_CHARACTERS, Record, cut, joined, map_at, maps_at, parts_at, record_of, text_at
+from .records import (
+    RESULT_CHARACTERS,
+    TEXT_CHARACTERS,
+    Record,
+    cut,
+    joined,
+    map_at,
+    maps_at,
+    parts_at,
+    record_of,
+    text_at,
+)
+from .transcript_file import Line
+
+HANDBACK = "SubagentHandback"
+PLAN = "ExitPlanMode"
+QUESTION = "AskUserQuestion"
+
+_TOOLS: dict[str, Tool] = {
+    "Edit": "edit",
+    "MultiEdit": "edit",
+    "NotebookEdit": "edit",
+    "Write": "write",
+    "Read": "read",
+    "NotebookRead": "read",
+    "Bash": "run",
+    "PowerShell": "run",
+    "Grep": "search",
+    "Glob": "search",
+    "LS": "search",
+    "LSP": "search",
+    "WebSearch": "search",
+    "Agent": "agent",
+    "Task": "agent",  # the former name
+}
+_FILE_TOOLS = ("edit", "write", "read")
+_EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a call does, as an entry tells it."""
+
+    tool: Tool
+    text: str
+    paths: tuple[str, ...]
+    command: str
+
+
+def call_of(name: str, given: Record) -> Call:
+    """Tell what a call does by the tool's name and its input."""
+    tool = _TOOLS.get(name, "other")
+    path = text_at(given, "file_path", "notebook_path") if tool in _FILE_TOOLS else ""
+    return Call(
+        tool,
+        text_at(given, "prompt", "description") if tool in {"agent", "run"} else "",
+        (path,) if path else (),
+        text_at(given, "command") if tool == "run" else "",
+    )
+
+
+def output_of(block: Record, outcome: object) -> str:
+    """Return a result's output, whole; `outcome` is the record's `toolUseResult`, of any shape."""
+    if text := joined_lines(parts_at(block, "content")):
+        return text
+    if isinstance(outcome, str):
+        return outcome
+    if isinstance(outcome, dict):
+        return "\n".join(part for part in (text_at(outcome, "stdout"), text_at(outcome, "stderr")) if part)
+    return ""
+
+
+def has_failed(block: Record, outcome: object) -> bool:
+    """Whether a result is an error: the host says so, a command's exit code, or that it was broken off."""
+    if block.get("is_error") is True:
+        return True
+    if isinstance(outcome, dict) and outcome.get("interrupted") is True:
+        return True
+    content = parts_at(block, "content")
+    found = _EXIT_CODE.match(content[0][:40]) if content else None
+    return found is not None and found[1] != "0"
+
+
+def report_of(outcome: object) -> tuple[str, str] | None:
+    """Return the id and the final report of an agent that was waited for; None for one that goes on."""
+    if not isinstance(outcome, dict) or text_at(outcome, "status") != "completed":
+        return None
+    report = joined(parts_at(outcome, "content"))
+    return (text_at(outcome, "agentId"), report) if report else None
+
+
+def answers_of(outcome: object) -> str:
+    """Return a person's answers to the agent's questions, a line each."""
+    if not isinstance(outcome, dict):
+        return ""
+    answers = map_at(outcome, "answers")
+    asked = [text_at(one, "question") for one in maps_at(outcome, "questions")]
+    return "\n".join(
+        f"{question} {answers[question]}" for question in asked if isinstance(answers.get(question), str)
+    )
+
+
+def joined_lines(parts: list[str]) -> str:
+    """Put a result's blocks one below the other."""
+    return "\n".join(parts)
+
+
+def short(text: str) -> str:
+    """Return an output as an entry has it."""
+    return cut(text, RESULT_CHARACTERS)
+
 
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
 _HEADLESS = frozenset(
@@ -243,3 +346,45 @@ def _block_key(message_id: str, block: Record) -> str:
     """Return what a block of a message is known by: its id, or what it says."""
     kind = text_at(block, "type")
     return f"{message_id}\0{kind}\0{text_at(block, 'id', 'text', 'thinking', 'data')}"
+
+
+PROMPTS_MAX = 100_000
+"""So many prompts are compared; the longest conversations have some thousand."""
+
+
+class LeftTurns:
+    """The lines that rewinds left, as ranges that neither overlap nor touch.
+
+    After a rewind the file still holds the turns that were left. The new prompt has the same parent as the
+    one that it replaces; between the two stands what came of the old one.
+    """
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        """Look through the prompts. Cheap, since only lines that may hold one are parsed."""
+        first: dict[tuple[str, str], int] = {}
+        ranges: list[tuple[int, int]] = []
+        for line in lines:
+            if line.data is None or b'"user"' not in line.data or b'"tool_result"' in line.data:
+                continue
+            record = record_of(line.data)
+            if record is None or not (parent := text_at(record, "parentUuid")) or not prompt_of(record):
+                continue
+            key = (text_at(record, "agentId"), parent)
+            if key not in first:
+                if len(first) < PROMPTS_MAX:
+                    first[key] = line.number
+                continue
+            start = first[key]
+            while ranges and ranges[-1][0] >= start:
+                ranges.pop()  # a rewind to before another one
+            if ranges and ranges[-1][1] >= start:
+                start = ranges.pop()[0]
+            ranges.append((start, line.number))
+            first[key] = line.number
+        self._starts = [start for start, _ in ranges]
+        self._ends = [end for _, end in ranges]
+
+    def has(self, number: int) -> bool:
+        """Whether a line belongs to what was left."""
+        place = bisect_right(self._starts, number) - 1
+        return place >= 0 and number < self._ends[place]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
-from .phrases import Phrases, compiled, meets
-from .report import Sentence
-from .statement import Kind, Reading
+from .cues import compiled, meets
+from .report import Reading, Sentence
 from .wording import reason_start
 
-MIN_CHARACTERS, MIN_WIDE_CHARACTERS = 18, 8
-"""A shorter sentence says too little to stand alone; Chinese and Japanese say it in fewer characters."""
+Kind = Literal["choice", "cause", "attempt", "undone", "standing"]
+"""What was chosen, caused a fault, was tried and given up, was taken back, or what the user holds."""
+MIN_BYTES = 18
+"""A shorter sentence says too little to stand alone, in bytes: Chinese and Japanese need fewer characters."""
 REASON, CONTRAST, MEANT, PURPOSE = "a reason", "what was not taken", "on purpose", "a purpose"
 CAUSE = "names the cause of a fault"
+_FEW_WORDS = 3
+"""An item of a list of decisions with fewer words says too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,9 @@ class Marked:
 
 def marked(reading: Reading) -> Marked | None:
     """Return what marks a sentence of an agent as a decision, if anything, and nothing speaks against it."""
-    if reading.sentence.section == "advice" or not can_state(reading.sentence, reading.phrases):
+    if reading.sentence.section == "advice" or not can_state(reading.sentence):
         return None
-    if is_announcement(reading.sentence, reading.phrases):
+    if is_announcement(reading.sentence):
         return None
     found = _by_section(reading, "cause") or _by_phrase(reading)
     if found is None or found.kind != "cause":
@@ -50,22 +54,23 @@ def marked(reading: Reading) -> Marked | None:
 
 def standing(reading: Reading) -> Marked | None:
     """Return what marks a sentence of a user as a standing decision."""
-    sentence, phrases = reading.sentence, reading.phrases
-    form = sentence.form
-    match = compiled(phrases.user_decided).search(form)
-    match = match or compiled(phrases.forbids).search(form)
-    if match is None or not can_state(sentence, phrases) or meets(phrases.to_do, form):
+    cues = reading.cues
+    sentence, form = reading.sentence, reading.sentence.form
+    match = compiled(cues.USER_DECIDED).search(form)
+    match = match or compiled(cues.FORBIDS).search(form)
+    if match is None or not can_state(sentence) or meets(cues.TO_DO, form):
         return None
-    if meets(phrases.unsure, form) or meets(phrases.supposed, form[: match.end()]):
+    if meets(cues.UNSURE, form) or meets(cues.SUPPOSED, form[: match.end()]):
         return None
-    if meets(phrases.told_by_others, form[: match.start()]):
+    if meets(cues.TOLD_BY_OTHERS, form[: match.start()]):
         return None
     return Marked("standing", match.end(), ("a standing decision that the user states",), 3)
 
 
-def is_announcement(sentence: Sentence, phrases: Phrases) -> bool:
+def is_announcement(sentence: Sentence) -> bool:
     """Whether a sentence only says that the cause is known, which stands in one of its neighbours."""
-    return compiled(phrases.found).fullmatch(sentence.form.strip()) is not None
+    cues = sentence.cues
+    return compiled(cues.FOUND).fullmatch(sentence.form.strip()) is not None
 
 
 def names_another(form: str, at: int) -> bool:
@@ -73,15 +78,15 @@ def names_another(form: str, at: int) -> bool:
     return meets(_CONSEQUENCE, form[at:])
 
 
-def can_state(sentence: Sentence, phrases: Phrases) -> bool:
+def can_state(sentence: Sentence) -> bool:
     """Whether a sentence could state something: it isn't too short, no question, no advice, no routine."""
+    cues = sentence.cues
     form = sentence.form.strip()
-    least = MIN_CHARACTERS if sum(map(str.isascii, form)) * 2 > len(form) else MIN_WIDE_CHARACTERS
-    if not least <= len(form) or form.rstrip(" )\"'*_").endswith(("?", "\uff1f")):
+    if len(form.encode()) < MIN_BYTES or form.rstrip(" )\"'*_").endswith(("?", "\uff1f")):
         return False
     if not re.search(r"[^\W\d_x]", form):  # all of it is quoted
         return False
-    return not (meets(phrases.advice, form) or meets(phrases.routine, form))
+    return not (meets(cues.ADVICE, form) or meets(cues.ROUTINE, form))
 
 
 def _by_section(reading: Reading, *sections: str) -> Marked | None:
@@ -96,8 +101,7 @@ def _by_section(reading: Reading, *sections: str) -> Marked | None:
     if not support and not is_item:
         return None
     if sentence.section == "decision":
-        least = 3 if sentence.form.isascii() else 1
-        if sentence.nested or len(sentence.form.split()) < least:
+        if sentence.nested or len(sentence.form.split()) < _FEW_WORDS:
             return None
         return Marked("choice", 0, ("stands under decisions", *support), weight + 2)
     if not support and not sentence.labelled:
@@ -106,18 +110,16 @@ def _by_section(reading: Reading, *sections: str) -> Marked | None:
 
 
 def _by_announcement(reading: Reading) -> Marked | None:
-    """Return the cause that a neighbour announces: `Found it.` the next one, `That's the leak.` the one
-    before, or the next where none is before."""
-    sentence, before, after, phrases = reading.sentence, reading.before, reading.after, reading.phrases
-    if reading.voice == "summary" or sentence.section == "why":
+    """Return the cause that the sentence before announces, such as `Found it.` does."""
+    cues = reading.cues
+    sentence, before = reading.sentence, reading.before
+    if reading.voice == "summary" or sentence.section == "why" or before is None:
         return None
-    if before is not None and is_announcement(before, phrases):
-        is_told = reading.at < 2 or not meets(_POINTS_BACK, before.form)
-    else:
-        is_told = (
-            after is not None and is_announcement(after, phrases) and meets(_POINTS_BACK, after.form)
-        ) and not meets(phrases.bare, sentence.form)
-    if not is_told or compiled(phrases.announced).match(sentence.form) or meets(_OWN, sentence.form):
+    if (
+        not is_announcement(before)
+        or compiled(cues.ANNOUNCED).match(sentence.form)
+        or meets(_OWN, sentence.form)
+    ):
         return None
     support, weight = support_of(reading)
     return Marked("cause", 0, (CAUSE, *support), weight + 2, needs=1)
@@ -125,13 +127,13 @@ def _by_announcement(reading: Reading) -> Marked | None:
 
 def _by_phrase(reading: Reading) -> Marked | None:
     """Return what a sentence states by a phrase that is enough by itself."""
-    phrases = reading.phrases
+    cues = reading.cues
     support, weight = support_of(reading)
     kinds: tuple[tuple[Kind, str, str], ...] = (
-        ("cause", phrases.cause, CAUSE),
-        ("undone", phrases.undone, "says what was taken back"),
-        ("attempt", phrases.gave_up, "says what was tried and given up"),
-        ("choice", phrases.chose, "says what was chosen"),
+        ("cause", cues.CAUSE, CAUSE),
+        ("undone", cues.UNDONE, "says what was taken back"),
+        ("attempt", cues.GAVE_UP, "says what was tried and given up"),
+        ("choice", cues.CHOSE, "says what was chosen"),
     )
     for kind, pattern, words in kinds:
         if reading.sentence.section == "fault" and kind != "cause":
@@ -146,61 +148,42 @@ def _by_phrase(reading: Reading) -> Marked | None:
 
 def _by_support(reading: Reading) -> Marked | None:
     """Return what a sentence states that is a decision only by its reason or by what was not taken."""
-    phrases, form = reading.phrases, reading.sentence.form
+    cues = reading.cues
+    form = reading.sentence.form
     support, weight = support_of(reading)
     strong = {REASON, CONTRAST, MEANT} & set(support)
-    if meets(phrases.instead, form):
+    if meets(cues.INSTEAD, form):
         strong.add(CONTRAST)
-    if not (support or strong) or (CONTRAST not in strong and meets(phrases.trivial, form)):
+    if not (support or strong) or (CONTRAST not in strong and meets(cues.TRIVIAL, form)):
         return None
     if CONTRAST in strong and PURPOSE in support:
         strong.add(PURPOSE)
-    head = form[: reason_start(form, phrases)]
-    did = compiled(phrases.did).search(head)
+    head = form[: reason_start(form, cues)]
+    did = compiled(cues.DID).search(head)
     if not reading.is_reported:
-        announced = compiled(phrases.announced).search(form)
-        if announced and support and not meets(phrases.to_do, form):
+        announced = compiled(cues.ANNOUNCED).search(form)
+        if announced and support and not meets(cues.TO_DO, form):
             return Marked("choice", announced.end(), ("announced, then done", *support), weight + 1, True)
         if did and REASON in strong:
             return Marked("choice", did.end(), ("says what was done", *support), weight + 0.5)
-        if meets(phrases.instead, form) or ({REASON, CONTRAST} <= strong and meets(phrases.speaker, form)):
-            return Marked("choice", 0, ("says what comes instead", *support), weight + 0.5, True)
         return None
-    if did and (strong != {CONTRAST} or _is_contrasted(form, did.start(), phrases)):
+    if did:
         return Marked("choice", did.end(), ("says what was done", *support), weight + 1)
-    if CONTRAST in strong and len(strong) > 1 and (does := compiled(phrases.does).search(head)):
-        return Marked("choice", does.end(), ("says what was done", *support), weight + 1)
-    if (strong & {REASON, MEANT} or len(strong) > 1) and (changed := compiled(phrases.changed).search(head)):
-        return Marked(
-            "choice", changed.end(), ("says what it does now", *support), weight + 1, describes=True
-        )
-    if (len(strong) > 1 or MEANT in strong) and meets(phrases.describes, form):
+    if (len(strong) > 1 or MEANT in strong) and meets(cues.DESCRIBES, form):
         return Marked("choice", 0, ("says how it is", *support), weight, describes=True)
     return None
 
 
-def _is_contrasted(form: str, at: int, phrases: Phrases) -> bool:
-    """Whether what was not taken goes with what was done at a place, and not with what was wrong before."""
-    if phrases.contrast_may_lead or meets(phrases.contrast, form[at:]) or meets(phrases.instead, form):
-        return True
-    match = compiled(phrases.contrast).search(form)
-    return match is not None and match.start() == 0
-
-
 def support_of(reading: Reading) -> tuple[tuple[str, ...], float]:
     """Return what speaks for a sentence beside its verb, in words, and the weight of that and its place."""
-    form, phrases, sentence = reading.sentence.form, reading.phrases, reading.sentence
-    has_reason = (
-        meets(phrases.reason, form)
-        or meets(phrases.leading_reason, form)
-        or _follows_from_before(reading)
-        or _is_explained_behind(reading)
-    )
+    cues = reading.cues
+    form, sentence = reading.sentence.form, reading.sentence
+    has_reason = meets(cues.REASON, form) or meets(cues.LEADING_REASON, form) or _follows_from_before(reading)
     found = {
         REASON: has_reason,
-        CONTRAST: meets(phrases.contrast, form),
-        MEANT: meets(phrases.meant, form),
-        PURPOSE: meets(phrases.purpose, form),
+        CONTRAST: meets(cues.CONTRAST, form),
+        MEANT: meets(cues.MEANT, form),
+        PURPOSE: meets(cues.PURPOSE, form),
     }
     support = tuple(words for words, is_there in found.items() if is_there)
     weight = sum(0.5 if words == PURPOSE else 1.0 for words in support)
@@ -209,77 +192,46 @@ def support_of(reading: Reading) -> tuple[tuple[str, ...], float]:
 
 
 def _follows_from_before(reading: Reading) -> bool:
-    """Whether a sentence begins with `That's why`, or says what is used behind what can't be."""
-    before, form, phrases = reading.before, reading.sentence.form, reading.phrases
-    if before is None or before.form.rstrip().endswith(("?", "\uff1f")):
+    """Whether a sentence begins with `That's why`."""
+    cues = reading.cues
+    before, form = reading.before, reading.sentence.form
+    if before is None or before.form.rstrip().endswith("?"):
         return False
-    if meets(phrases.therefore, form) and not form.startswith("so "):
-        return True
-    if form.startswith("so ") and meets(_LIMITS, before.form):
-        return True
-    return meets(phrases.announced, form) and meets(_WONT_DO, before.form)
-
-
-def _is_explained_behind(reading: Reading) -> bool:
-    """Whether the sentence behind gives the reason."""
-    after = reading.after
-    if after is None or after.form.rstrip().endswith(("?", "\uff1f")):
-        return False
-    return meets(reading.phrases.goes_on, after.form) and meets(_BECAUSE, after.form)
+    return meets(cues.THEREFORE, form) and not form.startswith("so ")
 
 
 def _is_vetoed(reading: Reading, found: Marked) -> bool:
     """Whether what was found is unsure, conditional, somebody else's, or lies ahead."""
-    sentence, phrases, end = reading.sentence, reading.phrases, found.end
+    cues = reading.cues
+    sentence, end = reading.sentence, found.end
     form = sentence.form
     stop = re.search(_CLAUSE_END, form[end:])
-    head = form[: min(end + stop.start() if stop else len(form), max(end, reason_start(form, phrases)))]
+    head = form[: min(end + stop.start() if stop else len(form), max(end, reason_start(form, cues)))]
     if found.kind == "cause":
-        unsure = meets(phrases.unsure, form) or meets(phrases.mistaken, form) or meets(_SOME, form)
+        unsure = meets(cues.UNSURE, form) or meets(cues.MISTAKEN, form) or meets(_SOME, form)
     elif not end and sentence.section in ("decision", "tried"):
         # Only what begins with doubt is doubted there: `Tiles may be a minute old` is a decision.
-        unsure = compiled(phrases.unsure).match(form) is not None
+        unsure = compiled(cues.UNSURE).match(form) is not None
     else:
-        unsure = meets(phrases.unsure, head)
+        unsure = meets(cues.UNSURE, head)
     before = form[:end] if end else head
     return (
         unsure
-        or meets(phrases.to_do, head)
-        or meets(phrases.supposed, form[:end])
-        or meets(phrases.told_by_others, before)
+        or meets(cues.TO_DO, head)
+        or meets(cues.SUPPOSED, form[:end])
+        or meets(cues.TOLD_BY_OTHERS, before)
     )
 
 
-_POINTS_BACK = r"^(?:\w+[,.!:] +)?(?:that|this|das|eso|esto|es[ae]|ça|cela|c'est|voilà|这|これ)"
-_OWN = r"^(?:\w+,? ){0,2}(?:i|i'm|i've|we|my|ich|mein\w*|j'ai|je|mon|ma|he|mi)\b|^我|^(?:私|自分)"
+_OWN = r"^(?:\w+,? ){0,2}(?:i|i'm|i've|we|my)\b"
 """A slip of the speaker's own, or what is about to be done."""
 _SOME = (
-    r"^(?:the |all (?:of )?|most (?:of )?)?(?:remaining|rest|others?|last (?:one|two|few)|these|them"
-    r"|errors?|warnings?"
-    r"|two|three|four|five|six|\d+ (?:tests?|errors?|failures?|warnings?))\b"
+    r"^(?:the |all (?:of )?|most (?:of )?)?(?:remaining|rest|others?|last (?:one|two|few)|these|them|errors?"
+    r"|warnings?|two|three|four|five|six|\d+ (?:tests?|errors?|failures?|warnings?))\b"
 )
 """Tells of what is left to repair, such as `the remaining errors`, and of no fault of the project."""
-_CLAUSE_END = r"[,;\u2014\uff0c\u3001]| - "
-_LIMITS = (
-    r"\b(?:but|can't|cannot|couldn't|didn't|doesn't|no|not|too|only|never|fails?|failed|breaks?|broke"
-    r"|would|unusable|slow)\b"
-)
-_WONT_DO = (
-    r"\btoo (?:large|big|slow|long|small|short|many|late|early|heavy|expensive|coarse|strict)\b"
-    r"|\b(?:can't|cannot|won't|doesn't|don't|isn't|aren't) (?:work|support|handle|scale|allow|accept|fit"
-    r"|know|able|available|safe|enough)\b|\bunusable\b|\bunsupported\b|\bzu (?:groß|langsam|lang|klein"
-    r"|spät|viele?)\b|\b(?:kann|geht|funktioniert|unterstützt)\b.{0,40}\bnicht\b|\btrop (?:grand|gros"
-    r"|lent|long|petit)\w*|\bne (?:peut|fonctionne|gère|supporte) pas\b|\bdemasiad[oa]s?\b|\bno (?:puede"
-    r"|funciona|admite|soporta)\b|太[大慢长多小晚]|无法|不支持|不能|(?:大き|遅|長|多)すぎ|できない"
-    r"|できません|対応していな"
-)
+_CLAUSE_END = r"[,;\u2014]| - "
 _CONSEQUENCE = (
     r"\bso (?:i|we|the|it|now|instead|this|that)\b(?! (?:removed|reverted|dropped|took|abandoned|backed"
     r"|gave|stopped|undid|is out|was))|\binstead\b(?! of)|\b(?:switched|moved|went) (?:to|over|with)\b"
-    r"|\b(?:stattdessen|à la place|en su lugar)\b|改用|代わりに"
-)
-_BECAUSE = (
-    r"^(?:because|since|the reason|reason:|why:|rationale:|otherwise|weil|sonst|der grund|grund:"
-    r"|begründung:|parce|sinon|la raison|raison|de lo contrario|la razón|razón:|motivo:|porque|否则|因为|理由"
-    r"|原因|这是因为|なぜなら|そうしないと)|(?:ため|から)(?:です|だ)"
 )

@@ -1,4 +1,5 @@
-"""Owns what commands say about how it went: tests that ran, what failed, what git took back."""
+"""Owns what commands say about how it went (tests that ran, what failed, what git took back), and which files
+a decision is about."""
 
 from __future__ import annotations
 
@@ -125,22 +126,20 @@ def _without_heredocs(command: str) -> str:
 _GIT = r"(?:^|[;&|(\n]|&&)\s*(?:sudo\s+)?git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+"
 _CHECK = (
     r"(?:^|[\s;&|(/])(?:pytest|py\.test|tox|nox|nosetests|jest|vitest|mocha|ava|karma|cypress|playwright"
-    r"|rspec|minitest|phpunit|pest|ctest|gotestsum|ginkgo|busted|bats|shellcheck|mypy|pyright|tsc"
-    r"|vue-tsc|eslint|ruff\s+check|golangci-lint)(?=$|[\s;&|:)])|-m\s+(?:pytest|unittest|mypy)\b"
-    r"|(?<![\w-])(?:cargo|go|dotnet|swift|mix|zig|bazel|deno|bun|flutter|dart|stack|cabal|sbt|gradlew?"
-    r"|mvnw?|lein|rake|rails|composer|meson|ninja|just|task|make|invoke|hatch\s+run|npm(?:\s+run)?"
-    r"|yarn(?:\s+run)?|pnpm(?:\s+run)?|manage\.py)(?:\s+-\S+)*\s+(?:run\s+"
-    r"|nextest\s+)?:?(?:\w+:)*(?:test|tests|check|verify|build|spec|clippy|vet|lint|typecheck|bench)\w*"
-    r"|\bmake\s*(?:$|[;&|])"
+    r"|rspec|minitest|phpunit|pest|ctest|gotestsum|ginkgo|busted|bats|shellcheck|mypy|pyright|tsc|vue-tsc"
+    r"|eslint|ruff\s+check|golangci-lint)(?=$|[\s;&|:)])|-m\s+(?:pytest|unittest|mypy)\b|(?<![\w-])(?:cargo"
+    r"|go|dotnet|swift|mix|zig|bazel|deno|bun|flutter|dart|stack|cabal|sbt|gradlew?|mvnw?|lein|rake|rails"
+    r"|composer|meson|ninja|just|task|make|invoke|hatch\s+run|npm(?:\s+run)?|yarn(?:\s+run)?|pnpm(?:\s+run)?"
+    r"|manage\.py)(?:\s+-\S+)*\s+(?:run\s+|nextest\s+)?:?(?:\w+:)*(?:test|tests|check|verify|build|spec"
+    r"|clippy|vet|lint|typecheck|bench)\w*|\bmake\s*(?:$|[;&|])"
 )
 _CHANGING = (
-    r"\bsed\s+(?:-\w+\s+)*-\w*i|\bperl\s+-\w*i|(?<![0-9&<>=-])>{1,2}\s*(?!/dev/|/tmp/|&"
-    r"|\s)[\w./~$\"'-]*[a-z]|\btee\s+(?:-a\s+)?(?!/dev)\S|"
-    rf"{_GIT}(?:apply|am|mv|rm|merge|cherry-pick|revert|rebase)\b|(?:^|[;&|\n]\s*)(?:patch|mv|cp|rm|mkdir"
-    rf"|touch|ln)\s|"
-    r"\b(?:npm|pnpm|yarn|bun)\s+(?:i|install|add|remove|uninstall)\s+[^-\s]|\bpip3?\s+install\s+[^-\s.]"
-    r"|\b(?:poetry|uv|cargo|pdm)\s+(?:add|remove)\b|\bgo\s+(?:get|mod)\b|\bapply_patch\b|\bcomby\b"
-    r"|\b(?:black|prettier|gofmt|rustfmt|ruff\s+format)\b.*(?:-w|--write|\s\S+\.\w+)"
+    r"\bsed\s+(?:-\w+\s+)*-\w*i|\bperl\s+-\w*i|(?<![0-9&<>=-])>{1,2}\s*(?!/dev/|/tmp/|&|\s)[\w./~$\"'-]*[a-z]"
+    rf"|\btee\s+(?:-a\s+)?(?!/dev)\S|{_GIT}(?:apply|am|mv|rm|merge|cherry-pick|revert|rebase)\b|(?:^|[;&"
+    r"|\n]\s*)(?:patch|mv|cp|rm|mkdir|touch|ln)\s|\b(?:npm|pnpm|yarn|bun)\s+(?:i|install|add|remove"
+    r"|uninstall)\s+[^-\s]|\bpip3?\s+install\s+[^-\s.]|\b(?:poetry|uv|cargo|pdm)\s+(?:add|remove)\b"
+    r"|\bgo\s+(?:get|mod)\b|\bapply_patch\b|\bcomby\b|\b(?:black|prettier|gofmt|rustfmt"
+    r"|ruff\s+format)\b.*(?:-w|--write|\s\S+\.\w+)"
 )
 _FAILED = (
     r"(?m)\b[1-9]\d* (?:failed|failures?|errors?|failing)\b|^(?:FAIL|FAILED|ERROR|E  )\b|\bFAILED \("
@@ -153,4 +152,47 @@ _TELLING = (
         r"|\bpanicked at\b|^error(?:\[\w+\])?: |: error(?: \w+)?: |^fatal: "
     ),
     r"(?i)\berror\b|\bassert|\bexpected\b|\bfailed\b|\bfail\b|not found|refused|denied|timed out",
+)
+
+
+MAX_FILES = 8
+"""A decision is about few files; the edited ones of a whole turn may be hundreds."""
+
+
+def files_of(text: str, edited: Sequence[str], near: Sequence[str]) -> tuple[str, ...]:
+    """Return at most `MAX_FILES` paths: of those that a text names the edited ones, then what else it names
+    with a folder; if it names none, those edited `near` it.
+
+    An edited path is given as the host wrote it. All lists are oldest first, each path once.
+    """
+    named = named_paths(text)
+    found: dict[str, None] = {}
+    for name in named:
+        matches = [path for path in edited if same_file(path, name)]
+        found.update(dict.fromkeys(matches[-2:] or ([name] if "/" in name else [])))
+    return tuple(found or dict.fromkeys(near))[:MAX_FILES]
+
+
+def is_prose_file(path: str) -> bool:
+    """Whether a file holds prose about code, by its extension."""
+    return path.lower().endswith((".md", ".mdx", ".rst", ".txt", ".adoc", ".org"))
+
+
+def named_paths(text: str) -> tuple[str, ...]:
+    """Return what looks like a path of a file in a text, each once: with an extension, or a known name."""
+    return tuple(
+        dict.fromkeys(
+            match[0].removeprefix("./")
+            for match in re.finditer(_PATH, text[:4_000])
+            if not re.match(_NO_FILE, match[0])
+        )
+    )
+
+
+_PATH = (
+    r"(?<![\w/@.:-])(?:\.{0,2}/)?(?:[\w@.+-]{1,80}/){0,12}[\w@+-][\w.@+-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}"
+    r"(?![\w/(])|\b(?:[\w.-]+/)*(?:Makefile|Dockerfile|Gemfile|Jenkinsfile|Rakefile)\b"
+)
+_NO_FILE = (
+    r"(?i)(?:e\.g|i\.e|z\.b|d\.h|vs|[a-z]+\.(?:js|net|io)$(?<!/)(?=(?:node|vue|next|express|asp|socket)\.))"
 )

@@ -1,15 +1,20 @@
-"""Owns what an agent said as sentences in their sections: Markdown goes in, no judgement comes out."""
+"""Owns what an agent said as sentences in their sections: Markdown goes in, no judgement comes out.
+
+A heading or a label says what the sentences below it are."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from itertools import pairwise
+from functools import cache
+from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
-from .headings import Section, heading_section, lead_in_section, split_label
+from .cues import Cues, cues_for
 
+Voice = Literal["report", "narration", "summary", "user"]
+"""Who speaks when: the agent at the end of a turn, on the way, in a compaction's summary, or the user."""
 MAX_TEXT = 40_000
 """Of a longer text the first and the last half of this many characters are read; reports have about 3,000."""
 MAX_SENTENCES = 800
@@ -27,6 +32,7 @@ class Sentence:
 
     text: str
     form: str
+    cues: Cues
     section: Section = ""
     place: int = 0
     listed: bool = False
@@ -37,14 +43,48 @@ class Sentence:
     """Its section was named at the beginning of its own block: `Root cause: …`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A sentence that is read, by its place in its block."""
+
+    block: Sequence[Sentence]
+    at: int
+    voice: Voice
+
+    @property
+    def sentence(self) -> Sentence:
+        """The sentence itself."""
+        return self.block[self.at]
+
+    @property
+    def cues(self) -> Cues:
+        """The cues of its language."""
+        return self.sentence.cues
+
+    @property
+    def before(self) -> Sentence | None:
+        """The sentence before it."""
+        return self.block[self.at - 1] if self.at else None
+
+    @property
+    def after(self) -> Sentence | None:
+        """The sentence behind it."""
+        return self.block[self.at + 1] if self.at + 1 < len(self.block) else None
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether it was said when the work was done, not on the way."""
+        return self.voice != "narration"
+
+
 def blocks_of(text: str) -> Iterator[list[Sentence]]:
     """Yield the sentences of each paragraph and each item of a list, in order.
 
-    Left out are code blocks, quotations, tables but for those in a section of decisions, and headings.
+    Left out are code blocks, quotations, tables and headings.
     """
-    number = 0
+    number, cues = 0, cues_for(text)
     for block in _blocks(_bounded(text).splitlines()):
-        sentences = list(_sentences(block))
+        sentences = list(_sentences(block, cues))
         number += len(sentences)
         if number > MAX_SENTENCES:
             return
@@ -62,11 +102,10 @@ class _Block:
 
 @dataclass(slots=True)
 class _Lines:
-    """Where a reader of lines is: its section, the section of the list that a line announced, its block."""
+    """Where a reader of lines is: its section and its block."""
 
     section: Section = ""
     level: int = 0
-    list_section: Section = ""
     title: str = ""
     """A heading within a section of decisions says what the block below it is about."""
     indent: int = 0
@@ -82,13 +121,10 @@ class _Lines:
         text = " ".join(self.current)
         yield _Block(
             f"{self.title}: {text}" if self.title else text,
-            self.list_section or self.section,
+            self.section,
             self.listed or bool(self.title),
             self.nested,
         )
-        if not self.listed:  # which may announce a list: `Some decisions on the way:`
-            announces = text.rstrip().endswith((":", "\uff1a"))
-            self.list_section = lead_in_section(text) if announces else ""
         self.current, self.title = [], ""
 
     def heading(self, text: str, level: int) -> None:
@@ -98,7 +134,7 @@ class _Lines:
         if not is_below:
             self.section, self.level = section, level
         self.title = re.sub(r"^\W*\d+[.)]\s*", "", text) if is_below and self.section == "decision" else ""
-        self.list_section, self.listed = "", False
+        self.listed = False
 
     def item(self, text: str, indent: int) -> None:
         """Begin an item of a list."""
@@ -110,14 +146,13 @@ class _Lines:
         """Go on with a paragraph or an item."""
         if self.listed and not self.current and not line.startswith("  "):
             self.listed = self.nested = False
-            self.list_section = ""
         self.current.append(line.strip())
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
     place = _Lines()
     fenced = False
-    for line, following in pairwise((*lines, "", "")):
+    for line in (*lines, ""):
         fence = re.match(r"\s{0,12}(?:```|~~~)(?!.*```)", line)
         fenced = fenced != bool(fence)
         if fenced or fence:
@@ -131,8 +166,6 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
             place.heading(heading, level)
         elif item:
             place.item(line[item.end() :], len(line) - len(line.lstrip()))
-        elif cells := _row(line, following, place.section):
-            yield _Block(cells, place.section, listed=True)
         elif line.strip() and not re.match(_SKIPPED, line):
             place.line(line)
 
@@ -148,18 +181,7 @@ def _heading(line: str) -> tuple[str, int]:
     return "", 0
 
 
-def _row(line: str, following: str, section: Section) -> str:
-    """Return a row of a table in a section of decisions as a sentence: `cell: cell; cell`."""
-    if section not in ("decision", "tried") or not re.match(r"\s*\|.*\|\s*$", line):
-        return ""
-    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-    is_head = re.fullmatch(r"[\s|:-]+", following) is not None and "-" in following
-    if len(cells) < 2 or is_head or all(re.fullmatch(r"[:\- ]*", cell) for cell in cells):
-        return ""
-    return f"{cells[0]}: {'; '.join(cell for cell in cells[1:] if cell)}"
-
-
-def _sentences(block: _Block) -> Iterator[Sentence]:
+def _sentences(block: _Block, cues: Cues) -> Iterator[Sentence]:
     text = plain(block.text)
     section, rest = split_label(text)
     labelled = bool(section)
@@ -170,6 +192,7 @@ def _sentences(block: _Block) -> Iterator[Sentence]:
         yield Sentence(
             text[start:end],
             form[start:end],
+            cues,
             section or block.section,
             place,
             block.listed,
@@ -225,4 +248,105 @@ _ABBREVIATION = (
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no|fig|z\.\s?b|d\.\s?h|bzw|usw|u\.\s?a|ca|evtl"
     r"|ggf|p\.\s?ej"
     r"|par ex|\d{1,2}|[a-z])\.$"
+)
+
+
+Section = Literal["", "decision", "cause", "why", "tried", "fault", "advice"]
+"""`decision`: each item is one; `cause`: of a fault; `why`: reasons; `tried`: what was given up; `fault`: how
+things were, of which only a cause counts; `advice`: what isn't done, or was long ago: nothing counts."""
+
+
+def heading_section(heading: str) -> Section:
+    """Return what stands below a heading."""
+    bare = re.sub(r"^[\W\d]+|\W+$", "", heading.lower())
+    for section, pattern in _patterns():
+        if pattern.fullmatch(bare):
+            return section
+    return ""
+
+
+def split_label(text: str) -> tuple[Section, str]:
+    """Return what a label at the beginning of a text says, and the text behind it; the text if there is none.
+
+    A label of no known meaning stays: it says what the sentence is about.
+    """
+    match = re.match(r"([^\W\d_][^:\uff1a.!?\n`]{1,50}?)(?:\s?[:\uff1a\u2014]\s*| [\u2013-] )(?=\S)", text)
+    section = heading_section(match[1]) if match else ""
+    if match and section:
+        rest = text[match.end() :]
+        return section, rest[0].upper() + rest[1:]
+    return "", text
+
+
+@cache
+def _patterns() -> tuple[tuple[Section, re.Pattern[str]], ...]:
+    return tuple((section, re.compile(pattern)) for section, pattern in _SECTIONS)
+
+
+_SECTIONS: tuple[tuple[Section, str], ...] = (
+    (
+        "advice",
+        (
+            r"(?:recommended |suggested |possible |optional |remaining |open |future |further "
+            r"|next )*(?:next steps?|follow-?ups?|recommendations?|suggestions?|todos?|to-?do list"
+            r"|open (?:questions?|points?|decisions?)|questions?(?: for you)?|future (?:work|ideas?"
+            r"|options?|improvements?)|improvements|options?|plan|proposal|proposed (?:changes|plan"
+            r"|solution|approach|design|decisions?)|remaining(?: work)?|what(?:'s| is) (?:next|left)"
+            r"|(?:how to )?(?:usage|use|run|test|verify|try it)|background|overview|context"
+            r"|how it works|current (?:state|behaviou?r|design|implementation|architecture)"
+            r"|existing (?:code|design|behaviou?r|decisions?|architecture)|what the code does"
+            r"|architecture|decisions? (?:needed|for you|to make|pending|required)|pending decisions?"
+            r"|(?:earlier|previous|documented|past) decisions?|open issues|if you .{1,60}|nice to have"
+            r"|not done|out of scope|steps?|questions to answer|ideas?|possible causes?|hypothes[ei]s"
+            r"|suspects?|user(?:'s)? requests?|pending tasks|all user messages|current work"
+            r"|optional next step)"
+        ),
+    ),
+    (
+        "decision",
+        (
+            r"(?:the |my |our |some |main |key |major |important |notable |technical |design "
+            r"|implementation |architecture |architectural |engineering |final )*(?:decisions?|choices?"
+            r"|trade-?offs?|design notes?|judge?ment calls?)(?: (?:made|taken|and (?:rationale|reasons?"
+            r"|reasoning|trade-?offs?|why)|i made|we made|log|notes?|considered|along the way"
+            r"|worth (?:knowing|noting|flagging)|& rationale))*|decided|chosen(?: approach| solution"
+            r"| option)?|(?:what|things) (?:i|we) (?:decided|chose)"
+        ),
+    ),
+    (
+        "cause",
+        (
+            r"(?:the )?(?:root |actual |real |underlying )?cause(?: (?:of .{2,40}|analysis))?"
+            r"|root causes?|what (?:was|went|is) wrong|what (?:was )?happen(?:ed|ing)|why (?:it|this"
+            r"|that|the .{2,40}?) (?:happened|happens|failed|fails|broke|breaks|crashed|crashes|hung"
+            r"|hangs|leaked|flaked|was .{2,20})|(?:the )?reason for the (?:failure|bug|crash|hang|leak"
+            r"|error|problem|regression)"
+        ),
+    ),
+    (
+        "why",
+        (
+            r"(?:the )?(?:rationale|reasons?|reasoning|why|motivation|justification|why (?:this|not|it"
+            r"|i|we|the) .{2,50}|why so|because)|justification"
+        ),
+    ),
+    (
+        "fault",
+        (
+            r"(?:the )?(?:problems?|issues?|bugs?|symptoms?|findings|(?:issues|problems|bugs) (?:found"
+            r"|identified)|what (?:i|we) found|observations?|analysis|investigation|before"
+            r"|what was broken|diagnosis)"
+        ),
+    ),
+    (
+        "tried",
+        (
+            r"(?:what (?:i|we) tried|(?:also )?tried(?: and (?:rejected|abandoned|dropped|discarded"
+            r"|failed))?|what (?:didn't|did not) work|dead ends?|(?:failed|abandoned|rejected"
+            r"|discarded) (?:attempts?|approach(?:es)?|ideas?|alternatives?|options?)|(?:alternatives?"
+            r"|options?|approaches) (?:considered|rejected|tried|ruled out)(?: and rejected)?"
+            r"|(?:rejected|discarded|abandoned|ruled out|not chosen|dropped)|considered and rejected"
+            r"|alternatives?|things that (?:didn't|did not) work)"
+        ),
+    ),
 )

@@ -2,65 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 
-from .evidence import REASON, Marked, can_state, is_announcement, marked, names_another, standing
-from .phrases import Phrases, meets, phrases_for
-from .report import Sentence, blocks_of
-from .signals import signals_for
-from .statement import Reading, Statement, Voice
+from ..core.lazy_dataclass import dataclass
+from .cues import cues_for, meets
+from .evidence import REASON, Kind, Marked, can_state, is_announcement, marked, names_another, standing
+from .report import Reading, Sentence, Voice, blocks_of
 from .weak_evidence import gives_up, weakly_marked
 from .wording import Wording, cut_short, worded
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A decision as a sentence states it, or two. `evidence` says in words why it was taken for one, `weight`
+    how much that is: 2 is one good reason, and each further one adds 0.5 to 2."""
+
+    kind: Kind
+    decision: str
+    rationale: str
+    evidence: tuple[str, ...]
+    weight: float
+    needs_change: bool = False
+    """It was announced: counts only if files changed after it was said."""
+    source: str = ""
+    """All that was said, which may name files that the decision doesn't."""
+    replaced: bool = False
+    """Of an attempt: it also says what was done instead."""
+    removed: bool = False
+    """Of an attempt: it says that it was taken out again."""
+    describes: bool = False
+    """It says how something is; counts only where source files were edited."""
+    needs: int = 0
+    """So many signals must lie in what happened around it; none where its words are enough."""
+    otherwise: Statement | None = None
+    """What else it may be, where what happened around it doesn't bear it out."""
+
+
 def statements_in(text: str, voice: Voice) -> Iterator[Statement]:
     """Yield the decisions that a text states, in order; those with `needs` only may be some."""
-    phrases = phrases_for(text)
-    for block in _with_announcements(blocks_of(text), phrases):
-        yield from _in_block(block, voice, phrases)
-
-
-def given_up(text: str) -> Literal["", "at once", "named"]:
-    """Return whether a text on the way drops what was about to be done: at once, or what it names."""
-    phrases = phrases_for(text)
-    sentences = [sentence for block in blocks_of(text) for sentence in block]
-    if any(meets(phrases.given_up_now, sentence.form) for sentence in sentences):
-        return "at once"
-    return "named" if any(gives_up(sentence, phrases.language) for sentence in sentences) else ""
+    for block in blocks_of(text):
+        yield from _in_block(block, voice)
 
 
 def complains(text: str) -> bool:
     """Whether a user asks why something goes wrong, or to repair it; prose and style don't go wrong."""
     form = text.lower()
-    return meets(signals_for(phrases_for(text).language).complains, form) and not meets(_OF_STYLE, form)
+    return meets(cues_for(text).COMPLAINS, form) and not meets(_OF_STYLE, form)
 
 
-def _with_announcements(blocks: Iterable[list[Sentence]], phrases: Phrases) -> Iterator[list[Sentence]]:
-    """Yield blocks, a paragraph that only says that something was found together with the next one."""
-    waiting: list[Sentence] = []
-    for block in blocks:
-        is_announced = len(block) == 1 and not block[0].listed and is_announcement(block[0], phrases)
-        if is_announced and not waiting:
-            waiting = block
-            continue
-        yield [*waiting, *block]
-        waiting = []
-    if waiting:
-        yield waiting
-
-
-def _in_block(block: Sequence[Sentence], voice: Voice, phrases: Phrases) -> Iterator[Statement]:
+def _in_block(block: Sequence[Sentence], voice: Voice) -> Iterator[Statement]:
     """Yield those of a block; an attempt and what was chosen next to it are one."""
     last: Statement | None = None
     used = -1
     for at in range(len(block)):
-        found = _judged(Reading(block, at, voice, phrases)) if at > used else None
+        found = _judged(Reading(block, at, voice)) if at > used else None
         if found is None:
             continue
         statement, end = found
-        if _is_given_up_behind(block, at, statement, phrases):
+        if _is_given_up_behind(block, at, statement):
             continue
         if (
             statement.needs
@@ -96,22 +96,18 @@ def _judged(reading: Reading) -> tuple[Statement, int] | None:
         found = standing(reading)
         return _stated(reading, found) if found else None
     found = marked(reading)
-    weak = weakly_marked(reading) if found is None or _gives_up(reading, found) else ()
-    if found is not None and not (weak and weak[0].kind == "attempt"):
+    if found is not None:
         return _stated(reading, found)
-    stated = [one for one in (_stated(reading, each) for each in weak) if one is not None]
+    stated = [one for one in (_stated(reading, each) for each in weakly_marked(reading)) if one is not None]
     if len(stated) < 2:
         return stated[0] if stated else None
     (first, last), (other, other_last) = stated[:2]
     return replace(first, otherwise=other), max(last, other_last)
 
 
-def _gives_up(reading: Reading, found: Marked) -> bool:
-    return found.kind == "choice" and gives_up(reading.sentence, reading.phrases.language)
-
-
 def _stated(reading: Reading, found: Marked) -> tuple[Statement, int] | None:
     """Return the statement that a sentence makes, and the place of the last sentence that was used for it."""
+    cues = reading.cues
     sentence = reading.sentence
     if found.needs and found.kind == "attempt":
         return _attempt(reading, found)
@@ -120,7 +116,7 @@ def _stated(reading: Reading, found: Marked) -> tuple[Statement, int] | None:
     if wording is None:
         return None
     before = reading.before
-    if found.kind == "cause" and before and meets(reading.phrases.therefore, sentence.form):
+    if found.kind == "cause" and before and meets(cues.THEREFORE, sentence.form):
         wording = Wording(f"{before.text} {sentence.text}", "", wording.last)
     if found.explained_behind and reading.after and not wording.rationale:
         is_free = marked(replace(reading, at=reading.at + 1)) is None
@@ -137,7 +133,7 @@ def _stated(reading: Reading, found: Marked) -> tuple[Statement, int] | None:
         found.needs_change,
         cut_short(source),
         found.kind == "attempt" and names_another(sentence.form, found.end),
-        found.kind == "attempt" and meets(reading.phrases.removed, sentence.form),
+        found.kind == "attempt" and meets(cues.REMOVED, sentence.form),
         found.describes,
         found.needs,
     )
@@ -146,30 +142,32 @@ def _stated(reading: Reading, found: Marked) -> tuple[Statement, int] | None:
 
 def _goes_on(reading: Reading) -> bool:
     """Whether the sentence behind a cause says the rest of it: what follows from it, or what goes wrong."""
-    after, phrases = reading.after, reading.phrases
-    if after is None or after.place == 0 or not can_state(after, phrases) or is_announcement(after, phrases):
+    cues = reading.cues
+    after = reading.after
+    if after is None or after.place == 0 or not can_state(after) or is_announcement(after):
         return False
-    signals, form = signals_for(phrases.language), after.form
-    if meets(phrases.unsure, form) or meets(phrases.to_do, form) or meets(signals.acts, form):
+    form = after.form
+    if meets(cues.UNSURE, form) or meets(cues.TO_DO, form) or meets(cues.ACTS, form):
         return False
-    if gives_up(after, phrases.language) or meets(signals.checks, form) or meets(signals.now, form):
+    if gives_up(after) or meets(cues.CHECKS, form) or meets(cues.NOW, form):
         return False
-    if not (meets(signals.symptom, form) or meets(signals.consequence, form) or form.startswith("so ")):
+    if not (meets(cues.SYMPTOM, form) or form.startswith("so ")):
         return False
     return marked(replace(reading, at=reading.at + 1)) is None
 
 
 def _attempt(reading: Reading, found: Marked) -> tuple[Statement, int]:
     """Return what was given up with the sentences around it, which say what and why."""
-    sentence, before, after, phrases = reading.sentence, reading.before, reading.after, reading.phrases
-    abandons = gives_up(sentence, phrases.language)
+    cues = reading.cues
+    sentence, before, after = reading.sentence, reading.before, reading.after
+    abandons = gives_up(sentence)
     decision, rationale, last = sentence.text, "", reading.at
-    asks = before is not None and before.form.rstrip().endswith(("?", "\uff1f"))
-    if before and ((abandons and not asks) or meets(phrases.bare, sentence.form)):
+    asks = before is not None and before.form.rstrip().endswith("?")
+    if before and ((abandons and not asks) or meets(cues.BARE, sentence.form)):
         decision = f"{before.text} {decision}"
-    if after and (not abandons and gives_up(after, phrases.language)):
+    if after and (not abandons and gives_up(after)):
         decision, last = f"{decision} {after.text}", reading.at + 1
-    elif after and not meets(phrases.advice, after.form) and not meets(phrases.routine, after.form):
+    elif after and not meets(cues.ADVICE, after.form) and not meets(cues.ROUTINE, after.form):
         rationale = after.text
     statement = Statement(
         "attempt",
@@ -179,13 +177,13 @@ def _attempt(reading: Reading, found: Marked) -> tuple[Statement, int]:
         found.weight,
         source=cut_short(f"{decision} {rationale}"),
         replaced=names_another(sentence.form, found.end),
-        removed=meets(phrases.removed, decision.lower()),
+        removed=meets(cues.REMOVED, decision.lower()),
         needs=found.needs,
     )
     return statement, last
 
 
-def _is_given_up_behind(block: Sequence[Sentence], at: int, statement: Statement, phrases: Phrases) -> bool:
+def _is_given_up_behind(block: Sequence[Sentence], at: int, statement: Statement) -> bool:
     """Whether a statement that is no attempt says why the next sentence gives something up."""
     if (
         statement.kind == "attempt"
@@ -193,12 +191,13 @@ def _is_given_up_behind(block: Sequence[Sentence], at: int, statement: Statement
         or at + 1 >= len(block)
     ):
         return False
-    return gives_up(block[at + 1], phrases.language)
+    return gives_up(block[at + 1])
 
 
 def _introduced(decision: str, found: Marked, reading: Reading) -> str:
     """Return a decision with what its section said of it, where the sentence doesn't."""
-    if found.kind == "cause" and not found.end and not meets(reading.phrases.cause, reading.sentence.form):
+    cues = reading.cues
+    if found.kind == "cause" and not found.end and not meets(cues.CAUSE, reading.sentence.form):
         return f"Root cause: {decision}"
     return f"Rejected: {decision}" if found.kind == "attempt" and not found.end else decision
 
