@@ -21,7 +21,7 @@ from ..hooks.install.places import (
     LEVELS,
     HostFiles,
     Level,
-    Place,
+    SettingsPlace,
     check_level,
     default_level,
     host_files,
@@ -222,7 +222,7 @@ def _wrong(name: str, text: str, fix: str) -> str:
     return line if is_command or not fix else f"{line}\n    {terminal.clean(fix)}"
 
 
-def _problems(state: HostState, place: Place, program: str) -> list[dict[str, str]]:
+def _problems(state: HostState, place: SettingsPlace, program: str) -> list[dict[str, str]]:
     return [{"text": one.text, "fix": one.fix} for one in problems(state, place, program, __version__)]
 
 
@@ -237,12 +237,12 @@ def _chosen(
     return host, host_files(host, chosen, place, program, __version__)
 
 
-def _place(context: click.Context, cwd: str | None) -> Place:
+def _place(context: click.Context, cwd: str | None) -> SettingsPlace:
     environ = settings_of(context).environ
     home = environ.get("HOME", "")
     if not os.path.isabs(home):
         raise InstallError("HOME names no folder, so your settings can't be found", "set HOME")
-    return Place(home, project_root(os.path.realpath(cwd or current_folder())), environ)
+    return SettingsPlace(home, project_root(os.path.realpath(cwd or current_folder())), environ)
 
 
 def _program(context: click.Context) -> str:

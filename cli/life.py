@@ -28,7 +28,7 @@ SETTLE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Daemon:
+class RunningDaemon:
     """A daemon that answers: its connection, its process and what it says of itself."""
 
     client: Client
@@ -37,7 +37,7 @@ class Daemon:
     version: str
 
 
-def find_daemon(settings: Settings) -> Daemon | None:
+def find_daemon(settings: Settings) -> RunningDaemon | None:
     """Connect to the daemon that runs and ask who it is; None where none runs.
 
     Raises `RpcError` with the code `timeout` for one that doesn't answer.
@@ -50,7 +50,7 @@ def find_daemon(settings: Settings) -> Daemon | None:
     return _identified(client, path)
 
 
-def start_daemon(settings: Settings, at: str | None = None) -> Daemon:
+def start_daemon(settings: Settings, at: str | None = None) -> RunningDaemon:
     """Start a daemon where none runs, on the socket `at` if one is given, and connect to it.
 
     Raises `DaemonUnavailable`, `PathError`, and `CliError` if another daemon serves the state folder already.
@@ -91,13 +91,13 @@ def stop_daemon(settings: Settings, timeout_s: float) -> int | None:
         path = find_socket(None, settings.environ).path
 
 
-def _identified(client: Client, path: str) -> Daemon:
+def _identified(client: Client, path: str) -> RunningDaemon:
     try:
         reply = client.call("Ping", timeout=PING_TIMEOUT_S)
     except BaseException:
         client.close()
         raise
-    return Daemon(client, path, reply["pid"], reply["version"])
+    return RunningDaemon(client, path, reply["pid"], reply["version"])
 
 
 def _connect(path: str) -> socket.socket | None:

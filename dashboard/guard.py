@@ -74,7 +74,7 @@ _COOKIE: Final = web.RequestKey("cookie", str)
 """The cookie that the browser is to keep, where the daemon gave one."""
 
 
-class Guard:
+class AccessGuard:
     """Guards the application that is served on 127.0.0.1:`port`. `recheck_s` is for tests."""
 
     def __init__(self, link: DaemonLink, port: int, *, recheck_s: float = RECHECK_S) -> None:

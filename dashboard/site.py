@@ -24,7 +24,7 @@ from .actions import Actions
 from .api import SessionsApi
 from .event_stream import EventStream
 from .file_names import FileNames
-from .guard import Guard
+from .guard import AccessGuard
 from .pages.applet import LastOpenKeeper
 from .pages.context_page import ContextPage
 from .pages.contexts_page import ContextsPage
@@ -64,7 +64,7 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
     link = DaemonLink(daemon_socket)
     view = View(link)
     application = web.Application(middlewares=[_Failures(view).middleware], client_max_size=MAX_BODY_BYTES)
-    Guard(link, port).add_to(application)
+    AccessGuard(link, port).add_to(application)
     for part in (
         EventStream(link),
         Actions(link),

@@ -66,17 +66,17 @@ class View:
         given = {name: value for name, value in params.items() if value is not None}
         return await self._link.call(method, given)
 
-    async def project(self, request: web.Request) -> Project:
+    async def project(self, request: web.Request) -> ProjectChoice:
         """Return the project that an address is about: the one it names, or the one used last.
 
         Raises `NotOpen` for one that isn't: reading a page opens none.
         """
         known = await self.call("ListProjects")
-        return Project.chosen(known, request.query.get(PROJECT, ""))
+        return ProjectChoice.chosen(known, request.query.get(PROJECT, ""))
 
-    async def project_of(self, root: str) -> Project:
+    async def project_of(self, root: str) -> ProjectChoice:
         """Return the project of something that a page is about; it may be closed, or gone."""
-        return Project(root, await self.call("ListProjects"))
+        return ProjectChoice(root, await self.call("ListProjects"))
 
     async def page(
         self, request: web.Request, template: str, *, at: str, title: str, status: int = 200, **values: Any
@@ -84,8 +84,8 @@ class View:
         """Return a template as a page, drawn in a thread: a large one takes 30 ms.
 
         `at` names the entry of the navigation that it belongs to. A template has `at`, `title`, `path`,
-        `query`, `viewer`, `theme`, and the values given; `project` (`Project`) is expected by the header
-        where a page is about one, and `picked` where another one is picked at another address than this.
+        `query`, `viewer`, `theme`, and the values given; `project` (`ProjectChoice`) is expected by the
+        header where a page is about one, and `picked` where another one is picked at another address.
         """
         viewer = request[VIEWER]
         text = await asyncio.to_thread(
@@ -106,7 +106,7 @@ class View:
         return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
 
 
-class Project:
+class ProjectChoice:
     """The project that a page is about, among all that the daemon knows.
 
     `all` are the open ones, as ListProjects tells them, `closed` the roots of those that were open before.
@@ -122,7 +122,7 @@ class Project:
         self.status = next((one for one in self.all if one["root"] == root), None)
 
     @classmethod
-    def chosen(cls, known: Mapping[str, Any], root: str) -> Project:
+    def chosen(cls, known: Mapping[str, Any], root: str) -> ProjectChoice:
         """Return the open project with this root, or the first if none is named.
 
         `known` is the answer of ListProjects. Raises `NotOpen`. `root` is empty without any open project.
@@ -133,7 +133,7 @@ class Project:
         return project if root or not project.all else cls(str(project.all[0]["root"]), known)
 
     @classmethod
-    def at(cls, known: Mapping[str, Any], root: str) -> Project:
+    def at(cls, known: Mapping[str, Any], root: str) -> ProjectChoice:
         """Return the project with this root, open or closed. Raises `NotOpen` for one that never was open."""
         project = cls(root, known)
         if root and project.status is None and root not in project.closed:
@@ -154,7 +154,7 @@ class Project:
 class NotOpen(RpcError):
     """A page was asked for of a project that isn't open, or of one where none is. `project` is that one."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: ProjectChoice) -> None:
         root = project.root
         said = f"no open project has the root {root!r:.300}" if root else "no project is open"
         super().__init__(NOT_FOUND, f"{said}; open it: foveal up {shlex.quote(root or 'FOLDER'):.300}")

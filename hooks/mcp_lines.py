@@ -27,7 +27,7 @@ UNAVAILABLE: Final = -32000
 """The first of the codes that JSON-RPC leaves to servers: the daemon can't be reached, or went away."""
 
 
-class Line(Record):
+class McpLine(Record):
     """A line from the host: the message, and the bytes to send on, which end in a line break."""
 
     __slots__ = ("message", "data")  # noqa: RUF023 - the order is the constructor's
@@ -65,7 +65,7 @@ class NoMessage(Exception):
         self.reply = reply
 
 
-def read_line(data: bytes) -> Line | None:
+def read_line(data: bytes) -> McpLine | None:
     """Return a line from the host, None for an empty one. Raises `NoMessage`."""
     if not data.strip():
         return None
@@ -80,7 +80,7 @@ def read_line(data: bytes) -> Line | None:
         raise NoMessage(error_line(_id_of(message), INVALID_REQUEST, problem))
     if b"\\ud" in data.lower() or not data.endswith(b"\n"):
         data = encode(message)  # half of a surrogate pair is no text, and the server would drop the line
-    return Line(message, data)
+    return McpLine(message, data)
 
 
 def answered_id(data: bytes) -> Id | None:

@@ -19,7 +19,7 @@ from .mcp_lines import (
     INVALID_REQUEST,
     MAX_LINE_BYTES,
     UNAVAILABLE,
-    Line,
+    McpLine,
     NoMessage,
     answered_id,
     encode,
@@ -91,7 +91,7 @@ class Pump:
         self._state = threading.Condition()
         self._connection: socket.socket | None = None  # guarded by _state, as is _waiting
         self._waiting: set[Id] = set()
-        self._opening: list[Line] = []  # of the main thread only
+        self._opening: list[McpLine] = []  # of the main thread only
 
     def run(self, source: BinaryIO) -> None:
         """Carry lines until the source ends, then let what is being answered end."""
@@ -112,7 +112,7 @@ class Pump:
                 self._carry(line)
         self._drain()
 
-    def _carry(self, line: Line) -> None:
+    def _carry(self, line: McpLine) -> None:
         """Send a line on, over a new connection where the last one is gone."""
         request_id = line.request_id
         with self._state:
@@ -134,14 +134,14 @@ class Pump:
                 return
         self._note_opening(line)  # a notification needs no server: the next one is told what opens
 
-    def _note_opening(self, line: Line) -> None:
+    def _note_opening(self, line: McpLine) -> None:
         """Keep what opens a conversation with a handshake, to tell it to the next server."""
         if line.method == "initialize":
             self._opening = [line]
         elif line.method == "notifications/initialized" and self._opening:
             self._opening = [self._opening[0], line]
 
-    def _try_connect(self, lines: Sequence[Line]) -> bool:
+    def _try_connect(self, lines: Sequence[McpLine]) -> bool:
         """Connect and send lines behind what opens the conversation; on failure answer them with an error."""
         try:
             connection = self._upstream.connect()

@@ -17,7 +17,7 @@ from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.messages import Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
 from foveal.daemon.index.store import Activity, Reader
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
+from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 
 from tests.conftest import write_files
 
@@ -56,9 +56,9 @@ class Bench:
         self.disk = Disk()
         self.deaf = False
         """The watcher's batches end in `lost`."""
-        self.lost: queue.Queue[Batch] = queue.Queue()
+        self.lost: queue.Queue[WatchBatch] = queue.Queue()
         self.watch_settings = WatchSettings()
-        self.tell: Callable[[Batch], None] = lambda batch: None
+        self.tell: Callable[[WatchBatch], None] = lambda batch: None
         """What the watcher calls with a batch."""
         self.events: list[Event] = []
         self.tree = Tree(str(self.root))
@@ -96,12 +96,12 @@ class Bench:
         self._woken.clear()
 
     def watch(
-        self, folders: Iterable[str], on_batch: Callable[[Batch], None], *, cookie_folder: str
+        self, folders: Iterable[str], on_batch: Callable[[WatchBatch], None], *, cookie_folder: str
     ) -> Watcher:
         """Stand in for the watcher's class."""
         self.tell = on_batch
 
-        def hear(batch: Batch) -> None:
+        def hear(batch: WatchBatch) -> None:
             if self.deaf:
                 self.lost.put(batch)
             else:

@@ -12,7 +12,7 @@ from pathlib import Path
 from foveal.daemon.core.system import System
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.ledger import request_table
-from foveal.daemon.ledger.contents import Limits, forget
+from foveal.daemon.ledger.contents import LedgerLimits, forget
 from foveal.daemon.ledger.ledger import Ledger
 from foveal.daemon.ledger.ledger_file import LedgerFile
 from foveal.daemon.ledger.messages import ItemPart, Said, Sent, conversation
@@ -80,7 +80,7 @@ class Opened:
 
 
 @contextmanager
-def opened(folder: Path, limits: Limits | None = None, clock: Clock | None = None) -> Iterator[Opened]:
+def opened(folder: Path, limits: LedgerLimits | None = None, clock: Clock | None = None) -> Iterator[Opened]:
     """Open the ledger in a folder."""
     clock = clock or Clock()
     file = LedgerFile(str(folder / "requests.db"), clock)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from foveal.daemon.core.system import System
 from foveal.daemon.project.scan import Scanner
-from foveal.daemon.project.scan_results import Changes
+from foveal.daemon.project.scan_results import ScanChanges
 from foveal.daemon.project.scan_settings import ScanSettings
 from foveal.daemon.project.tree import FileRecord
 
@@ -49,7 +49,7 @@ def listed(root: Path, settings: ScanSettings | None = None) -> set[str]:
     return set(full(scanner_of(root, settings)))
 
 
-def apply_to(known: Known, changes: Changes) -> Known:
+def apply_to(known: Known, changes: ScanChanges) -> Known:
     """Change what is known, as the owner of a scanner does between the steps of a sweep; return it."""
     after = applied(known, changes)
     known.clear()
@@ -57,7 +57,7 @@ def apply_to(known: Known, changes: Changes) -> Known:
     return known
 
 
-def applied(known: Known, changes: Changes) -> Known:
+def applied(known: Known, changes: ScanChanges) -> Known:
     """Return what is known after changes."""
     assert not {record.path for record in changes.upserted} & set(changes.removed)
     assert set(changes.removed) <= known.keys()

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.tool.server_definition import Server
+from foveal.daemon.tool.server_definition import McpServer
 
 SDK_SERVER = """
 from mcp.server import MCPServer
@@ -93,20 +93,20 @@ for line in sys.stdin:
 """
 
 
-def sdk_server(folder: Path) -> Server:
+def sdk_server(folder: Path) -> McpServer:
     """Write the server made with the SDK, and return its definition."""
     (folder / "shop.py").write_text(SDK_SERVER)
     return _server("shop", folder, "shop.py")
 
 
-def raw_server(folder: Path, mode: str, *arguments: str, **fields: Any) -> Server:
+def raw_server(folder: Path, mode: str, *arguments: str, **fields: Any) -> McpServer:
     """Write the server that speaks by hand, and return its definition."""
     (folder / "raw.py").write_text(RAW_SERVER)
     return _server(mode, folder, "raw.py", mode, *arguments, **fields)
 
 
-def _server(name: str, folder: Path, *arguments: str, **fields: Any) -> Server:
-    return Server(
+def _server(name: str, folder: Path, *arguments: str, **fields: Any) -> McpServer:
+    return McpServer(
         name, "claude-code", "project", str(folder / ".mcp.json"), 1, str(folder),
         command=sys.executable, arguments=arguments, **fields,
     )  # fmt: skip

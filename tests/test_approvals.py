@@ -9,11 +9,11 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.tool.approvals import MAX_DIGESTS, Approvals, approved_servers
-from foveal.daemon.tool.server_definition import Server, ServerFile
+from foveal.daemon.tool.server_definition import McpServer, ServerFile
 
 
-def server(name: str, command: str = "x") -> Server:
-    return Server(name, "claude-code", "project", "/p/.mcp.json", 1, "/p", command=command)
+def server(name: str, command: str = "x") -> McpServer:
+    return McpServer(name, "claude-code", "project", "/p/.mcp.json", 1, "/p", command=command)
 
 
 FILE = ServerFile("/p/.mcp.json", "mcpServers", "claude-code", "project", "d1", (server("web"),))

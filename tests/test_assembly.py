@@ -18,7 +18,7 @@ from foveal.daemon.config.settings import ContextConfig, ProjectConfig, WeightsC
 from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import Built, build
 from foveal.daemon.context.content import still_holds
-from foveal.daemon.context.gathered import Gathered
+from foveal.daemon.context.gathered import GatheredSources
 from foveal.daemon.context.instructions import discover
 from foveal.daemon.context.item_plan import ItemPlan, PlannedItem
 from foveal.daemon.context.items import Item
@@ -96,7 +96,7 @@ class Desk:
         request = {"max_tokens": LARGE, "max_bytes": LARGE} | options
         wanted = {name: value for name, value in request.items() if name not in names | gathered}
         others = {name: value for name, value in options.items() if name in gathered}
-        return build(Gathered(self.snapshot(), scope, ContextRequest(**wanted), above, **others))
+        return build(GatheredSources(self.snapshot(), scope, ContextRequest(**wanted), above, **others))
 
     def context(self, *focus: str, **options: Any) -> str:
         return str(self.build(*focus, **options).reply["context"])

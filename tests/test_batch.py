@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
-from foveal.daemon.experience.batch import Batch, new_edit_id
+from foveal.daemon.experience.batch import GraftBatch, new_edit_id
 from foveal.daemon.experience.edits import Edit
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.experience.records import Records
@@ -20,8 +20,8 @@ def ids() -> Iterator[str]:
     return (f"x_{number}" for number in count())
 
 
-def taken(records: Records, *experiences: Experience) -> tuple[Batch, list[dict[str, object]]]:
-    batch = Batch(records, ids().__next__, NOW)
+def taken(records: Records, *experiences: Experience) -> tuple[GraftBatch, list[dict[str, object]]]:
+    batch = GraftBatch(records, ids().__next__, NOW)
     for number, experience in enumerate(experiences):
         batch.take(number, experience)
     return batch, [json.loads(line) for line in batch.lines().splitlines()]

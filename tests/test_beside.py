@@ -13,7 +13,7 @@ import psutil
 import pytest
 from foveal.daemon.index import beside as beside_file
 from foveal.daemon.index.beside import Beside, Empty
-from foveal.daemon.index.reading import FileToRead, Opening, Read
+from foveal.daemon.index.reading import FileOpening, FileToRead, Read
 
 from tests.conftest import write_files
 from tests.indexer_cases import GENEROUS_S
@@ -22,7 +22,7 @@ from tests.indexer_cases import GENEROUS_S
 @pytest.fixture
 def beside(tmp_path: Path) -> Iterator[Beside]:
     write_files(tmp_path, {"a.py": "def f(): ...\n"})
-    with closing(Beside("foveal.daemon.index.reading_worker", Opening(str(tmp_path), 1_000))) as one:
+    with closing(Beside("foveal.daemon.index.reading_worker", FileOpening(str(tmp_path), 1_000))) as one:
         yield one
 
 
@@ -42,7 +42,7 @@ def test_a_process_that_ends_is_seen_and_takes_no_messages(beside: Beside) -> No
 
 
 def test_a_process_that_is_closed_is_gone(tmp_path: Path) -> None:
-    one = Beside("foveal.daemon.index.reading_worker", Opening(str(tmp_path), 1_000))
+    one = Beside("foveal.daemon.index.reading_worker", FileOpening(str(tmp_path), 1_000))
     one.close()
     assert not psutil.pid_exists(one.pid)
 
@@ -62,7 +62,7 @@ def test_without_a_thread_to_hear_it_no_process_stays(
     before = psutil.Process().children()
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(OSError, match="can't start new thread"):
-        Beside("foveal.daemon.index.reading_worker", Opening(str(tmp_path), 1_000))
+        Beside("foveal.daemon.index.reading_worker", FileOpening(str(tmp_path), 1_000))
     assert psutil.Process().children() == before
 
 

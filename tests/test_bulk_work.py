@@ -14,9 +14,9 @@ from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index.store import Store
 from foveal.daemon.index.suspects import DEATHS_MAX
 from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.scan_results import Changes
+from foveal.daemon.project.scan_results import ScanChanges
 from foveal.daemon.project.tree import ParsedFile
-from foveal.daemon.project.watcher import Batch
+from foveal.daemon.project.watcher import WatchBatch
 
 from tests.conftest import git, write_files
 from tests.indexer_cases import (
@@ -203,7 +203,7 @@ def test_after_a_long_sweep_comes_a_long_rest(
     changes = bench.indexer._index.changes
     sweep = changes.sweep
 
-    def sweep_slowly() -> Changes:
+    def sweep_slowly() -> ScanChanges:
         bench.disk.skipped_s += took
         return sweep()
 
@@ -298,7 +298,7 @@ def test_a_comparison_in_the_middle_of_a_scan_finds_every_file(bench: Bench) -> 
     bench.work()
     assert set(bench.tree.files) == {"m0.py", "m1.py", "m2.py"}
     bench.indexer.refresh(["m0.py"])
-    bench.tell(Batch(frozenset({str(bench.root)}), overflow=True))
+    bench.tell(WatchBatch(frozenset({str(bench.root)}), overflow=True))
     bench.settle()
     check_true(bench)
 

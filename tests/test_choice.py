@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from foveal.daemon.experience.choice import Chosen, choose
-from foveal.daemon.experience.experience import Experience, Mark, Provenance
+from foveal.daemon.experience.experience import Experience, ExperienceMark, Provenance
 from foveal.daemon.experience.staleness import Staleness
 
 
@@ -75,7 +75,9 @@ def test_a_focused_folder_counts_for_what_is_below_it() -> None:
 def test_failures_and_reverts_go_before_routine_successes() -> None:
     success = made(5, "Cache by key", "src/a.py", outcome="success")
     failure = made(1, "Cache by value", "src/a.py", outcome="failure", error="stale")
-    marked = made(2, "Poll every second", "src/a.py", outcome="success", marks=(Mark("reverted", "2026"),))
+    marked = made(
+        2, "Poll every second", "src/a.py", outcome="success", marks=(ExperienceMark("reverted", "2026"),)
+    )
     found = chosen([success, failure, marked])
     assert ids(found) == ["x2", "x1", "x5"]
     assert "it was reverted" in found[0].reasons

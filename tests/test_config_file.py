@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.config.files import Loaded, load_project_config, load_user_config
+from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config
 from foveal.daemon.config.page import KeyDescription, describe
 from foveal.daemon.config.settings import (
     ContextConfig,
@@ -23,12 +23,12 @@ from foveal.daemon.core.system import System
 from foveal.daemon.item.selection import RULE_PROFILES, resolve
 
 
-def load_user(folder: Path, content: str) -> Loaded[UserConfig]:
+def load_user(folder: Path, content: str) -> LoadedConfig[UserConfig]:
     (folder / "config.toml").write_text(content, encoding="utf-8")
     return load_user_config(str(folder / "config.toml"), System())
 
 
-def load_project(folder: Path, content: str, user: UserConfig | None = None) -> Loaded[ProjectConfig]:
+def load_project(folder: Path, content: str, user: UserConfig | None = None) -> LoadedConfig[ProjectConfig]:
     (folder / "foveal.toml").write_text(content, encoding="utf-8")
     return load_project_config(str(folder), user or UserConfig(), System())
 
@@ -37,8 +37,8 @@ def load_project(folder: Path, content: str, user: UserConfig | None = None) -> 
 
 
 def test_a_missing_file_gives_the_defaults(tmp_path: Path) -> None:
-    assert load_user_config(str(tmp_path / "none" / "config.toml"), System()) == Loaded(UserConfig())
-    assert load_project_config(str(tmp_path), UserConfig(), System()) == Loaded(ProjectConfig())
+    assert load_user_config(str(tmp_path / "none" / "config.toml"), System()) == LoadedConfig(UserConfig())
+    assert load_project_config(str(tmp_path), UserConfig(), System()) == LoadedConfig(ProjectConfig())
 
 
 def test_every_kind_of_value_is_read(tmp_path: Path) -> None:

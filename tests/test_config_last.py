@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import Loaded, load_user_config
+from foveal.daemon.config.files import LoadedConfig, load_user_config
 from foveal.daemon.config.last_valid import IN_FORCE, load_or_last
 from foveal.daemon.config.settings import UserConfig
 from foveal.daemon.core.errors import ConfigError
@@ -21,7 +21,7 @@ class FullDisk(System):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def load(folder: Path, system: System | None = None) -> tuple[Loaded[UserConfig], str]:
+def load(folder: Path, system: System | None = None) -> tuple[LoadedConfig[UserConfig], str]:
     system = system or System()
     path, last = str(folder / "config.toml"), str(folder / "last.toml")
     return load_or_last(lambda place: load_user_config(place, system), path, last, system)

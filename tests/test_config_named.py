@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import Loaded, load_project_config, load_user_config
+from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config
 from foveal.daemon.config.named_tables import merged
 from foveal.daemon.config.settings import ContextConfig, ProjectConfig, UserConfig, WeightsConfig
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import System
 
 
-def load_user(folder: Path, content: str) -> Loaded[UserConfig]:
+def load_user(folder: Path, content: str) -> LoadedConfig[UserConfig]:
     (folder / "config.toml").write_text(content, encoding="utf-8")
     return load_user_config(str(folder / "config.toml"), System())
 
 
-def load_project(folder: Path, content: str, user: UserConfig | None = None) -> Loaded[ProjectConfig]:
+def load_project(folder: Path, content: str, user: UserConfig | None = None) -> LoadedConfig[ProjectConfig]:
     (folder / "foveal.toml").write_text(content, encoding="utf-8")
     return load_project_config(str(folder), user or UserConfig(), System())
 

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.source import MAX_CONFIG_BYTES, Source, read_source
+from foveal.daemon.config.source import MAX_CONFIG_BYTES, ConfigSource, read_source
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import System, stamp_of
 
 
-def read(folder: Path, content: bytes) -> Source:
+def read(folder: Path, content: bytes) -> ConfigSource:
     path = folder / "config.toml"
     path.write_bytes(content)
     source = read_source(str(path), System())
@@ -28,7 +28,7 @@ def test_a_file_is_read_with_its_stamp(tmp_path: Path) -> None:
 
 def test_a_key_has_a_place(tmp_path: Path) -> None:
     content = "a = 1\n[table]  # one\n# b = 0\n'b' = 2\nb = 3\n[[list]]\nc.d = 4\n[ \"odd\" ]\n"
-    source = Source("/config.toml", content, {}, read(tmp_path, b"").stamp)
+    source = ConfigSource("/config.toml", content, {}, read(tmp_path, b"").stamp)
 
     def check(name: str, line: int | None) -> None:
         assert source.place(name) == "/config.toml" + (f", line {line}" if line else "")

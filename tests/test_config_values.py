@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.config.files import load_user_config
 from foveal.daemon.config.settings import KEYS
-from foveal.daemon.config.source import Source
+from foveal.daemon.config.source import ConfigSource
 from foveal.daemon.config.values import Setting, checked, quoted, type_of
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import Stamp, System
@@ -55,7 +55,7 @@ def test_a_wrong_value_is_refused_with_its_place(
 
 
 def test_a_value_comes_in_the_type_of_its_field() -> None:
-    source = Source("/config.toml", "", {}, Stamp(0, 0, 0, 0))
+    source = ConfigSource("/config.toml", "", {}, Stamp(0, 0, 0, 0))
 
     def check(table: str, name: str, value: object, expected: object) -> None:
         found = checked(Setting(table, name, KEYS[table][name], value), source)

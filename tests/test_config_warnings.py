@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import Loaded, load_user_config
+from foveal.daemon.config.files import LoadedConfig, load_user_config
 from foveal.daemon.config.settings import UserConfig
-from foveal.daemon.config.source import Source
+from foveal.daemon.config.source import ConfigSource
 from foveal.daemon.config.warnings import Warnings
 from foveal.daemon.core.system import Stamp, System
 
 
-def load_user(folder: Path, content: str) -> Loaded[UserConfig]:
+def load_user(folder: Path, content: str) -> LoadedConfig[UserConfig]:
     (folder / "config.toml").write_text(content, encoding="utf-8")
     return load_user_config(str(folder / "config.toml"), System())
 
@@ -53,7 +53,7 @@ def test_warnings_are_bounded(tmp_path: Path) -> None:
 
 
 def test_a_warning_begins_with_its_place() -> None:
-    warnings = Warnings(Source("/config.toml", "[table]\nname = 1\nother = 2\n", {}, Stamp(0, 0, 0, 0)))
+    warnings = Warnings(ConfigSource("/config.toml", "[table]\nname = 1\nother = 2\n", {}, Stamp(0, 0, 0, 0)))
     assert warnings.sentences() == ()
     warnings.add("table", "name", "One.")
     warnings.add("", "other", "Two.")

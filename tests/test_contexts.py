@@ -16,7 +16,7 @@ from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConf
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import Built, build
-from foveal.daemon.context.gathered import Gathered
+from foveal.daemon.context.gathered import GatheredSources
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.context.scoping import ScopeSelector
@@ -116,7 +116,7 @@ async def test_who_joins_a_build_that_runs_is_shown_what_changed_before_it_asked
                 loop.call_soon(go_on.set)
             return await run(*arguments)
 
-        def build_and_wait(gathered: Gathered) -> Built:
+        def build_and_wait(gathered: GatheredSources) -> Built:
             done = build(gathered)
             loop.call_soon_threadsafe(built.set)
             assert go_on.wait(GENEROUS_S)
@@ -192,7 +192,7 @@ async def test_a_build_that_takes_too_long_is_not_waited_for(
     go_on = threading.Event()
     builds: list[bool] = []
 
-    def build_slowly(gathered: Gathered) -> Built:
+    def build_slowly(gathered: GatheredSources) -> Built:
         builds.append(gathered.quick)
         if not gathered.quick:
             go_on.wait()

@@ -21,7 +21,7 @@ from foveal.daemon.app.dashboard import Dashboard
 from foveal.daemon.app.dashboard_access import Admission
 from foveal.dashboard.app import Faces
 from foveal.dashboard.door import LINE_BYTES
-from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, Guard
+from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, AccessGuard
 from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS
 from foveal.ipc.link import DaemonLink
 
@@ -79,7 +79,7 @@ def application(link: DaemonLink, port: int, done: list[str]) -> web.Application
         raise web.HTTPNotFound
 
     site = web.Application()
-    Guard(link, port, recheck_s=RECHECK_S).add_to(site)
+    AccessGuard(link, port, recheck_s=RECHECK_S).add_to(site)
     site.router.add_get("/", show)
     site.router.add_get("/stream", stream)
     site.router.add_get("/fail", fail)

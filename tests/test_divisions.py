@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foveal.daemon.context.content import Content, Shown
 from foveal.daemon.context.divisions import Divisions
-from foveal.daemon.context.excerpt import Source, excerpt
+from foveal.daemon.context.excerpt import FileSource, excerpt
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import Symbol
@@ -65,7 +65,7 @@ def test_a_file_larger_than_all_room_is_not_kept() -> None:
 
 def test_an_excerpt_of_a_kept_division_is_that_of_the_file() -> None:
     def shown(digest: bytes | None, room: int, word: str) -> tuple[str, int]:
-        source = Source("a.py", LONGER, "python", symbols_of(LONGER), digest=digest)
+        source = FileSource("a.py", LONGER, "python", symbols_of(LONGER), digest=digest)
         return excerpt(source, (word,), (), room)
 
     for word in ("one", "third", ""):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from foveal.dashboard.drawings.drawing import BAR_WIDTH, HEIGHT, Part, sparkline, stacked_bar
+from foveal.dashboard.drawings.drawing import BAR_WIDTH, HEIGHT, ChartPart, sparkline, stacked_bar
 
 
 def widths(drawing: str) -> list[float]:
@@ -13,14 +13,17 @@ def widths(drawing: str) -> list[float]:
 
 
 def test_a_bar_is_to_the_scale_of_its_whole() -> None:
-    parts = [Part(500, "a", "half"), Part(250, "b", "quarter"), Part(0, "c", "nothing")]
+    parts = [ChartPart(500, "a", "half"), ChartPart(250, "b", "quarter"), ChartPart(0, "c", "nothing")]
     first, second = widths(stacked_bar(parts, 1000, "tokens"))
     assert first == pytest.approx(BAR_WIDTH / 2, abs=1.1)
     assert second == pytest.approx(BAR_WIDTH / 4, abs=1.1)
 
 
 def test_parts_too_small_to_see_are_shown_and_all_fit() -> None:
-    parts = [Part(1_000_000, "a", "most"), *(Part(1, "b", f"part {number}") for number in range(50))]
+    parts = [
+        ChartPart(1_000_000, "a", "most"),
+        *(ChartPart(1, "b", f"part {number}") for number in range(50)),
+    ]
     drawn = widths(stacked_bar(parts, 0, "tokens"))
     assert len(drawn) == 51
     assert min(drawn) >= 1.0
@@ -41,7 +44,8 @@ def test_a_line_of_little_is_still_a_drawing(values: list[float | None]) -> None
 
 
 @pytest.mark.parametrize(
-    "drawing", [sparkline([1.0], '"><script>'), stacked_bar([Part(1, "a", "<script>", '"x')], 1, "<script>")]
+    "drawing",
+    [sparkline([1.0], '"><script>'), stacked_bar([ChartPart(1, "a", "<script>", '"x')], 1, "<script>")],
 )
 def test_labels_are_escaped_and_nothing_has_a_style(drawing: str) -> None:
     assert "<script>" not in drawing

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
-from foveal.hooks.editors.lsp_documents import Document, Documents
+from foveal.hooks.editors.lsp_documents import LspDocument, LspDocuments
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 from foveal.ipc.link import DaemonLink
 
-A, B = Document("/p", "/p/a"), Document("/p", "/p/b")
+A, B = LspDocument("/p", "/p/a"), LspDocument("/p", "/p/b")
 
 NEVER_S = 3600.0
 
@@ -36,9 +36,9 @@ class Link:
         return {"noted": params["path"]}
 
 
-def documents(link: Link, delay_s: float = NEVER_S) -> tuple[Documents, list[str]]:
+def documents(link: Link, delay_s: float = NEVER_S) -> tuple[LspDocuments, list[str]]:
     complaints: list[str] = []
-    return Documents(cast("DaemonLink", link), complaints.append, delay_s), complaints
+    return LspDocuments(cast("DaemonLink", link), complaints.append, delay_s), complaints
 
 
 async def test_events_are_told_in_order_and_the_last_text_only() -> None:

@@ -10,7 +10,7 @@ import pytest
 from foveal.hooks.editors.lsp_frames import (
     MAX_BODY_BYTES,
     BadFrame,
-    TooLarge,
+    FrameTooLarge,
     encode,
     frame,
     id_of,
@@ -18,7 +18,7 @@ from foveal.hooks.editors.lsp_frames import (
     read_frame,
     read_message,
 )
-from foveal.hooks.editors.lsp_opening import REPLAY_ID, Opening
+from foveal.hooks.editors.lsp_opening import REPLAY_ID, LspOpening
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,7 +66,7 @@ def test_what_is_no_frame(data: bytes) -> None:
 
 def test_what_is_too_large_is_passed_over() -> None:
     source = io.BytesIO(frame(b" " * (MAX_BODY_BYTES + 1)) + frame(b"next"))
-    with pytest.raises(TooLarge, match="limit"):
+    with pytest.raises(FrameTooLarge, match="limit"):
         read_frame(source)
     assert read_frame(source) == b"next"
 
@@ -94,7 +94,7 @@ def test_ids_and_methods_of_any_type() -> None:
     assert [method_of({"method": one}) for one in methods] == ["a", "", ""]
 
 
-def told(opening: Opening, *messages: tuple[str, Any]) -> list[Any]:
+def told(opening: LspOpening, *messages: tuple[str, Any]) -> list[Any]:
     """Note messages; return method and parameters of what a new server is told."""
     for method, params in messages:
         opening.note({"jsonrpc": "2.0", "method": method, "params": params})
@@ -123,7 +123,7 @@ DOCUMENT = {"textDocument": {"uri": "file:///a"}}
 
 
 def test_a_new_server_is_told_what_is_open() -> None:
-    opening = Opening()
+    opening = LspOpening()
     start = [("initialize", {"a": 1}), ("initialized", {})]
     opened = ("textDocument/didOpen", {"textDocument": item("one")})
     assert told(opening, opened) == [], "there is nothing to go on with before the handshake"
@@ -148,7 +148,7 @@ def test_a_new_server_is_told_what_is_open() -> None:
     ],
 )
 def test_what_is_malformed_is_not_kept(params: Any) -> None:
-    opening = Opening()
+    opening = LspOpening()
     start = [("initialize", {}), ("initialized", {}), ("textDocument/didOpen", {"textDocument": item("one")})]
     assert told(opening, *start, ("textDocument/didChange", params)) == start
     assert encode({"a": "\ud83d"}).endswith(b'{"a":"?"}')

@@ -7,15 +7,15 @@ from itertools import permutations
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.experience.edits import (
-    Changes,
     Edit,
+    PoolChanges,
     applied,
     changes_of,
     edit_fields,
     edit_in,
     time_after,
 )
-from foveal.daemon.experience.experience import Experience, Mark
+from foveal.daemon.experience.experience import Experience, ExperienceMark
 from foveal.daemon.experience.fields import MAX_TEXT_BYTES, BadField
 
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "readers wait", ("a.py",), "success")
@@ -26,19 +26,19 @@ def at(second: int) -> str:
 
 
 def test_a_map_becomes_changes() -> None:
-    def check(fields: dict[str, object], expected: Changes) -> None:
+    def check(fields: dict[str, object], expected: PoolChanges) -> None:
         assert changes_of(fields, "/project") == expected
 
-    check({"decision": " Use\r\nfiles "}, Changes(decision="Use\nfiles"))
-    check({"rationale": ""}, Changes(rationale=""))
-    check({"files_touched": ["/project/a.py", "./b.py"]}, Changes(files_touched=("a.py", "b.py")))
-    check({"files_touched": []}, Changes(files_touched=()))
-    check({"outcome": {}}, Changes(outcome=""))
-    check({"outcome": {"kind": "failure", "error": "e"}}, Changes(outcome="failure", error="e"))
-    check({"trust": "low", "more": 5, "decision": None}, Changes(trust="low"))
-    check({"commit": "0123abcd"}, Changes(commit="0123abcd"))
-    check({"commit": ""}, Changes(commit=""))
-    check({"decision": "use " + "ghp_" + "a1B2c3D4e5" * 4}, Changes(decision="use [masked]32+"))
+    check({"decision": " Use\r\nfiles "}, PoolChanges(decision="Use\nfiles"))
+    check({"rationale": ""}, PoolChanges(rationale=""))
+    check({"files_touched": ["/project/a.py", "./b.py"]}, PoolChanges(files_touched=("a.py", "b.py")))
+    check({"files_touched": []}, PoolChanges(files_touched=()))
+    check({"outcome": {}}, PoolChanges(outcome=""))
+    check({"outcome": {"kind": "failure", "error": "e"}}, PoolChanges(outcome="failure", error="e"))
+    check({"trust": "low", "more": 5, "decision": None}, PoolChanges(trust="low"))
+    check({"commit": "0123abcd"}, PoolChanges(commit="0123abcd"))
+    check({"commit": ""}, PoolChanges(commit=""))
+    check({"decision": "use " + "ghp_" + "a1B2c3D4e5" * 4}, PoolChanges(decision="use [masked]32+"))
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_what_was_stored_is_read_back() -> None:
         assert edit_in({**edit_fields(edit), "mood": "good"}) == edit
 
     check(Edit("e_1", "x_1", at(1), "delete"))
-    check(Edit("e_1", "x_1", at(1), "update", Changes("d", "", (), "", "", "normal")))
-    check(Edit("e_1", "x_1", at(1), "mark", Changes(outcome="failure", error="e"), "x_2"))
+    check(Edit("e_1", "x_1", at(1), "update", PoolChanges("d", "", (), "", "", "normal")))
+    check(Edit("e_1", "x_1", at(1), "mark", PoolChanges(outcome="failure", error="e"), "x_2"))
     with pytest.raises(BadField):
         edit_in({"type": "delete", "id": "e_1", "of": "x_1", "timestamp": "yesterday"})
 
 
 def test_the_last_change_of_a_field_holds() -> None:
     edits = [
-        Edit("e_1", "x_1", at(1), "update", Changes("Use files", outcome="failure", error="slow")),
-        Edit("e_2", "x_1", at(2), "update", Changes(rationale="r", files_touched=("b.py",), trust="low")),
-        Edit("e_3", "x_1", at(3), "update", Changes("Use Redis", outcome="")),
+        Edit("e_1", "x_1", at(1), "update", PoolChanges("Use files", outcome="failure", error="slow")),
+        Edit("e_2", "x_1", at(2), "update", PoolChanges(rationale="r", files_touched=("b.py",), trust="low")),
+        Edit("e_3", "x_1", at(3), "update", PoolChanges("Use Redis", outcome="")),
     ]
     found, deleted = applied(ONE, edits)
     assert (found.decision, found.rationale, found.files_touched) == ("Use Redis", "r", ("b.py",))
@@ -90,10 +90,10 @@ def test_the_last_change_of_a_field_holds() -> None:
 
 
 def test_a_mark_says_what_became_of_it_until_someone_says_else() -> None:
-    mark = Edit("e_1", "x_1", at(1), "mark", Changes(outcome="reverted"), "x_2")
+    mark = Edit("e_1", "x_1", at(1), "mark", PoolChanges(outcome="reverted"), "x_2")
     found, _ = applied(ONE, [mark])
-    assert (found.outcome, found.marks) == ("reverted", (Mark("reverted", at(1), "x_2"),))
-    found, _ = applied(ONE, [mark, Edit("e_2", "x_1", at(2), "update", Changes(outcome="success"))])
+    assert (found.outcome, found.marks) == ("reverted", (ExperienceMark("reverted", at(1), "x_2"),))
+    found, _ = applied(ONE, [mark, Edit("e_2", "x_1", at(2), "update", PoolChanges(outcome="success"))])
     assert (found.outcome, len(found.marks)) == ("success", 1)
 
 
@@ -101,7 +101,7 @@ def test_deleting_and_restoring() -> None:
     def check(kinds: str, expected: bool) -> None:
         names = {"d": "delete", "r": "restore", "u": "update"}
         edits = [
-            Edit(f"e_{number}", "x_1", at(number), names[kind], Changes(rationale=kind))  # type: ignore[arg-type]
+            Edit(f"e_{number}", "x_1", at(number), names[kind], PoolChanges(rationale=kind))  # type: ignore[arg-type]
             for number, kind in enumerate(kinds)
         ]
         assert applied(ONE, edits)[1] is expected

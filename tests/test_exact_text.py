@@ -9,7 +9,7 @@ from foveal.daemon.retrieval.exact_text import TextPlace, defines_alone, find_te
 from foveal.daemon.retrieval.filters import EVERYTHING
 from foveal.daemon.retrieval.hits import Hit
 from foveal.daemon.retrieval.question import take_apart
-from foveal.daemon.retrieval.router import Gathered, conclude, gather
+from foveal.daemon.retrieval.router import GatheredCandidates, conclude, gather
 
 from tests.search_cases import Indexed, indexed
 
@@ -49,7 +49,7 @@ def places(project: Indexed, text: str) -> list[TextPlace]:
         return find_text(question, names, reader, project.handle.current())
 
 
-def ask(project: Indexed, text: str) -> tuple[Gathered, Sequence[Hit]]:
+def ask(project: Indexed, text: str) -> tuple[GatheredCandidates, Sequence[Hit]]:
     with project.reader() as reader:
         gathered = gather(text, project.tree, reader, project.handle, EVERYTHING, None, 10)
         if gathered.answer is not None:

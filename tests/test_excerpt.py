@@ -6,7 +6,7 @@ import re
 import textwrap
 
 import pytest
-from foveal.daemon.context.excerpt import Source, excerpt, fenced, outline
+from foveal.daemon.context.excerpt import FileSource, excerpt, fenced, outline
 from foveal.daemon.context.numbered_lines import numbered, split_lines
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.tree import Symbol
@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 LANGUAGES = {"python": "python", "javascript": "javascript", "markdown": "markdown"}
 
 
-def source_of(text: str, language: str = "python") -> Source:
+def source_of(text: str, language: str = "python") -> FileSource:
     text = textwrap.dedent(text).removeprefix("\n")
-    return Source(f"a.{language}", text, language, parse_source(text.encode(), language).symbols)
+    return FileSource(f"a.{language}", text, language, parse_source(text.encode(), language).symbols)
 
 
-def show(source: Source, characters: int = 100_000, words: str = "", wanted: str = "") -> tuple[str, int]:
+def show(source: FileSource, characters: int = 100_000, words: str = "", wanted: str = "") -> tuple[str, int]:
     return excerpt(source, frozenset(words.split()), frozenset(wanted.split()), characters)
 
 
-def check_lines(source: Source, text: str) -> set[int]:
+def check_lines(source: FileSource, text: str) -> set[int]:
     """Check that each numbered line is, or is within, that line of the file; return the numbers."""
     found: list[int] = []
     for line in text.split("\n") if text else []:
@@ -69,7 +69,7 @@ def python_sources(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def sources(draw: st.DrawFn) -> Source:
+def sources(draw: st.DrawFn) -> FileSource:
     if draw(st.booleans()):
         return source_of(draw(python_sources()))
     language = draw(st.sampled_from(sorted(LANGUAGES)))
@@ -89,7 +89,7 @@ def sources(draw: st.DrawFn) -> Source:
 
 
 @st.composite
-def arbitrary_sources(draw: st.DrawFn) -> Source:
+def arbitrary_sources(draw: st.DrawFn) -> FileSource:
     """Lines of anything, with definitions wherever their lines are in order."""
     line = st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=12)
     lines = draw(st.lists(line, min_size=1, max_size=25))
@@ -108,12 +108,12 @@ def arbitrary_sources(draw: st.DrawFn) -> Source:
     ]
     text = "\n".join(lines)
     count = len(split_lines(text))
-    return Source("a", text, "text", tuple(one for one in symbols if one.end_line <= count))
+    return FileSource("a", text, "text", tuple(one for one in symbols if one.end_line <= count))
 
 
 @given(st.one_of(sources(), arbitrary_sources()), st.integers(-1, 900), st.sampled_from(["", "alpha", "n1"]))
 @settings(max_examples=400)
-def test_an_excerpt_never_exceeds_its_characters(source: Source, characters: int, word: str) -> None:
+def test_an_excerpt_never_exceeds_its_characters(source: FileSource, characters: int, word: str) -> None:
     text, left_out = show(source, characters, word, wanted=word)
     assert len(text) <= max(characters, 0)
     assert 0 <= left_out <= sum(bool(line.strip()) for line in source.lines)
@@ -122,7 +122,7 @@ def test_an_excerpt_never_exceeds_its_characters(source: Source, characters: int
 
 @given(sources(), st.integers(0, 900), st.sampled_from(["", "alpha", "gamma"]))
 @settings(max_examples=300)
-def test_every_numbered_line_is_a_line_of_the_file(source: Source, characters: int, word: str) -> None:
+def test_every_numbered_line_is_a_line_of_the_file(source: FileSource, characters: int, word: str) -> None:
     text, left_out = show(source, characters, word)
     if text.endswith("…") and "\n" not in text:
         return  # not even one line fits
@@ -133,7 +133,7 @@ def test_every_numbered_line_is_a_line_of_the_file(source: Source, characters: i
 
 
 @given(sources())
-def test_with_room_enough_every_definition_is_whole(source: Source) -> None:
+def test_with_room_enough_every_definition_is_whole(source: FileSource) -> None:
     text, _ = show(source)
     numbers = check_lines(source, text)
     for symbol in source.symbols:
@@ -286,14 +286,14 @@ def test_of_too_many_definitions_the_best_ranked_have_their_heads() -> None:
 
 
 def test_a_file_without_definitions_is_cut_after_a_line() -> None:
-    source = Source("notes.txt", "one\ntwo\n\nthree\n", "text")
+    source = FileSource("notes.txt", "one\ntwo\n\nthree\n", "text")
     assert show(source, 15) == ("1  one\n2  two\n3", 1)
     assert show(source) == ("1  one\n2  two\n3\n4  three", 0)
 
 
 @pytest.mark.parametrize(("characters", "text"), [(8, "1  aaaa…"), (4, "1  …"), (1, "…"), (0, ""), (-3, "")])
 def test_a_line_that_is_too_long_is_cut_inside_and_counts_as_left_out(characters: int, text: str) -> None:
-    assert show(Source("a", "a" * 99, "text"), characters) == (text, 1)
+    assert show(FileSource("a", "a" * 99, "text"), characters) == (text, 1)
 
 
 def test_a_minified_file_shows_heads_and_says_that_the_line_is_left_out() -> None:
@@ -304,7 +304,7 @@ def test_a_minified_file_shows_heads_and_says_that_the_line_is_left_out() -> Non
 
 
 def test_an_empty_file_has_an_empty_excerpt() -> None:
-    assert show(Source("a", "", "text")) == ("", 0)
+    assert show(FileSource("a", "", "text")) == ("", 0)
 
 
 def test_sections_are_shown_where_their_text_has_the_words() -> None:
@@ -321,7 +321,7 @@ def test_thousands_of_nested_or_crowded_definitions_are_no_problem() -> None:
     nested = tuple(Symbol(f"n{i}", "class", i, 6_001 - i, "x", "", i) for i in range(1, 3_000))
     crowded = tuple(Symbol(f"n{i}", "function", 1, 1, "x", "", 0) for i in range(3_000))
     for symbols in (nested, crowded):
-        text, _ = show(Source("a", "x\n" * 6_001, "text", symbols), 2_000, words="n7")
+        text, _ = show(FileSource("a", "x\n" * 6_001, "text", symbols), 2_000, words="n7")
         assert 0 < len(text) <= 2_000
 
 

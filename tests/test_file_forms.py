@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foveal.daemon.context.content import Content
-from foveal.daemon.context.excerpt import Source
+from foveal.daemon.context.excerpt import FileSource
 from foveal.daemon.context.file_forms import DefinitionForms, FileForms, OutlineForms, name_of, unshown_form
 from foveal.daemon.context.focus import FocusNode
 from foveal.daemon.project.tree import Symbol
@@ -16,7 +16,7 @@ SYMBOLS = tuple(Symbol(f"f{n}", "function", 4 * n + 1, 4 * n + 2, f"def f{n}(a)"
 
 def file_forms(text: str, symbols: tuple[Symbol, ...] = (), *, cut: bool = False) -> FileForms:
     node = FocusNode("a.py", "", "focus", "asked for")
-    return FileForms(node, Source("a.py", text, "python", symbols), (), (), cut=cut, unsaved=False)
+    return FileForms(node, FileSource("a.py", text, "python", symbols), (), (), cut=cut, unsaved=False)
 
 
 def least(content: Content, symbols: Sequence[Symbol] = (), passed_on: Sequence[str] = ()) -> str:
@@ -46,7 +46,7 @@ def test_a_file_never_takes_more_than_it_is_given_and_says_what_is_missing() -> 
 def test_a_definition_is_whole_cut_after_a_line_or_its_signature() -> None:
     symbol = Symbol("f", "function", 3, 42, "def f()", "Do it.", 0)
     lines = ["import x", "", "def f():", *(f"    x.line_{n}()" for n in range(39))]
-    forms = DefinitionForms(Source("a.py", "\n".join(lines), "python", (symbol,)), symbol, 3, 42)
+    forms = DefinitionForms(FileSource("a.py", "\n".join(lines), "python", (symbol,)), symbol, 3, 42)
     whole = forms(forms.full_characters)
     assert "`a.py#f` (lines 3-42)" in whole.text
     assert "\ndef f():\n" in whole.text
@@ -77,7 +77,7 @@ def test_the_head_of_a_class_never_shows_its_members() -> None:
     starts = range(len(head) + 1, len(head) + len(members), 3)
     inside = [Symbol(f"C.rate_{n}", "method", at, at + 1, "def", "", 1) for n, at in enumerate(starts)]
     outer = Symbol("C", "class", 1, len(head) + len(members) - 1, "class C", "Rates.", 0)
-    source = Source("a.py", "\n".join(head + members), "python", (outer, *inside))
+    source = FileSource("a.py", "\n".join(head + members), "python", (outer, *inside))
     for in_frame in (False, True):
         forms = DefinitionForms(source, outer, 1, len(head), ("rate",), in_frame=in_frame)
         assert "RATE_79 = 79" in forms(forms.full_characters).text
@@ -106,7 +106,7 @@ def test_no_name_of_a_file_ends_its_heading() -> None:
     node = FocusNode(evil, "", "focus", "asked for")
     texts = [
         OutlineForms(evil, f"imported by {name_of(evil)}", content, (), "", (evil,))(0).text,
-        FileForms(node, Source(evil, TEXT, "", ()), (), (), cut=False, unsaved=False)(400).text,
+        FileForms(node, FileSource(evil, TEXT, "", ()), (), (), cut=False, unsaved=False)(400).text,
         unshown_form(node, "Not shown.").text,
     ]
     for text in texts:

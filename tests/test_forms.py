@@ -14,9 +14,9 @@ from foveal.daemon.context.forms import (
 from foveal.daemon.context.scopes import HotNode
 from foveal.daemon.context.slices import Form
 from foveal.daemon.experience.choice import Chosen
-from foveal.daemon.experience.experience import Experience, Mark
+from foveal.daemon.experience.experience import Experience, ExperienceMark
 from foveal.daemon.experience.staleness import Staleness
-from foveal.daemon.project.manifests import Command
+from foveal.daemon.project.manifests import ProjectCommand
 from foveal.daemon.project.metadata import ProjectMetadata
 from foveal.daemon.project.tree import Layout
 
@@ -61,7 +61,11 @@ def test_a_decision_with_its_outcome_and_as_much_of_its_reasons_as_fits() -> Non
     check(reasoned, 40, "- ada: use SQLite\n  why: one file\n", compressed=True)
     check(reasoned, 20, "- ada: use SQLite\n", compressed=True)
     check(decided(rationale="x" * 3_000), 9_000, "- ada: use SQLite\n", compressed=True)
-    check(decided(outcome="success", marks=(Mark("reverted", ""),)), 100, "- ada: use SQLite (reverted)\n")
+    check(
+        decided(outcome="success", marks=(ExperienceMark("reverted", ""),)),
+        100,
+        "- ada: use SQLite (reverted)\n",
+    )
     stale = Chosen(decided(), 1.0, (), Staleness("a.py is gone"), 2)
     said = "- ada: use SQLite (may not hold any more: a.py is gone; 2 more like it)\n"
     assert experience_form(stale, 1_000).text == said
@@ -72,7 +76,7 @@ def test_a_project_says_what_it_is_line_by_line() -> None:
         "shop",
         "Sells\n```things.",
         (("python", 0.8), ("go", 0.2)),
-        (Command("test", "make `x`"),),
+        (ProjectCommand("test", "make `x`"),),
         "main",
         ("Add a cart", "Fix it"),
     )

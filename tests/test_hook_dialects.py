@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
-from foveal.daemon.hook.answer import Answer, OutputLimit, wrapped
+from foveal.daemon.hook.answer import HookAnswer, OutputLimit, wrapped
 from foveal.daemon.hook.codex import patched_paths
 from foveal.daemon.hook.dialects import DIALECTS, speaker_of
 from foveal.daemon.hook.events import (
@@ -239,20 +239,20 @@ def test_answers_have_the_hosts_form(host: str) -> None:
         room = dialect.room(name)
         text = wrapped('## Rules\n\nUse "quotes", ümläuts and \u2028 lines.\n', room)
         assert bool(text) is (name in CONTEXT_EVENTS[host]), name
-        output = dialect.write(name, Answer(text))
+        output = dialect.write(name, HookAnswer(text))
         assert context_of(host, name, output) == text
-        assert dialect.write(name, Answer()) == ""
+        assert dialect.write(name, HookAnswer()) == ""
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "gemini"])
 def test_a_line_for_the_user(host: str) -> None:
-    output = DIALECTS[host].write("SessionStart", Answer(message="foveal: context restored"))
+    output = DIALECTS[host].write("SessionStart", HookAnswer(message="foveal: context restored"))
     assert json.loads(output) == {"systemMessage": "foveal: context restored"}
 
 
 def test_hosts_that_show_their_user_nothing_get_no_line() -> None:
     for host in ("cursor", "copilot", "opencode"):
-        assert DIALECTS[host].write("sessionStart", Answer(message="line")) == ""
+        assert DIALECTS[host].write("sessionStart", HookAnswer(message="line")) == ""
 
 
 def test_what_is_no_payload() -> None:
@@ -320,7 +320,7 @@ def test_git_tells_by_the_hooks_name() -> None:
     assert type(first) is RepositoryMoved
     assert first != second
     assert git.read(Fields({}), "pre-push", "/w") is None
-    assert git.write("post-commit", Answer("x", "y")) == ""
+    assert git.write("post-commit", HookAnswer("x", "y")) == ""
 
 
 def test_fixtures_name_no_real_place() -> None:

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
-from foveal.daemon.hook.answer import NO_ROOM, NOTHING, Answer, OutputLimit
-from foveal.daemon.hook.backend import Ask, Opened
+from foveal.daemon.hook.answer import NO_ROOM, NOTHING, HookAnswer, OutputLimit
+from foveal.daemon.hook.backend import Ask, OpenedSession
 from foveal.daemon.hook.events import (
     Event,
     FileEdited,
@@ -49,12 +49,12 @@ class Recorder:
         self.failure: Exception | None = None
         self.hang = False
 
-    async def open_session(self, origin: Origin) -> Opened:
+    async def open_session(self, origin: Origin) -> OpenedSession:
         self.calls.append("open")
         self._fail()
         resumed = origin.session_id in self.sessions
         self.sessions.add(origin.session_id)
-        return Opened(resumed, self.resume_text if resumed else "", self.context_sets)
+        return OpenedSession(resumed, self.resume_text if resumed else "", self.context_sets)
 
     async def knows_session(self, origin: Origin) -> bool:
         return origin.session_id in self.sessions
@@ -107,7 +107,9 @@ def responder(ground: Recorder) -> Responder:
     return Responder(ground)
 
 
-async def ask(responder: Responder, event: Event, room: OutputLimit = ROOM, within_s: float = 60.0) -> Answer:
+async def ask(
+    responder: Responder, event: Event, room: OutputLimit = ROOM, within_s: float = 60.0
+) -> HookAnswer:
     return await responder.answer(event, room, Clock(asyncio.get_running_loop().time, within_s))
 
 
@@ -180,7 +182,7 @@ async def test_a_prompt_that_asks_nothing_gets_nothing(ground: Recorder, respond
     assert ground.calls == []
     assert await ask(responder, PromptSubmitted(MAIN, "nothing found")) == NOTHING
     ground.context_sets = {"files": ("/a",)}
-    assert await ask(responder, PromptSubmitted(MAIN, "yes")) == Answer(
+    assert await ask(responder, PromptSubmitted(MAIN, "yes")) == HookAnswer(
         message="foveal: session context changed (files +1)"
     )
 

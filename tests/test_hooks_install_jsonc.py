@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from foveal.hooks.install.errors import InstallError, UnreadableText
 from foveal.hooks.install.jsonc_edit import insert, remove, replace
-from foveal.hooks.install.jsonc_tree import Node, parse
+from foveal.hooks.install.jsonc_tree import JsoncNode, parse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,7 +42,7 @@ def documents(draw: st.DrawFn, depth: int = 3) -> str:
     return f"{{{inside}}}" if is_object else f"[{inside}]"
 
 
-def containers(node: Node) -> list[Node]:
+def containers(node: JsoncNode) -> list[JsoncNode]:
     below = [found for item in node.items for found in containers(item.node)]
     return [node, *below] if node.kind != "scalar" else []
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.messages import Event, ProjectProgress, TreeDelta
-from foveal.daemon.project.scan_results import Changes
+from foveal.daemon.project.scan_results import ScanChanges
 from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.project.watcher import Batch
+from foveal.daemon.project.watcher import WatchBatch
 
 from tests.conftest import write_files
 from tests.indexer_cases import Bench, open_bench, put
@@ -30,7 +30,7 @@ def test_many_files_are_told_as_unread_only_after_the_project_is_not_ready(bench
     bench.events.clear()
     files = {f"f{n}.py": "x = 1\n" for n in range(30)}
     write_files(bench.root, files)
-    bench.tell(Batch(frozenset(str(bench.root / name) for name in files)))
+    bench.tell(WatchBatch(frozenset(str(bench.root / name) for name in files)))
     bench.settle()
     first, second = bench.events[:2]
     assert isinstance(first, ProjectProgress)
@@ -73,7 +73,7 @@ def test_what_waits_is_compared_with_what_was_known_when_it_began_to(bench: Benc
     known = files.known["a.py"]
     for number in (1, 2):
         written = FileRecord("a.py", replace(known.stamp, mtime_ns=number), language="python")
-        files.apply(Changes(upserted=(written,)))
+        files.apply(ScanChanges(upserted=(written,)))
         assert (files.known["a.py"].digest, files.unread) == (b"", {"a.py": known})
-    files.apply(Changes(removed=("a.py", "nowhere.py")))
+    files.apply(ScanChanges(removed=("a.py", "nowhere.py")))
     assert (files.known, files.unread) == ({}, {})

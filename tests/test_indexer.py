@@ -14,7 +14,7 @@ from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import tree_changes
 from foveal.daemon.index.messages import Refreshed
 from foveal.daemon.project import scan
-from foveal.daemon.project.watcher import Batch, Watcher
+from foveal.daemon.project.watcher import WatchBatch, Watcher
 
 from tests.conftest import write_files
 from tests.indexer_cases import (
@@ -176,7 +176,7 @@ def test_sync_reads_what_the_watcher_saw_before(bench: Bench) -> None:
     bench.settle()
     files = {f"f{n}.py": f"def walrus_{n}(): ...\n" for n in range(100)}
     write_files(bench.root, files)
-    bench.tell(Batch(frozenset(str(bench.root / name) for name in files)))
+    bench.tell(WatchBatch(frozenset(str(bench.root / name) for name in files)))
     assert bench.work()
     assert bench.tree.pending == 100, "so many are left for later"
     assert bench.sync().complete
@@ -218,7 +218,7 @@ def test_a_root_that_is_gone_while_a_cookie_is_awaited(bench: Bench, monkeypatch
     bench.settle()
     bench.deaf = True  # so that the news comes with the cookie
     shutil.rmtree(bench.root)
-    bench.tell(Batch(frozenset({str(bench.root)})))
+    bench.tell(WatchBatch(frozenset({str(bench.root)})))
     monkeypatch.setattr(Watcher, "wait_cookie", lambda *_: True)
     assert not bench.sync().complete
     assert bench.state == "degraded"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.structure.interface import Evidence, FileInterface, change_between
+from foveal.daemon.structure.interface import FileInterface, LinkEvidence, change_between
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_a_change_is_known_by_last_names(name: str, last: str) -> None:
     empty = FileInterface("python")
     came = change_between(empty, FileInterface("python", names={name: "function"}))
     assert (set(came.names), came.shape) == ({last}, False)
-    returns = FileInterface("python", types={f"{name}()": (Evidence("Token", is_type=True),)})
+    returns = FileInterface("python", types={f"{name}()": (LinkEvidence("Token", is_type=True),)})
     assert change_between(empty, returns).names == {last}
     gone = change_between(FileInterface("python", names={name: "function"}), None)
     assert (set(gone.names), gone.shape) == ({last}, True)

@@ -7,20 +7,20 @@ from typing import Literal
 
 import pytest
 from foveal.daemon.context.items import Item, ItemType
-from foveal.daemon.item.item_choice import LEXICAL_WEIGHT, Evidence, choose
+from foveal.daemon.item.item_choice import LEXICAL_WEIGHT, ItemEvidence, choose
 from foveal.daemon.item.item_keys import ItemKey, key_of
 from foveal.daemon.item.selection import Profile, Profiles, parse_selection, resolve
 
 PROFILE = Profile(top_k=20, top_n=2, floor=0.3, near_best=0.7, include_score=0.6)
 
 
-def evidence(name: str, *totals: float, kind: ItemType = "rule", named: bool = False) -> Evidence:
+def evidence(name: str, *totals: float, kind: ItemType = "rule", named: bool = False) -> ItemEvidence:
     server = "s" if kind == "tool" else ""
-    return Evidence(Item(kind, name, "agent", "", "s", server_name=server), totals, totals, 0.0, named)
+    return ItemEvidence(Item(kind, name, "agent", "", "s", server_name=server), totals, totals, 0.0, named)
 
 
 def check(
-    found: list[Evidence],
+    found: list[ItemEvidence],
     expected: dict[str, str],
     profile: Profile = PROFILE,
     barred: Mapping[ItemKey, Literal["removed", "denied"]] | None = None,
@@ -140,11 +140,11 @@ def test_rules_and_tools_are_chosen_apart() -> None:
 
 def test_what_is_told_of_an_item() -> None:
     tool = Item("tool", "git_log", "agent", "", "s", server_name="git")
-    choice = choose([Evidence(tool, (0.2, 0.51239), (0.3, 0.7), 0.25)], Profiles(PROFILE, PROFILE), {})
+    choice = choose([ItemEvidence(tool, (0.2, 0.51239), (0.3, 0.7), 0.25)], Profiles(PROFILE, PROFILE), {})
     (one,) = choice.taken
     assert (one.score, one.similarity, one.lexical) == (0.7, 0.5124, 0.25)
     assert one.key == key_of(tool) == ItemKey("tool", "git_log", "git")
 
 
 def test_without_a_vector_only_words_count() -> None:
-    assert Evidence(Item("rule", "a", "agent", "", "s"), lexical=0.5).score == 0.5 * LEXICAL_WEIGHT
+    assert ItemEvidence(Item("rule", "a", "agent", "", "s"), lexical=0.5).score == 0.5 * LEXICAL_WEIGHT

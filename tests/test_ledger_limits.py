@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from foveal.daemon.core.storage import database_bytes
-from foveal.daemon.ledger.contents import ROUND, Limits, used_bytes
+from foveal.daemon.ledger.contents import ROUND, LedgerLimits, used_bytes
 from foveal.daemon.ledger.ledger import Ledger
 from foveal.daemon.ledger.messages import Sent
 
@@ -33,7 +33,7 @@ def rows(at: Opened, table: str) -> int:
 
 
 def test_content_goes_by_age_then_the_record_then_the_counts(tmp_path: Path) -> None:
-    with opened(tmp_path, Limits(content_days=2, record_days=10, count_days=20)) as at:
+    with opened(tmp_path, LedgerLimits(content_days=2, record_days=10, count_days=20)) as at:
         fill(at, range(2))
         at.usage.report("ses_a", "req_0", used=[STYLE])
         at.clock.after(days=2, minutes=-30)
@@ -55,7 +55,7 @@ def test_content_goes_by_age_then_the_record_then_the_counts(tmp_path: Path) -> 
 
 
 def test_a_session_keeps_its_latest(tmp_path: Path) -> None:
-    with opened(tmp_path, Limits(max_per_session=3)) as at:
+    with opened(tmp_path, LedgerLimits(max_per_session=3)) as at:
         fill(at, range(5))
         fill(at, range(2), "ses_b")
         assert [name for name, _ in listed(at)] == ["req_4", "req_3", "req_2"]
@@ -65,7 +65,7 @@ def test_a_session_keeps_its_latest(tmp_path: Path) -> None:
 
 
 def test_all_sessions_together_keep_the_latest(tmp_path: Path) -> None:
-    with opened(tmp_path, Limits(max_requests=3)) as at:
+    with opened(tmp_path, LedgerLimits(max_requests=3)) as at:
         fill(at, range(3), "ses_a")
         fill(at, range(3, 5), "ses_b")
         at.ledger.prune()
@@ -76,7 +76,7 @@ def test_all_sessions_together_keep_the_latest(tmp_path: Path) -> None:
 
 
 def test_the_oldest_content_goes_when_the_file_is_too_large(tmp_path: Path) -> None:
-    limits = Limits(max_bytes=1_000_000)
+    limits = LedgerLimits(max_bytes=1_000_000)
     with opened(tmp_path, limits) as at:
         for first in range(0, 100, 10):
             fill(at, range(first, first + 10), content=30_000)
@@ -93,7 +93,7 @@ def test_the_oldest_content_goes_when_the_file_is_too_large(tmp_path: Path) -> N
 
 
 def test_records_go_too_when_there_is_no_content_left(tmp_path: Path) -> None:
-    with opened(tmp_path, Limits(max_bytes=400_000)) as at:
+    with opened(tmp_path, LedgerLimits(max_bytes=400_000)) as at:
         for first in range(0, 1_000, 100):
             fill(at, range(first, first + 100))
         at.ledger.prune()
@@ -104,7 +104,7 @@ def test_records_go_too_when_there_is_no_content_left(tmp_path: Path) -> None:
 
 
 def test_a_bound_below_the_empty_file_forgets_all_and_ends(tmp_path: Path) -> None:
-    with opened(tmp_path, Limits(max_bytes=0)) as at:
+    with opened(tmp_path, LedgerLimits(max_bytes=0)) as at:
         fill(at, range(30))
         at.ledger.prune()
         assert rows(at, "requests") == 0
@@ -114,5 +114,5 @@ def test_much_at_once_goes_in_rounds(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         fill(at, range(ROUND + 10))
         at.clock.after(days=15)
-        assert Ledger(at.file, at.clock, Limits(content_days=1)).prune() == ROUND + 10
+        assert Ledger(at.file, at.clock, LedgerLimits(content_days=1)).prune() == ROUND + 10
         assert not any(kept for _, kept in listed(at))

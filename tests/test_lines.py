@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import stamp_of
 from foveal.daemon.experience.draft import Draft, checked
-from foveal.daemon.experience.edits import Changes, Edit
+from foveal.daemon.experience.edits import Edit, PoolChanges
 from foveal.daemon.experience.experience import Experience, Provenance
 from foveal.daemon.experience.fields import MAX_FILES, MAX_TEXT_BYTES, BadField
 from foveal.daemon.experience.lines import (
     MAX_LINE_BYTES,
     Damage,
-    Line,
+    PoolLine,
     Reading,
     digests_in,
     is_whole,
@@ -32,8 +32,8 @@ from foveal.daemon.experience.lines import (
 LINE = '{"id":"x_1","timestamp":"2025-01-01T00:00:00Z","agent_id":"a","session_id":"s","decision":"d"}'
 
 
-def line(data: bytes) -> Line:
-    return Line(0, len(data), data[: MAX_LINE_BYTES + 1], complete=True)
+def line(data: bytes) -> PoolLine:
+    return PoolLine(0, len(data), data[: MAX_LINE_BYTES + 1], complete=True)
 
 
 @contextmanager
@@ -65,11 +65,11 @@ def test_what_is_written_is_read_back() -> None:
         )
     )  # fmt: skip
     check(Edit("e_1", "x_1", "2025-01-01T00:00:00.000Z", "delete"))
-    check(Edit("e_1", "x_1", "2025-01-01T00:00:00.000Z", "mark", Changes(outcome="reverted"), "x_2"))
+    check(Edit("e_1", "x_1", "2025-01-01T00:00:00.000Z", "mark", PoolChanges(outcome="reverted"), "x_2"))
     check(
         Edit(
             "e_1", "x_1", "2025-01-01T00:00:00.000Z", "update",
-            Changes("d", "", (), "failure", "it\nbroke", "low"),
+            PoolChanges("d", "", (), "failure", "it\nbroke", "low"),
         )
     )  # fmt: skip
 
@@ -161,7 +161,7 @@ def test_what_follows_the_last_line(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"first\ntorn")
     with opened(path) as descriptor:
-        assert torn_line(descriptor, 6) == Line(6, 4, b"torn", complete=False)
+        assert torn_line(descriptor, 6) == PoolLine(6, 4, b"torn", complete=False)
     path.write_bytes(b"x" * (MAX_LINE_BYTES + 10))
     with opened(path) as descriptor:
         found = torn_line(descriptor, 0)
@@ -206,8 +206,8 @@ def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
 
 
 def test_damage_is_recorded_as_text_where_it_is_text(tmp_path: Path) -> None:
-    text = Damage(3, Line(10, 8, b"garb\xc3\xa4ge", complete=True), "not JSON", "experiences.1.jsonl")
-    binary = Damage(4, Line(20, 2, b"\xff\n", complete=True), "not JSON")
+    text = Damage(3, PoolLine(10, 8, b"garb\xc3\xa4ge", complete=True), "not JSON", "experiences.1.jsonl")
+    binary = Damage(4, PoolLine(20, 2, b"\xff\n", complete=True), "not JSON")
     records = record_of(text, "2025-01-01T00:00:00.000Z") + record_of(binary, "2025-01-01T00:00:00.000Z")
     first, second = (json.loads(one) for one in records.splitlines())
     assert first == {

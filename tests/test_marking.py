@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from foveal.daemon.experience.batch import marked_by, says_more
-from foveal.daemon.experience.edits import Changes, Edit
+from foveal.daemon.experience.edits import Edit, PoolChanges
 from foveal.daemon.experience.experience import Experience, Provenance
 from foveal.daemon.experience.records import Records
 
@@ -53,7 +53,9 @@ def test_a_duplicate_says_more_once() -> None:
     check("success", False)
     check("reverted", True)
     check("reverted", False, "low")
-    records.add_edit(Edit("e_1", "x_a1", "2025-01-02T00:00:00.000Z", "mark", Changes(outcome="reverted")))
-    records.add_edit(Edit("e_2", "x_a1", "2025-01-03T00:00:00.000Z", "update", Changes(outcome="success")))
+    records.add_edit(Edit("e_1", "x_a1", "2025-01-02T00:00:00.000Z", "mark", PoolChanges(outcome="reverted")))
+    records.add_edit(
+        Edit("e_2", "x_a1", "2025-01-03T00:00:00.000Z", "update", PoolChanges(outcome="success"))
+    )
     check("reverted", False)
     check("failure", True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.state import Mark, Migration, bring_up, check_version
+from foveal.daemon.app.state import Migration, StateMark, bring_up, check_version
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
 
@@ -71,7 +71,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def check_migrated(folder: Path) -> None:
-    assert check_version(str(folder), System(), 3) == Mark(3)
+    assert check_version(str(folder), System(), 3) == StateMark(3)
     assert (folder / "trust.json").read_text() == "WHAT IS TRUSTED"
     assert (folder / "sessions/one/meta.json").read_text() == "a session!"
     assert not (folder / "trusted.json").exists()

@@ -10,23 +10,23 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.experience.parts import Parts
+from foveal.daemon.experience.parts import PoolParts
 from foveal.daemon.experience.pool_file import PoolFile
 
 
 def parts_in(
     folder: Path, system: System | None = None, rotate_bytes: int = 10, *, private: bool = True
-) -> Parts:
+) -> PoolParts:
     system = system or System()
-    return Parts(PoolFile(str(folder / "pool.jsonl"), system, private=private), system, rotate_bytes)
+    return PoolParts(PoolFile(str(folder / "pool.jsonl"), system, private=private), system, rotate_bytes)
 
 
-def append(parts: Parts, data: bytes) -> None:
+def append(parts: PoolParts, data: bytes) -> None:
     with parts.writing() as descriptor:
         parts.file.append(descriptor, data)
 
 
-def names(parts: Parts) -> list[str]:
+def names(parts: PoolParts) -> list[str]:
     return [os.path.basename(part.path) for part in parts.listed()]
 
 

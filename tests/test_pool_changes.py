@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.experience.edits import Changes, EditKind
-from foveal.daemon.experience.experience import Mark, Provenance
+from foveal.daemon.experience.edits import EditKind, PoolChanges
+from foveal.daemon.experience.experience import ExperienceMark, Provenance
 from foveal.daemon.experience.pool import Pool
 from foveal.daemon.experience.pruning import Criteria, Retention
 
@@ -90,12 +90,12 @@ def test_edits_that_a_program_derived(tmp_path: Path) -> None:
     pool = open_pool(tmp_path)
     first, second, third = graft(pool, "one", "two", "three")
     pool.delete(third)
-    undone = Changes(outcome="reverted", commit="0123abcd")
-    edits: list[tuple[str, EditKind, Changes]] = [
-        (first, "update", Changes(commit="0123abcd")),
+    undone = PoolChanges(outcome="reverted", commit="0123abcd")
+    edits: list[tuple[str, EditKind, PoolChanges]] = [
+        (first, "update", PoolChanges(commit="0123abcd")),
         (second, "mark", undone),
-        (third, "update", Changes(commit="0123abcd")),
-        ("x_none", "update", Changes(commit="0123abcd")),
+        (third, "update", PoolChanges(commit="0123abcd")),
+        ("x_none", "update", PoolChanges(commit="0123abcd")),
     ]
     assert pool.annotate(edits) == (first, second)
     size = Path(path_in(tmp_path)).stat().st_size
@@ -107,7 +107,7 @@ def test_edits_that_a_program_derived(tmp_path: Path) -> None:
         assert [known.current.commit for known in newest] == ["0123abcd", "0123abcd"]
         assert [mark.kind for mark in newest[0].current.marks] == ["reverted"]
         assert [known.original.id for known in reader.newest(1)] == [second]
-    pool.annotate([(second, "update", Changes(outcome="", commit="0123abcd"))])
+    pool.annotate([(second, "update", PoolChanges(outcome="", commit="0123abcd"))])
     assert (pool.get(second).current.outcome, pool.get(second).current.marks) == ("", ()), "it is back"
 
 
@@ -118,7 +118,7 @@ def test_derived_edits_of_what_is_shared_stay_private(tmp_path: Path) -> None:
     pool = open_pool(state, root=str(root), shared="pool.jsonl", trusted=True)
     [first] = graft(pool, "one")
     before = (root / "pool.jsonl").read_bytes()
-    assert pool.annotate([(first, "update", Changes(commit="0123abcd"))]) == (first,)
+    assert pool.annotate([(first, "update", PoolChanges(commit="0123abcd"))]) == (first,)
     assert (root / "pool.jsonl").read_bytes() == before, "a commit leaves no changed file behind"
     again = open_pool(state, root=str(root), shared="pool.jsonl", trusted=True)
     assert again.get(first).current.commit == "0123abcd"
@@ -176,7 +176,7 @@ def test_a_later_revert_marks_what_it_is_about(tmp_path: Path) -> None:
         for marked in (named, alike):
             found = reader.get(marked).current
             assert (found.outcome, found.error) == ("failure", "it locked")
-            assert found.marks == (Mark("failure", found.marks[0].at, later),)
+            assert found.marks == (ExperienceMark("failure", found.marks[0].at, later),)
         assert reader.get(other).current.outcome == ""
         assert reader.get(later).current.marks == ()
     pool.update(named, {"outcome": {"kind": "success"}})

@@ -150,7 +150,7 @@ def test_known_roots_are_those_with_a_record(tmp_path: Path) -> None:
 
 
 def test_load_keeps_a_record_and_reads_what_is_known(root: Path, folder: Path, home: Path) -> None:
-    def loaded() -> projects.Loaded:
+    def loaded() -> projects.LoadedProject:
         return load(str(root), str(folder), UserConfig(), str(home), System())
 
     cold = loaded()

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from foveal.daemon.context.prompts import TEMPLATE_BYTES, PromptTemplates, PromptValues, TemplateFolder
 from foveal.daemon.core.system import System
-from foveal.daemon.project.manifests import Command
+from foveal.daemon.project.manifests import ProjectCommand
 from foveal.daemon.project.metadata import ProjectMetadata
 
 PROJECT = ProjectMetadata(
-    "kite", "Flies.", (("go", 1.0),), (Command("test", "go test ./..."),), "trunk", ("a1 x",)
+    "kite", "Flies.", (("go", 1.0),), (ProjectCommand("test", "go test ./..."),), "trunk", ("a1 x",)
 )
 
 

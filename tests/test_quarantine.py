@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.experience.lines import Damage, Line
+from foveal.daemon.experience.lines import Damage, PoolLine
 from foveal.daemon.experience.quarantine import Quarantine, Quarantined
 
 AT = "2025-01-01T00:00:00.000Z"
@@ -34,7 +34,8 @@ class Failing(System):
 
 def damage(*data: bytes, file: str = "x.jsonl") -> list[Damage]:
     return [
-        Damage(number, Line(0, len(one), one, complete=True), "r", file) for number, one in enumerate(data)
+        Damage(number, PoolLine(0, len(one), one, complete=True), "r", file)
+        for number, one in enumerate(data)
     ]
 
 

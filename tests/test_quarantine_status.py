@@ -6,7 +6,7 @@ import tracemalloc
 from pathlib import Path
 
 from foveal.daemon.core.quarantine import quarantine_last, set_aside
-from foveal.daemon.core.quarantined import NAMED_MAX, Quarantine
+from foveal.daemon.core.quarantined import NAMED_MAX, QuarantineLog
 from foveal.daemon.core.system import System
 
 
@@ -15,7 +15,7 @@ def test_files_quarantined_since_the_start_are_named(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "old").write_text("damaged before")
     set_aside(str(folder / "old"), System())
-    quarantine = Quarantine(str(tmp_path), System())
+    quarantine = QuarantineLog(str(tmp_path), System())
     assert quarantine.problem() == ""
     (folder / "index.sqlite").write_text("damaged")
     kept = set_aside(str(folder / "index.sqlite"), System())
@@ -26,7 +26,7 @@ def test_files_quarantined_since_the_start_are_named(tmp_path: Path) -> None:
 
 
 def test_many_are_counted(tmp_path: Path) -> None:
-    quarantine = Quarantine(str(tmp_path), System())
+    quarantine = QuarantineLog(str(tmp_path), System())
     for number in range(NAMED_MAX + 2):
         (tmp_path / f"f{number}").write_text("damaged")
         set_aside(str(tmp_path / f"f{number}"), System())
@@ -45,7 +45,7 @@ def test_of_what_is_derived_the_last_one_is_kept(tmp_path: Path) -> None:
 
 def test_of_folders_that_are_gone_nothing_is_kept(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir()
-    quarantine = Quarantine(str(tmp_path), System())
+    quarantine = QuarantineLog(str(tmp_path), System())
     quarantine.problem()
     tracemalloc.start()
     try:

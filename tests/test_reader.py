@@ -12,18 +12,18 @@ from foveal.daemon.core.errors import Busy, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.experience.lines import line_of
-from foveal.daemon.experience.parts import Parts
+from foveal.daemon.experience.parts import PoolParts
 from foveal.daemon.experience.pool_file import PoolFile
-from foveal.daemon.experience.reader import PoolReader, Source
+from foveal.daemon.experience.reader import PoolReader, PoolSource
 
 
 def line(number: int) -> bytes:
     return line_of(Experience(f"x_{number}", f"2025-01-01T00:00:{number:02}.000Z", "a", "s", f"d {number}"))
 
 
-def source_in(folder: Path, system: System, *, optional: bool = False) -> Source:
+def source_in(folder: Path, system: System, *, optional: bool = False) -> PoolSource:
     folder.mkdir(exist_ok=True)
-    return Source(Parts(PoolFile(str(folder / "x.jsonl"), system), system), optional)
+    return PoolSource(PoolParts(PoolFile(str(folder / "x.jsonl"), system), system), optional)
 
 
 class Counting(System):

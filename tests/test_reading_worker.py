@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from foveal.daemon.core.pipe import encode
-from foveal.daemon.index.reading import Opening
+from foveal.daemon.index.reading import FileOpening
 
 from tests.indexer_cases import GENEROUS_S
 
@@ -19,7 +19,7 @@ def test_it_ends_when_its_socket_does() -> None:
             [sys.executable, "-m", "foveal.daemon.index.reading_worker", str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
         )
-    ours.sendall(encode(Opening("/", 1_000)))
+    ours.sendall(encode(FileOpening("/", 1_000)))
     ours.close()
     assert process.wait(GENEROUS_S) == 0
 

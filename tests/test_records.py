@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from foveal.daemon.experience.edits import Changes, Edit
+from foveal.daemon.experience.edits import Edit, PoolChanges
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.experience.records import Records
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ def one(number: int, decision: str = "", second: int = 0) -> Experience:
 
 
 def edit(number: int, of: int, kind: str, **changes: str) -> Edit:
-    return Edit(f"e_{number}", f"x_{of}", f"2025-01-02T00:00:{number:02}.000Z", kind, Changes(**changes))  # type: ignore[arg-type]
+    return Edit(f"e_{number}", f"x_{of}", f"2025-01-02T00:00:{number:02}.000Z", kind, PoolChanges(**changes))  # type: ignore[arg-type]
 
 
 def records_of(lines: list[Experience | Edit]) -> Records:

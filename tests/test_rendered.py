@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from foveal.daemon.context.assembly import Built
 from foveal.daemon.context.content import Shown
-from foveal.daemon.context.rendered import ENTRIES_PER_SCOPE, Entry, RenderedContexts
+from foveal.daemon.context.rendered import ENTRIES_PER_SCOPE, RenderedContexts, RenderedEntry
 from foveal.daemon.core.system import Stamp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +31,7 @@ def fail(shown: Sequence[Shown]) -> bool:
 @pytest.fixture
 def kept() -> RenderedContexts:
     contexts = RenderedContexts()
-    contexts.put("s", b"key", Entry(1, ("v",), built()))
+    contexts.put("s", b"key", RenderedEntry(1, ("v",), built()))
     return contexts
 
 
@@ -64,37 +64,37 @@ def test_what_is_dropped_is_gone(kept: RenderedContexts) -> None:
 def test_a_scope_keeps_a_few_contexts_the_least_recently_used_go() -> None:
     contexts = RenderedContexts()
     for index in range(ENTRIES_PER_SCOPE):
-        contexts.put("s", bytes([index]), Entry(1, (), built(str(index), 10)))
+        contexts.put("s", bytes([index]), RenderedEntry(1, (), built(str(index), 10)))
         assert contexts.bytes == 10 * (index + 1)
     assert contexts.find("s", b"\0", 1, (), hold) is not None
-    contexts.put("s", b"new", Entry(1, (), built(memory_bytes=70)))
+    contexts.put("s", b"new", RenderedEntry(1, (), built(memory_bytes=70)))
     assert contexts.bytes == 10 * ENTRIES_PER_SCOPE + 60
     assert contexts.find("s", b"\0", 1, (), hold) is not None
     assert contexts.find("s", b"\1", 1, (), hold) is None
 
 
 def test_the_same_request_anew_takes_the_place_of_the_former(kept: RenderedContexts) -> None:
-    kept.put("s", b"key", Entry(1, ("w",), built("newer", 30)))
+    kept.put("s", b"key", RenderedEntry(1, ("w",), built("newer", 30)))
     assert kept.bytes == 30
     assert kept.find("s", b"key", 1, ("w",), hold) == built("newer", 30)
 
 
 def test_contexts_of_an_earlier_revision_are_not_held_on_to(kept: RenderedContexts) -> None:
-    kept.put("s", b"other", Entry(2, ("v",), built(memory_bytes=5)))
+    kept.put("s", b"other", RenderedEntry(2, ("v",), built(memory_bytes=5)))
     assert kept.bytes == 5
-    kept.put("t", b"key", Entry(1, ("v",), built(memory_bytes=7)))
+    kept.put("t", b"key", RenderedEntry(1, ("v",), built(memory_bytes=7)))
     assert kept.bytes == 12
 
 
 def test_contexts_of_all_scopes_together_have_a_limit_the_least_recently_used_scope_goes() -> None:
     contexts = RenderedContexts(max_bytes=100)
     for scope in "abc":
-        contexts.put(scope, b"key", Entry(1, (), built(scope, 30)))
+        contexts.put(scope, b"key", RenderedEntry(1, (), built(scope, 30)))
     assert contexts.find("a", b"key", 1, (), hold) is not None
-    contexts.put("d", b"key", Entry(1, (), built("d", 30)))
+    contexts.put("d", b"key", RenderedEntry(1, (), built("d", 30)))
     kept = [scope for scope in "abcd" if contexts.find(scope, b"key", 1, (), hold)]
     assert kept == ["a", "c", "d"]
-    contexts.put("e", b"key", Entry(1, (), built("too large", 101)))
+    contexts.put("e", b"key", RenderedEntry(1, (), built("too large", 101)))
     assert contexts.bytes == 0
 
 
@@ -105,7 +105,7 @@ def test_rendered_contexts_never_exceed_their_limit(steps: list[tuple[int, int, 
         if size == 60:
             contexts.drop(str(scope))
         else:
-            contexts.put(str(scope), bytes([key]), Entry(revision, (), built(memory_bytes=size)))
+            contexts.put(str(scope), bytes([key]), RenderedEntry(revision, (), built(memory_bytes=size)))
         assert 0 <= contexts.bytes <= 100
     for scope in range(6):
         contexts.drop(str(scope))

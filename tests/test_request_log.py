@@ -19,7 +19,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
 from foveal.daemon.item.item_keys import ItemKey
 from foveal.daemon.ledger import service as request_log
-from foveal.daemon.ledger.contents import Limits
+from foveal.daemon.ledger.contents import LedgerLimits
 from foveal.daemon.ledger.service import FILE, RequestLog, sent_of
 
 REPLY: dict[str, Any] = {
@@ -122,7 +122,7 @@ async def test_what_is_too_old_goes_though_nothing_is_written(
     clock = Clock()
     async with opened(tmp_path, clock) as log:
         record(log)
-    clock.later = timedelta(days=Limits().record_days + 1)
+    clock.later = timedelta(days=LedgerLimits().record_days + 1)
     monkeypatch.setattr(request_log, "PRUNE_FIRST_S", 0.0)
     async with opened(tmp_path, clock) as log:
         while await log.list("s", 10, ""):  # noqa: ASYNC110 - the end of background work is no event
@@ -135,7 +135,7 @@ async def test_pruning_by_hand_tells_how_many_it_touched(tmp_path: Path) -> None
     async with opened(tmp_path, clock) as log:
         record(log, "one")
         record(log, "two")
-    clock.later = timedelta(days=Limits().content_days + 1)
+    clock.later = timedelta(days=LedgerLimits().content_days + 1)
     async with opened(tmp_path, clock) as log:
         assert await log.prune() == 2
         (summary,) = await log.list("one", 1, "")

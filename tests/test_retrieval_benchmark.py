@@ -38,7 +38,7 @@ from foveal.benchmarks.retrieval.variants import (
     without_boosts,
 )
 from foveal.daemon.index.store import Reader
-from foveal.daemon.retrieval.ranking import DEFAULT, Weights
+from foveal.daemon.retrieval.ranking import DEFAULT, RankWeights
 
 from tests.conftest import need_tool
 
@@ -92,7 +92,7 @@ def ranked(folder: Path, text: str) -> dict[str, list[str]]:
 
 def test_every_number_among_the_weights_is_left_out_by_some_variant() -> None:
     different: dict[str, Any] = {name: 0.3 + place / 100 for place, name in enumerate(numbers())}
-    made = variants(Weights(**different))
+    made = variants(RankWeights(**different))
     for name in numbers():
         if name != "vector":  # a share: all of it and none of it are variants of their own
             assert [one.name for one in made if one.name == f"without {name}"], name
@@ -103,7 +103,7 @@ def test_every_number_among_the_weights_is_left_out_by_some_variant() -> None:
 
 
 def numbers() -> list[str]:
-    return [field.name for field in fields(Weights) if isinstance(getattr(DEFAULT, field.name), float)]
+    return [field.name for field in fields(RankWeights) if isinstance(getattr(DEFAULT, field.name), float)]
 
 
 def test_a_variant_changes_one_thing_of_the_recipe() -> None:
@@ -115,7 +115,7 @@ def test_a_variant_changes_one_thing_of_the_recipe() -> None:
         if one.name.startswith("without ") and one.routed and len(one.lists) == 3:
             changed = [
                 field.name
-                for field in fields(Weights)
+                for field in fields(RankWeights)
                 if getattr(one.weights, field.name) != getattr(DEFAULT, field.name)
             ]
             assert len(changed) == 1, one.name

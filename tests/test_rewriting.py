@@ -8,7 +8,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.experience.edits import Edit
 from foveal.daemon.experience.experience import Experience
 from foveal.daemon.experience.lines import MAX_LINE_BYTES, line_of
-from foveal.daemon.experience.parts import Parts
+from foveal.daemon.experience.parts import PoolParts
 from foveal.daemon.experience.pool_file import PoolFile
 from foveal.daemon.experience.pool_store import pieces_about
 
@@ -29,7 +29,7 @@ def test_which_lines_go(tmp_path: Path) -> None:
     ]
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"".join(lines))
-    parts = Parts(PoolFile(str(path), System()), System())
+    parts = PoolParts(PoolFile(str(path), System()), System())
     [part] = parts.listed()
 
     def check(ids: set[str], expected: list[int]) -> None:

@@ -17,7 +17,7 @@ from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.project.parse import parse_source
 from foveal.daemon.retrieval.filters import EVERYTHING, Filter
 from foveal.daemon.retrieval.hits import Hit
-from foveal.daemon.retrieval.router import COPIES_MAX, Gathered, conclude, gather
+from foveal.daemon.retrieval.router import COPIES_MAX, GatheredCandidates, conclude, gather
 from foveal.daemon.retrieval.routes import Route
 
 from tests.search_cases import Indexed, indexed
@@ -38,7 +38,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
     return indexed(tmp_path_factory.mktemp("p"), FILES)
 
 
-def collect(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options: Any) -> Gathered:
+def collect(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options: Any) -> GatheredCandidates:
     route, limit = options.get("route"), options.get("limit", 10)
     with project.reader() as reader, reader.snapshot():
         handle, relation = options.get("handle", project.handle), options.get("relation")
@@ -46,7 +46,10 @@ def collect(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options:
 
 
 def finish(
-    project: Indexed, gathered: Gathered, vectors: Sequence[tuple[bytes, float]] = (), limit: int = 10
+    project: Indexed,
+    gathered: GatheredCandidates,
+    vectors: Sequence[tuple[bytes, float]] = (),
+    limit: int = 10,
 ) -> Sequence[Hit]:
     if gathered.answer is not None:
         return gathered.answer

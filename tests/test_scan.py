@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.project import lister, rules, scan
-from foveal.daemon.project.scan_results import Changes, ListingNeeded, RootGone
+from foveal.daemon.project.scan_results import ListingNeeded, RootGone, ScanChanges
 from foveal.daemon.project.scan_settings import ScanSettings
 from foveal.daemon.project.tree import FileRecord
 
@@ -427,7 +427,7 @@ def test_a_large_tree_is_listed_in_steps_and_examined_after_them(
     # What comes later is examined as ever, up to where it is too much for one answer.
     make(root, "d0/new.py")
     assert [record.path for record in scanner.examine([f"{root}/d0"], known).upserted] == ["d0/new.py"]
-    apply_to(known, Changes(tuple(full(scanner_of(root)).values())))
+    apply_to(known, ScanChanges(tuple(full(scanner_of(root)).values())))
     make(root, *(f"large/e{number}/f{n}.py" for number in range(4) for n in range(5)))
     with pytest.raises(ListingNeeded):
         scanner.examine([f"{root}/large"], known)

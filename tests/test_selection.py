@@ -10,10 +10,10 @@ from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.item.selection import (
     RULE_PROFILES,
     TOOL_PROFILES,
+    ItemSelection,
     KindSettings,
     Profile,
     Profiles,
-    Selection,
     parse_selection,
     resolve,
 )
@@ -24,17 +24,17 @@ NORMAL = Profiles(RULE_PROFILES["normal"], TOOL_PROFILES["normal"])
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ({}, Selection()),
-        ({"unknown": 1, "rules": {"also": 2}, "tools": None, "floor": None}, Selection()),
-        ("off", Selection(KindSettings("off"), KindSettings("off"))),
-        ({"rules": "aggressive"}, Selection(KindSettings("aggressive"))),
-        ({"tools": {"preset": "off"}}, Selection(tools=KindSettings("off"))),
-        ({"top_n": 3, "tools": {"floor": 0.5}}, Selection(KindSettings(top_n=3), KindSettings(top_n=3, floor=0.5))),
-        ({"preset": "conservative", "top_k": 9, "rules": "normal"}, Selection(KindSettings("normal"), KindSettings("conservative", top_k=9))),
-        ({"rules": {"include_score": 1, "floor": 0, "top_n": 0}}, Selection(KindSettings(None, None, 0, 1.0, 0.0))),
+        ({}, ItemSelection()),
+        ({"unknown": 1, "rules": {"also": 2}, "tools": None, "floor": None}, ItemSelection()),
+        ("off", ItemSelection(KindSettings("off"), KindSettings("off"))),
+        ({"rules": "aggressive"}, ItemSelection(KindSettings("aggressive"))),
+        ({"tools": {"preset": "off"}}, ItemSelection(tools=KindSettings("off"))),
+        ({"top_n": 3, "tools": {"floor": 0.5}}, ItemSelection(KindSettings(top_n=3), KindSettings(top_n=3, floor=0.5))),
+        ({"preset": "conservative", "top_k": 9, "rules": "normal"}, ItemSelection(KindSettings("normal"), KindSettings("conservative", top_k=9))),
+        ({"rules": {"include_score": 1, "floor": 0, "top_n": 0}}, ItemSelection(KindSettings(None, None, 0, 1.0, 0.0))),
     ],
 )  # fmt: skip
-def test_reading(value: object, expected: Selection) -> None:
+def test_reading(value: object, expected: ItemSelection) -> None:
     assert parse_selection(value) == expected
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from foveal.daemon.tool.server_definition import Server, digest_of
+from foveal.daemon.tool.server_definition import McpServer, digest_of
 
-SERVER = Server(
+SERVER = McpServer(
     "web", "claude-code", "project", "/p/.mcp.json", 3, "/p", command="uvx", arguments=("web-mcp", "--fast")
 )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.tool.server_definition import Host, Server
+from foveal.daemon.tool.server_definition import Host, McpServer
 from foveal.daemon.tool.server_dialects import server_of
 
 
-def read(host: Host, definition: object) -> Server:
-    return server_of(Server("s", host, "project", "/p/file", 1, "/p"), definition)
+def read(host: Host, definition: object) -> McpServer:
+    return server_of(McpServer("s", host, "project", "/p/file", 1, "/p"), definition)
 
 
 @pytest.mark.parametrize(

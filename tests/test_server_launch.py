@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from foveal.daemon.tool.server_definition import Server
+from foveal.daemon.tool.server_definition import McpServer
 from foveal.daemon.tool.server_launch import Launch, NotAllowed, launch_of
 from foveal.daemon.tool.server_variables import Unresolved
 
@@ -22,17 +22,17 @@ ENVIRON = {
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Server:
-    return Server(
+def server(tmp_path: Path) -> McpServer:
+    return McpServer(
         "s", "claude-code", "project", "/f", 1, str(tmp_path), command="sh", arguments=("-c", "${TOKEN}")
     )
 
 
-def launch(server: Server, *, network: bool = False) -> Launch:
+def launch(server: McpServer, *, network: bool = False) -> Launch:
     return launch_of(server, ENVIRON, "/home/me", network=network, timeout_s=5)
 
 
-def test_a_server_gets_what_its_definition_names(server: Server) -> None:
+def test_a_server_gets_what_its_definition_names(server: McpServer) -> None:
     server = replace(server, environment=(("KEY", "${TOKEN}"), ("LANG", "de")), forwarded=("TOKEN", "GONE"))
     found = launch(server)
     assert found.environment == {
@@ -48,13 +48,13 @@ def test_a_server_gets_what_its_definition_names(server: Server) -> None:
     assert found.folder == server.base
 
 
-def test_no_message_shows_what_was_resolved(server: Server) -> None:
+def test_no_message_shows_what_was_resolved(server: McpServer) -> None:
     found = launch(replace(server, environment=(("KEY", "literal-secret"), ("N", "1"))))
     assert found.redacted("1 hunter22, literal-secret!") == "1 ***, ***!"
     assert "aws-secret" not in repr(found)
 
 
-def test_programs_are_found_without_the_projects_help(server: Server, tmp_path: Path) -> None:
+def test_programs_are_found_without_the_projects_help(server: McpServer, tmp_path: Path) -> None:
     program = tmp_path / "tool"
     program.write_text("#!/bin/sh\n")
     with pytest.raises(Unresolved, match="isn't a program"):
@@ -82,7 +82,7 @@ def test_programs_are_found_without_the_projects_help(server: Server, tmp_path: 
         ({"transport": "http", "url": "http://127.0.0.1", "bearer_variable": "GONE"}, "GONE isn't set"),
     ],
 )
-def test_what_cannot_run_says_why(server: Server, changes: dict[str, object], reason: str) -> None:
+def test_what_cannot_run_says_why(server: McpServer, changes: dict[str, object], reason: str) -> None:
     with pytest.raises(Unresolved, match=reason):
         launch(replace(server, **changes))  # type: ignore[arg-type] # mixed values
 
@@ -101,7 +101,7 @@ def test_what_cannot_run_says_why(server: Server, changes: dict[str, object], re
     ],
 )
 def test_only_this_machine_is_reached_unless_the_network_is_allowed(
-    server: Server, url: str, is_loopback: bool
+    server: McpServer, url: str, is_loopback: bool
 ) -> None:
     server = replace(server, transport="http", url=url)
     if not is_loopback:
@@ -111,7 +111,7 @@ def test_only_this_machine_is_reached_unless_the_network_is_allowed(
     assert launch(server, network=True).environment == {}
 
 
-def test_headers_come_from_variables(server: Server) -> None:
+def test_headers_come_from_variables(server: McpServer) -> None:
     server = replace(
         server,
         transport="http",
@@ -126,7 +126,7 @@ def test_headers_come_from_variables(server: Server) -> None:
     assert found.redacted("hunter22") == "***"
 
 
-def test_a_server_of_the_user_runs_in_the_home_folder(server: Server, tmp_path: Path) -> None:
+def test_a_server_of_the_user_runs_in_the_home_folder(server: McpServer, tmp_path: Path) -> None:
     found = launch(replace(server, scope="user"))
     assert found.folder == str(tmp_path)
     assert "CLAUDE_PROJECT_DIR" not in found.environment

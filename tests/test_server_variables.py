@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.tool.server_definition import Host, Server
+from foveal.daemon.tool.server_definition import Host, McpServer
 from foveal.daemon.tool.server_variables import Unresolved, Variables, variables_in
 
 ENVIRON = {"KEY": "k-1", "EMPTY": "", "NESTED": "${KEY}", "A1_b": "x"}
 
 
 def variables(host: Host) -> Variables:
-    return Variables(Server("s", host, "project", "/f", 1, "/work/shop"), ENVIRON, "/home/me")
+    return Variables(McpServer("s", host, "project", "/f", 1, "/work/shop"), ENVIRON, "/home/me")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_has_no_value_is_said(host: Host, text: str, reason: str) -> None:
 
 
 def test_the_names_are_known_before_anything_runs() -> None:
-    server = Server(
+    server = McpServer(
         "s",
         "claude-code",
         "project",
@@ -75,7 +75,7 @@ def test_the_names_are_known_before_anything_runs() -> None:
     assert variables_in(server) == (
         "BEARER", "HEADER", "KEY", "PASSED", "PATH_PART", "SECRET", "TOKEN", "TOOLS",
     )  # fmt: skip
-    assert variables_in(Server("s", "codex", "user", "/f", 1, "/", command="x")) == ()
+    assert variables_in(McpServer("s", "codex", "user", "/f", 1, "/", command="x")) == ()
 
 
 def test_a_hostile_text_is_resolved_quickly() -> None:

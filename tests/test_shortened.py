@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.daemon.context.excerpt import Source
+from foveal.daemon.context.excerpt import FileSource
 from foveal.daemon.context.shortened import (
     is_document,
     left_out_note,
@@ -21,8 +21,8 @@ PROSE = "# Shop\n\n" + "\n\n".join(
 )
 
 
-def source(path: str, text: str, language: str) -> Source:
-    return Source(path, text, language, tuple(parse_source(text.encode(), language).symbols))
+def source(path: str, text: str, language: str) -> FileSource:
+    return FileSource(path, text, language, tuple(parse_source(text.encode(), language).symbols))
 
 
 def test_code_is_shown_by_whole_definitions_and_signatures() -> None:

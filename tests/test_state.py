@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.state import STATE_VERSION, VERSION_FILE, Mark, StateLock, bring_up, check_version
+from foveal.daemon.app.state import STATE_VERSION, VERSION_FILE, StateLock, StateMark, bring_up, check_version
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
 
@@ -96,13 +96,13 @@ def test_a_new_folder_is_marked_and_known_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     for _ in range(2):
         assert bring(tmp_path) == ()
-        assert check_version(str(tmp_path), System()) == Mark(STATE_VERSION)
+        assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
 
 
 def test_a_mark_of_an_older_program_or_a_person_needs_no_check(tmp_path: Path) -> None:
     version_file(tmp_path).write_text(json.dumps({"state_version": STATE_VERSION}))
     assert bring(tmp_path) == ()
-    assert check_version(str(tmp_path), System()) == Mark(STATE_VERSION)
+    assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
 
 
 @pytest.mark.parametrize("more", [{}, {"more": True}])
@@ -126,7 +126,7 @@ def test_a_damaged_mark_is_kept_aside_and_said(tmp_path: Path, mark: str) -> Non
     assert "damaged" in done
     assert aside.name in done
     assert aside.read_bytes() == mark.encode("latin-1")
-    assert check_version(str(tmp_path), System()) == Mark(STATE_VERSION)
+    assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
 
 
 def test_no_bit_that_turns_makes_a_folder_count_as_another_programs(tmp_path: Path) -> None:

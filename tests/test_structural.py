@@ -12,7 +12,7 @@ from foveal.daemon.retrieval.classify import classify
 from foveal.daemon.retrieval.filters import Filter
 from foveal.daemon.retrieval.question import take_apart
 from foveal.daemon.retrieval.routes import Relation
-from foveal.daemon.retrieval.structural import Answer, answer, asked, held_by, is_code
+from foveal.daemon.retrieval.structural import GraphAnswer, answer, asked, held_by, is_code
 
 from tests.linked_cases import Given, linked
 from tests.search_cases import Indexed
@@ -128,7 +128,7 @@ def ask(
     limit: int = 100,
     chosen: Filter = Filter(),  # noqa: B008 - frozen
     depth: int = 3,
-) -> Answer:
+) -> GraphAnswer:
     with project.reader() as reader:
         found = answer(
             relation, subjects, project.tree, reader, limit, chosen, chosen.files(project.tree), depth
@@ -139,7 +139,7 @@ def ask(
     return found
 
 
-def places(found: Answer) -> list[str]:
+def places(found: GraphAnswer) -> list[str]:
     """Return the hits as `node_id:line`, with a question mark where they are known by name only."""
     return [f"{hit.node_id}:{hit.line}{'' if hit.certainty == 'resolved' else '?'}" for hit in found.hits]
 

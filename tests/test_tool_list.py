@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.tool.server_definition import Server
-from foveal.daemon.tool.tool_list import MAX_LISTS, Tool, ToolList, ToolLists, is_name, tool_items
+from foveal.daemon.tool.server_definition import McpServer
+from foveal.daemon.tool.tool_list import MAX_LISTS, ListedTool, ToolList, ToolLists, is_name, tool_items
 
-SERVER = Server(
+SERVER = McpServer(
     "web", "gemini", "project", "/p/.gemini/settings.json", 4, "/p", command="x", denied=("drop",)
 )
 LIST = ToolList(
-    (Tool("search", "Finds", '{"type":"object"}'), Tool("drop")), listed_at="2026-01-01T00:00:00Z"
+    (ListedTool("search", "Finds", '{"type":"object"}'), ListedTool("drop")), listed_at="2026-01-01T00:00:00Z"
 )
 
 

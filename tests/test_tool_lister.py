@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.tool.server_definition import Server
+from foveal.daemon.tool.server_definition import McpServer
 from foveal.daemon.tool.tool_list import ToolList
 from foveal.daemon.tool.tool_lister import ToolLister
 
@@ -26,7 +26,7 @@ def lister(**extra: bool) -> ToolLister:
     return ToolLister(environ, "/", System(), timeout_s=DEADLINE_S, **extra)
 
 
-def listed(*servers: Server) -> tuple[ToolList, ...]:
+def listed(*servers: McpServer) -> tuple[ToolList, ...]:
     return lister().list_tools(servers)
 
 

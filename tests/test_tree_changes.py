@@ -12,7 +12,7 @@ from foveal.daemon.index import tree_changes
 from foveal.daemon.index.messages import EDITS_MAX
 from foveal.daemon.index.store import Activity
 from foveal.daemon.project import scan
-from foveal.daemon.project.watcher import Batch
+from foveal.daemon.project.watcher import WatchBatch
 
 from tests.conftest import git, write_files
 from tests.indexer_cases import (
@@ -119,7 +119,7 @@ def test_edits_are_counted(bench: Bench) -> None:
     assert set(activity(bench)) == {"a.py"}
     assert activity(bench)["a.py"].edited_ns > OLD_NS
     write_files(bench.root, {f"gen{n}.py": "" for n in range(EDITS_MAX + 1)})
-    bench.tell(Batch(frozenset(f"{bench.root}/gen{n}.py" for n in range(EDITS_MAX + 1))))
+    bench.tell(WatchBatch(frozenset(f"{bench.root}/gen{n}.py" for n in range(EDITS_MAX + 1))))
     bench.until(lambda: f"gen{EDITS_MAX}.py" in bench.tree.files)
     assert "gen0.py" not in activity(bench)
 
@@ -151,7 +151,7 @@ def test_an_overflow_is_announced_and_swept(bench: Bench) -> None:
     while f"{bench.root}/sub" not in bench.lost.get(timeout=GENEROUS_S).lost_folders:
         pass
     bench.deaf = False
-    bench.tell(Batch(frozenset(), overflow=True))
+    bench.tell(WatchBatch(frozenset(), overflow=True))
     bench.until(lambda: any(delta.resync for delta in bench.deltas))
     bench.settle()
     assert symbols(bench, "sub/b.py") == ["f"]
@@ -167,7 +167,7 @@ def test_a_batch_of_many_paths_is_a_resync(bench: Bench, monkeypatch: pytest.Mon
     bench.open()
     bench.settle()
     write_files(bench.root, {f"f{n}.py": "" for n in range(8)})
-    bench.tell(Batch(frozenset(f"{bench.root}/f{n}.py" for n in range(6))))
+    bench.tell(WatchBatch(frozenset(f"{bench.root}/f{n}.py" for n in range(6))))
     bench.settle()
     assert bench.deltas[0].resync
     assert len(bench.tree.files) == 8
@@ -199,7 +199,7 @@ def test_a_large_tree_is_true_after_all_its_steps(bench: Bench) -> None:
     write_files(bench.root, {".gitignore": "new/e1/\n"})
     while not bench.indexer._changes.is_listing:
         if not bench.work():
-            bench.tell(Batch(frozenset({f"{bench.root}/.gitignore"})))
+            bench.tell(WatchBatch(frozenset({f"{bench.root}/.gitignore"})))
     write_files(bench.root, {"d3/meanwhile.py": "def late(): ...\n"})
     bench.indexer.refresh(["d3/f3.py"])
     assert not bench.sync().complete, "nothing is proven while it is listed"
@@ -217,7 +217,7 @@ def test_an_overflow_of_a_large_tree_is_swept_in_steps(bench: Bench) -> None:
     bench.settle()
     shutil.rmtree(bench.root / "d1")
     (bench.root / "d2/f2.py").write_text("def changed(): ...\n")
-    bench.tell(Batch(frozenset(), overflow=True))
+    bench.tell(WatchBatch(frozenset(), overflow=True))
     bench.work()
     assert bench.state != "ready", "it isn't while a sweep is due"
     assert "d1/f1.py" in bench.tree.files

@@ -6,8 +6,8 @@ import pytest
 from foveal.daemon.project.use_trees import (
     DEPTH_MAX,
     USE_MAX,
-    Block,
-    Use,
+    UseBlock,
+    UseItem,
     declared_module,
     inside_of,
     used_names,
@@ -39,7 +39,7 @@ from foveal.daemon.project.use_trees import (
     ],
 )
 def test_trees(tree: str, expected: list[tuple[str, str, str]]) -> None:
-    assert used_names(tree) == [Use(*each) for each in expected]
+    assert used_names(tree) == [UseItem(*each) for each in expected]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_trees(tree: str, expected: list[tuple[str, str, str]]) -> None:
 def test_inline_modules_are_left_out(
     tree: str, inside: tuple[str, ...], expected: tuple[str, str, str]
 ) -> None:
-    assert used_names(tree, inside) == [Use(*expected)]
+    assert used_names(tree, inside) == [UseItem(*expected)]
 
 
 def test_hostile_trees_end() -> None:
@@ -65,25 +65,25 @@ def test_hostile_trees_end() -> None:
     assert len(used_names("a," * 100_000)) <= USE_MAX
     assert used_names("a::" * 100_000) == []
     deep = "a::{" * (DEPTH_MAX - 1) + "b" + "}" * (DEPTH_MAX - 1)
-    assert used_names(deep) == [Use("::".join("a" * (DEPTH_MAX - 1)), "b", "b")]
+    assert used_names(deep) == [UseItem("::".join("a" * (DEPTH_MAX - 1)), "b", "b")]
 
 
 @pytest.mark.parametrize(
     ("before", "inside", "expected"),
     [
-        ("pub mod ", (), (Use("self", "x", "x"), True)),
-        ("mod ", ("a",), (Use("self::a", "x", "x"), True)),
-        ('#[path = "other/y.rs"]\nmod ', (), (Use("./other/y.rs", "*", "x"), True)),
-        ("#[cfg(unix)]\nmod ", (), (Use("self", "x", "x"), False)),
-        ('#[path = "y.rs"]\nmod y;\nmod ', (), (Use("self", "x", "x"), True)),
+        ("pub mod ", (), (UseItem("self", "x", "x"), True)),
+        ("mod ", ("a",), (UseItem("self::a", "x", "x"), True)),
+        ('#[path = "other/y.rs"]\nmod ', (), (UseItem("./other/y.rs", "*", "x"), True)),
+        ("#[cfg(unix)]\nmod ", (), (UseItem("self", "x", "x"), False)),
+        ('#[path = "y.rs"]\nmod y;\nmod ', (), (UseItem("self", "x", "x"), True)),
     ],
 )
-def test_declared_modules(before: str, inside: tuple[str, ...], expected: tuple[Use, bool]) -> None:
+def test_declared_modules(before: str, inside: tuple[str, ...], expected: tuple[UseItem, bool]) -> None:
     assert declared_module("x", before, inside) == expected
 
 
 def test_what_stands_inside_of_what() -> None:
-    blocks = [Block(10, 100, "a"), Block(20, 40, "b"), Block(60, 80, "c"), Block(200, 210, "d")]
+    blocks = [UseBlock(10, 100, "a"), UseBlock(20, 40, "b"), UseBlock(60, 80, "c"), UseBlock(200, 210, "d")]
     assert dict(inside_of([300, 5, 15, 30, 50, 70, 90, 205], blocks)) == {
         5: (),
         15: ("a",),

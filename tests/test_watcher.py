@@ -16,7 +16,7 @@ import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.project import watcher as watcher_module
 from foveal.daemon.project.scan import Scanner
-from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
+from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 
 GENEROUS_S = 20.0
 """Reached only by a test that fails."""
@@ -27,9 +27,9 @@ class Collector:
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.batches: list[Batch] = []
+        self.batches: list[WatchBatch] = []
 
-    def __call__(self, batch: Batch) -> None:
+    def __call__(self, batch: WatchBatch) -> None:
         with self.changed:
             self.batches.append(batch)
             self.changed.notify_all()
@@ -277,7 +277,7 @@ def test_an_on_batch_that_fails_is_an_overflow(root: Path) -> None:
     caught: list[threading.ExceptHookArgs] = []
     collector = Collector()
 
-    def refuse_once(batch: Batch) -> None:
+    def refuse_once(batch: WatchBatch) -> None:
         if not caught:
             raise ValueError("no room")
         collector(batch)

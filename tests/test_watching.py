@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.watching import PENDING_PATHS, ProjectWatch
-from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
+from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 
 from tests.indexer_cases import GENEROUS_S
 
@@ -90,7 +90,9 @@ def test_without_its_folder_no_cookie_is_waited_for(
 
 
 def test_why_the_system_tells_of_nothing_is_said(tmp_path: Path) -> None:
-    def poll(folders: Iterable[str], on_batch: Callable[[Batch], None], *, cookie_folder: str) -> Watcher:
+    def poll(
+        folders: Iterable[str], on_batch: Callable[[WatchBatch], None], *, cookie_folder: str
+    ) -> Watcher:
         settings = WatchSettings(native=False)
         return Watcher(folders, on_batch, cookie_folder=cookie_folder, settings=settings)
 
@@ -102,7 +104,7 @@ def test_why_the_system_tells_of_nothing_is_said(tmp_path: Path) -> None:
 
 def test_what_was_heard_before_the_watch_ended_is_taken_until_it_is_closed(watched: Watched) -> None:
     watched.watch.begin([str(watched.root)])
-    first = Batch(frozenset({"/p/1"}), lost_folders=frozenset({"/p/lost"}))
+    first = WatchBatch(frozenset({"/p/1"}), lost_folders=frozenset({"/p/lost"}))
     watched.watch._hear(first)
     watched.watch.end()
     assert (watched.watch.active, watched.watch.mode) == (False, "off")
@@ -114,18 +116,18 @@ def test_what_was_heard_before_the_watch_ended_is_taken_until_it_is_closed(watch
 
 def test_batches_that_wait_become_one(watched: Watched) -> None:
     for number in (1, 2, 1):
-        watched.watch._hear(Batch(frozenset({f"/p/{number}"}), lost_folders=frozenset({f"/l/{number}"})))
+        watched.watch._hear(WatchBatch(frozenset({f"/p/{number}"}), lost_folders=frozenset({f"/l/{number}"})))
     paths, lost = frozenset({"/p/1", "/p/2"}), frozenset({"/l/1", "/l/2"})
-    assert watched.watch.next_batch() == Batch(paths, lost_folders=lost)
+    assert watched.watch.next_batch() == WatchBatch(paths, lost_folders=lost)
     assert watched.watch.next_batch() is None
-    watched.watch._hear(Batch(frozenset({"/p/1"})))
-    watched.watch._hear(Batch(frozenset(), overflow=True))
-    assert watched.watch.next_batch() == Batch(frozenset(), overflow=True)
+    watched.watch._hear(WatchBatch(frozenset({"/p/1"})))
+    watched.watch._hear(WatchBatch(frozenset(), overflow=True))
+    assert watched.watch.next_batch() == WatchBatch(frozenset(), overflow=True)
 
 
 def test_changes_without_end_take_no_memory_without_end(watched: Watched) -> None:
     for number in range(3 * PENDING_PATHS):
-        watched.watch._hear(Batch(frozenset({f"/p/{number}"})))
+        watched.watch._hear(WatchBatch(frozenset({f"/p/{number}"})))
     assert len(watched.watch._paths) <= PENDING_PATHS
-    assert watched.watch.next_batch() == Batch(frozenset(), overflow=True)
+    assert watched.watch.next_batch() == WatchBatch(frozenset(), overflow=True)
     assert watched.watch.next_batch() is None

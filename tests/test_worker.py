@@ -38,8 +38,8 @@ from foveal.daemon.index.messages import (
     TreeDelta,
 )
 from foveal.daemon.index.store import FILE_NAME, Reader, check_index
-from foveal.daemon.index.worker import FAILURES_MAX, Turns, Worker, WorkQueue
-from foveal.daemon.project.watcher import Batch
+from foveal.daemon.index.worker import FAILURES_MAX, IndexTurns, Worker, WorkQueue
+from foveal.daemon.project.watcher import WatchBatch
 
 from tests.conftest import write_files
 
@@ -131,7 +131,7 @@ def test_another_thread_ends_the_wait(asked: bool) -> None:
 
 
 def test_turns_are_fair_by_time() -> None:
-    turns = Turns()
+    turns = IndexTurns()
     took = {"busy": 0.4, "bulk": 0.04}
     used = dict.fromkeys(took, 0.0)
     for _ in range(1_000):
@@ -149,7 +149,7 @@ def test_turns_are_fair_by_time() -> None:
 
 
 def test_a_project_that_ended_the_process_waits_for_others() -> None:
-    turns = Turns()
+    turns = IndexTurns()
     turns.put_behind("bad", 1.0)
     turns.put_behind("good", 0.0)
     order = []
@@ -250,7 +250,7 @@ def test_a_project_that_changes_without_end_holds_up_nobody(running: Running, tm
     def say_again(message: Message) -> None:
         # Whatever was done, the next news of this project are there already.
         if busy.root in running.worker.projects:
-            hear(Batch(frozenset(paths)))
+            hear(WatchBatch(frozenset(paths)))
 
     running.on_message = say_again
     say_again(Reply(0, None))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foveal.daemon.compression.compress import compress
-from foveal.daemon.context.excerpt import Source, excerpt
+from foveal.daemon.context.excerpt import FileSource, excerpt
 from foveal.daemon.context.focus import prompt_words
 from foveal.daemon.index.terms import query_terms
 from foveal.daemon.project.languages import fence_tag, language_of
@@ -77,7 +77,7 @@ def measure(pair: Pair, text: str, ratio: float) -> Outcome:
     began = time.perf_counter()
     forms = {"compress": compressed(text, pair, room, symbols)}
     took = time.perf_counter() - began
-    source = Source(pair.path, text, fence_tag(language), symbols)
+    source = FileSource(pair.path, text, fence_tag(language), symbols)
     forms["excerpt"] = excerpt(source, prompt_words(pair.prompt), (), room)[0]
     forms["head"] = text[:room].rpartition("\n")[0]
     for method, form in forms.items():

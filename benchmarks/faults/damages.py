@@ -31,7 +31,7 @@ from foveal.daemon.compression.model_cache import ModelCache
 from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
-from foveal.daemon.core.quarantined import Quarantine
+from foveal.daemon.core.quarantined import QuarantineLog
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
@@ -612,7 +612,7 @@ def _serve() -> None:
     for line in sys.stdin:
         kind, name = json.loads(line)
         folder = Path(name)
-        quarantine = Quarantine(str(folder), System())
+        quarantine = QuarantineLog(str(folder), System())
         try:
             made = make_usable(name, str(folder.parent), SYSTEM) if KINDS[kind].of_project else ""
             answers = KINDS[kind].read(folder)

@@ -21,7 +21,7 @@ from foveal.daemon.index.link_table import STATES
 from foveal.daemon.index.messages import Event, OpenProject, ProjectProgress, TreeDelta
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import FileRecord, Tree
-from foveal.daemon.project.watcher import Batch, Watcher, WatchSettings
+from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 
 TICK_NS = 30_000_000
 """Times of files advance so far at a time: more than on any kernel, so that many changes fall into one."""
@@ -143,9 +143,9 @@ class IndexedProject:
             self.tree = self.tree.with_changes(event.generation, event.upserted, event.removed)
 
     def _watch(
-        self, folders: Iterable[str], on_batch: Callable[[Batch], None], *, cookie_folder: str
+        self, folders: Iterable[str], on_batch: Callable[[WatchBatch], None], *, cookie_folder: str
     ) -> Watcher:
-        def hear(batch: Batch) -> None:
+        def hear(batch: WatchBatch) -> None:
             if not self.deaf:
                 on_batch(batch)
 

@@ -20,7 +20,7 @@ from foveal.daemon.retrieval.candidates import LEXICAL_MAX, VECTOR_MAX, named_ch
 from foveal.daemon.retrieval.classify import classify
 from foveal.daemon.retrieval.filters import EVERYTHING
 from foveal.daemon.retrieval.question import Question, take_apart
-from foveal.daemon.retrieval.router import Gathered, conclude, gather
+from foveal.daemon.retrieval.router import GatheredCandidates, conclude, gather
 
 from .variants import LEXICAL, TREE, VECTOR, Variant
 
@@ -53,8 +53,8 @@ Hits = Sequence[tuple[bytes, float]]
 class Evidence:
     """What the product knows of a question before it ranks: under the route that it chose, and without."""
 
-    routed: tuple[Gathered, Hits]
-    unrouted: tuple[Gathered, Hits]
+    routed: tuple[GatheredCandidates, Hits]
+    unrouted: tuple[GatheredCandidates, Hits]
 
 
 @dataclass
@@ -134,7 +134,9 @@ class Asked:
         )
         return [hit.path for hit in found]
 
-    def _unrouted(self, text: str, gathered: Gathered, hits: Hits) -> tuple[Gathered, Hits]:
+    def _unrouted(
+        self, text: str, gathered: GatheredCandidates, hits: Hits
+    ) -> tuple[GatheredCandidates, Hits]:
         """Gather again without a route where the route decided anything."""
         if gathered.answer is None and gathered.files is None:
             return gathered, hits
@@ -142,7 +144,7 @@ class Asked:
         queries = self._queries(again, Clock())
         return again, () if queries is None else self._search_vectors(again, queries, Clock())
 
-    def _queries(self, gathered: Gathered, clock: Clock) -> Floats | None:
+    def _queries(self, gathered: GatheredCandidates, clock: Clock) -> Floats | None:
         """Embed a question as the embedder does, None where it wouldn't be asked to."""
         question, model = gathered.question, self._model
         # As in daemon/retrieval/service.py.
@@ -153,7 +155,7 @@ class Asked:
             "embedding the question", lambda: np.concatenate([model.embed_query(text) for text in texts])
         )
 
-    def _search_vectors(self, gathered: Gathered, queries: Floats, clock: Clock) -> Hits:
+    def _search_vectors(self, gathered: GatheredCandidates, queries: Floats, clock: Clock) -> Hits:
         vectors = self._vectors
         assert vectors is not None  # there are queries
         found: VectorHits = clock.time(

@@ -8,7 +8,7 @@ from typing import Any
 
 from foveal.daemon.retrieval.fusion import Fusion
 from foveal.daemon.retrieval.path_roles import Role
-from foveal.daemon.retrieval.ranking import DEFAULT, Weights
+from foveal.daemon.retrieval.ranking import DEFAULT, RankWeights
 
 LEXICAL, VECTOR, TREE = "lexical", "vector", "tree"
 ALL_LISTS = frozenset({LEXICAL, VECTOR, TREE})
@@ -27,13 +27,13 @@ class Variant:
     that say nothing of their own where nothing is embedded."""
 
     name: str
-    weights: Weights
+    weights: RankWeights
     lists: frozenset[str] = ALL_LISTS
     routed: bool = True
     needs_vectors: bool = False
 
 
-def variants(default: Weights = DEFAULT) -> list[Variant]:
+def variants(default: RankWeights = DEFAULT) -> list[Variant]:
     """Return all variants of a recipe, itself first."""
     bare = without_boosts(default)
     only_lexical, only_vector = frozenset({LEXICAL}), frozenset({VECTOR})
@@ -60,12 +60,12 @@ _FUSED: dict[str, Fusion] = {
 }
 
 
-def without_boosts(weights: Weights) -> Weights:
+def without_boosts(weights: RankWeights) -> RankWeights:
     """Return weights under which a file counts as its best chunk does, whatever it is and whoever asks."""
     return replace(weights, penalties=_no_penalties(weights), **_neutral(weights))
 
 
-def _neutral(weights: Weights) -> dict[str, Any]:
+def _neutral(weights: RankWeights) -> dict[str, Any]:
     """Return for each field that is one number the value at which it has no part in the order.
 
     What is added to a score is nothing at 0, and so is what a score is raised by. The share of meaning must
@@ -77,7 +77,7 @@ def _neutral(weights: Weights) -> dict[str, Any]:
     return values | {"vector_of_names": weights.vector}
 
 
-def _left_out(default: Weights) -> Iterator[tuple[str, Weights]]:
+def _left_out(default: RankWeights) -> Iterator[tuple[str, RankWeights]]:
     """Yield the recipe with one thing neutral at a time, but for what is neutral in it anyway."""
     other: Fusion = "ranks" if default.fusion == "scores" else "scores"
     yield f"by {other} instead of {default.fusion}", replace(default, fusion=other)
@@ -94,5 +94,5 @@ def _left_out(default: Weights) -> Iterator[tuple[str, Weights]]:
             )
 
 
-def _no_penalties(weights: Weights) -> dict[Role, float]:
+def _no_penalties(weights: RankWeights) -> dict[Role, float]:
     return dict.fromkeys(weights.penalties, 1.0)

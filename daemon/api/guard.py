@@ -96,7 +96,7 @@ WAYS: Mapping[str, Way] = {
 """What was decided for each method. A method that isn't here is held by what its request is about."""
 
 
-class Guard:
+class PolicyGuard:
     """Holds methods to policies. On the event loop only."""
 
     def __init__(

@@ -41,7 +41,7 @@ from .contexts import ContextMethods
 from .dashboard import DashboardMethods
 from .feedback import FeedbackMethods
 from .given_contexts import GivenContextMethods
-from .guard import Guard
+from .guard import PolicyGuard
 from .hooks import HookMethods
 from .memory import ExperienceMethods
 from .method_parts import Answer, Method
@@ -58,7 +58,7 @@ NAME_MAX = 80
 """Characters of an unknown method's name that are compared with those that there are."""
 
 
-class Group(Protocol):
+class MethodGroup(Protocol):
     """The methods about one kind of things, by name."""
 
     @property
@@ -121,7 +121,7 @@ class Handlers:
             "Shutdown": self._shutdown,
         }
         self.hooks = HookMethods(engine)
-        groups: tuple[Group, ...] = (
+        groups: tuple[MethodGroup, ...] = (
             ProjectMethods(engine),
             ContextMethods(engine),
             GivenContextMethods(engine),
@@ -137,7 +137,7 @@ class Handlers:
             FeedbackMethods(engine),
             DashboardMethods(dashboard),
         )
-        self._guard = Guard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
+        self._guard = PolicyGuard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
         self._others = {name: method for group in groups for name, method in group.methods.items()}
 
     @property

@@ -15,7 +15,7 @@ from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError
 from ..core.parameters import Parameters
 from ..core.system import System
-from ..hook.backend import Ask, Opened
+from ..hook.backend import Ask, OpenedSession
 from ..hook.events import Origin
 from ..hook.native_rules import folder_in, native_rules
 from ..hook.texts import INCOMPLETE_CHARACTERS, incomplete_line
@@ -25,7 +25,7 @@ from ..session.session_ids import is_id
 from ..session.sessions import Session
 from ..transcript.injections import asked
 from .contexts import ContextMethods
-from .guard import Guard
+from .guard import PolicyGuard
 from .sessions import SessionMethods
 
 OWN_FILE_BYTES = 256 * 1024
@@ -43,10 +43,10 @@ class DaemonHookBackend:
         self._methods = {**ContextMethods(engine).methods, **SessionMethods(engine).methods}
         self._news = ContextMethods(engine, news=True).methods
         # As for any client: an agent hears of its session what its rules grant, and no more.
-        self._guard = Guard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
+        self._guard = PolicyGuard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
         self._system = System()
 
-    async def open_session(self, origin: Origin) -> Opened:
+    async def open_session(self, origin: Origin) -> OpenedSession:
         """Begin a session under the host's id, or resume the one that there is."""
         about = {"session_id": origin.session_id, "agent_name": origin.policy_name}
         with suppress(FovealError):  # no project is no news here
@@ -54,10 +54,10 @@ class DaemonHookBackend:
                 self._engine.commit_marks.look(project)
         if await self._session(origin) is not None:
             reply = await self._call("ResumeSession", about)
-            return Opened(True, reply["text"], _sets(reply))
+            return OpenedSession(True, reply["text"], _sets(reply))
         if is_id(origin.session_id):
             await self._call("CreateSession", about | {"cwd": origin.cwd})
-        return Opened(False, "", {})
+        return OpenedSession(False, "", {})
 
     async def knows_session(self, origin: Origin) -> bool:
         """Whether a session was begun under the host's id."""

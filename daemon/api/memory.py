@@ -14,7 +14,7 @@ from ..experience.experience import Experience
 from ..experience.pool import PoolStatistics
 from ..experience.pruning import Criteria
 from ..experience.records import Known
-from ..experience.service import Listing
+from ..experience.service import ExperienceListing
 from .method_parts import Method
 
 OUTCOMES = ("success", "failure", "reverted")
@@ -73,7 +73,7 @@ class ExperienceMethods:
         return await self._engine.grafting.graft_transcript(project, path, session_id, agent_id)
 
     async def _list(self, parameters: Parameters) -> dict[str, Any]:
-        listing = Listing(
+        listing = ExperienceListing(
             parameters.integer("limit", 50, 0, LIST_LIMIT) or 0,
             parameters.optional_text("agent_id"),
             parameters.optional_text("session_id"),

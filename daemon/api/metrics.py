@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, cast, get_args
 
 from ..app.engine import Engine
-from ..app.metric_history import History, Period
+from ..app.metric_history import MetricSamples, Period
 from ..app.metric_sample import Quantiles, Sample
 from ..core.metrics import HistogramStatistics, MetricsStatistics
 from ..core.parameters import Parameters
@@ -73,7 +73,7 @@ def metrics_map(statistics: MetricsStatistics) -> dict[str, Any]:
     }
 
 
-def history_map(history: History) -> dict[str, Any]:
+def history_map(history: MetricSamples) -> dict[str, Any]:
     """Return the samples of a period as a plain map, the oldest first."""
     samples = [_sample_map(one) for one in history.samples]
     return {"period": history.period, "step_s": history.step_s, "samples": samples}

@@ -16,11 +16,11 @@ from ..item.item_choice import ItemScore
 from ..item.item_draft import draft_of, key_in
 from ..item.item_keys import ItemKey, item_key, key_of
 from ..item.item_plans import profiles_for
-from ..item.selection import Selection, parse_selection, resolve
+from ..item.selection import ItemSelection, parse_selection, resolve
 from ..ledger.request_record import key_map
 from ..project.freshness import deadline_of
 from ..project.projects import Project
-from ..tool.agent_tools import FileState, ServerState
+from ..tool.agent_tools import ServerFileState, ServerState
 
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]
 
@@ -236,7 +236,7 @@ def _types(parameters: Parameters) -> frozenset[str]:
     return frozenset(TYPES if types is None else types)
 
 
-def _selection(parameters: Parameters) -> Selection | None:
+def _selection(parameters: Parameters) -> ItemSelection | None:
     """Return how a search is to choose, as far as it says that itself."""
     names = ("top_k", "top_n", "include_score", "floor")
     fields: dict[str, object] = {
@@ -282,7 +282,7 @@ def _score_map(one: ItemScore) -> dict[str, Any]:
     }
 
 
-def _file_map(state: FileState) -> dict[str, Any]:
+def _file_map(state: ServerFileState) -> dict[str, Any]:
     file = state.file
     return {
         "path": file.path,

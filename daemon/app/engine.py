@@ -23,7 +23,7 @@ from ..core.errors import NotFound
 from ..core.events import EventHub
 from ..core.metrics import Metrics
 from ..core.process_memory import resident_bytes
-from ..core.quarantined import Quarantine
+from ..core.quarantined import QuarantineLog
 from ..core.resource_limits import descriptor_problem, disk_problem
 from ..core.storage import DatabaseError
 from ..core.system import System
@@ -69,7 +69,7 @@ class Engine:
 
     def __init__(self, environment: Environment, config: UserConfig, system: System) -> None:
         self.warnings: tuple[str, ...] = ()
-        self._quarantine = Quarantine(environment.state_dir, system)
+        self._quarantine = QuarantineLog(environment.state_dir, system)
         self.events = EventHub(system)
         self.metrics = Metrics()
         self.scopes = ScopeTable(config.scopes.max_memory_bytes, config.scopes.max_count)

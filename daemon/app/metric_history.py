@@ -24,7 +24,7 @@ EARLY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class MetricSamples:
     """Samples of one period, the oldest first, `step_s` seconds apart."""
 
     period: Period
@@ -71,10 +71,10 @@ class MetricHistory:
         for series in due:
             series.take(now, at, statistics, gauges)
 
-    def history(self, period: Period) -> History:
+    def history(self, period: Period) -> MetricSamples:
         """Return what was sampled of a period so far."""
         series = self._series[period]
-        return History(period, series.step_s, tuple(series.samples))
+        return MetricSamples(period, series.step_s, tuple(series.samples))
 
     def _due_in(self) -> float:
         now = self._system.monotonic()

@@ -138,7 +138,7 @@ class StateLock:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class StateMark:
     """What version.json says: the version of the folder, and the one that it is being brought up from.
 
     `problem` says why the file can't be read; the folder counts as of this version then, since each file in
@@ -150,7 +150,7 @@ class Mark:
     problem: str = ""
 
 
-def check_version(folder: str, system: System, known: int = STATE_VERSION) -> Mark | None:
+def check_version(folder: str, system: System, known: int = STATE_VERSION) -> StateMark | None:
     """Return the mark of a state folder, None for a new one. Changes nothing but the
     mode of a mark that its owner may not read.
 
@@ -169,11 +169,11 @@ def check_version(folder: str, system: System, known: int = STATE_VERSION) -> Ma
             f"mend it with: chmod 600 {path}"
         ) from error
     except OSError as error:
-        return Mark(known, problem=f"{path} can't be read ({error.strerror or error})")
+        return StateMark(known, problem=f"{path} can't be read ({error.strerror or error})")
     try:
         mark = _read(data)
     except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
-        return Mark(known, problem=f"{path} is damaged ({error})")
+        return StateMark(known, problem=f"{path} is damaged ({error})")
     if mark.version > known:
         raise StateError(
             f"{folder} belongs to a newer foveal (state version {mark.version}, this one knows {known}); "
@@ -214,7 +214,7 @@ def bring_up(
     return (f"{folder} was brought from version {start} to {known}; what it was before lies in {backup}.",)
 
 
-def _read(data: bytes) -> Mark:
+def _read(data: bytes) -> StateMark:
     """Read a mark. One without a check counts, as older programs and people write it; one whose check doesn't
     fit is damaged: a bit that turned is to lock nobody out. Raises `ValueError` and others for damage."""
     fields = json.loads(data)
@@ -223,7 +223,7 @@ def _read(data: bytes) -> Mark:
         raise ValueError("it names no version")
     if "check" in fields and fields.pop("check") != _check(fields):
         raise ValueError("its check doesn't fit")
-    return Mark(version, former)
+    return StateMark(version, former)
 
 
 def _write(folder: str, system: System, version: int, migrating_from: int = 0) -> None:

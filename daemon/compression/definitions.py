@@ -28,7 +28,7 @@ NAME_MIN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class DefinitionLines:
     """A definition's lines, from 0: `start` to before `end`, its head to before `head_end`.
 
     `doc` is the line on which its documentation begins, or `NO_LINE`; `outer` the index of the definition
@@ -51,7 +51,7 @@ class Definitions:
 
     def __init__(self, document: Document, symbols: Sequence[Symbol], blocks: Blocks) -> None:
         self._document = document
-        self.all: list[Definition] = []
+        self.all: list[DefinitionLines] = []
         code = [symbol for symbol in symbols if symbol.kind != "section"]
         if code:
             self._read_symbols(code)
@@ -87,7 +87,7 @@ class Definitions:
             if doc == NO_LINE and symbol.doc:
                 doc = self._doc(symbol, start, first)
             depth = len(open_ones)
-            self.all.append(Definition(start, end, head, head_end, doc, outer, depth, symbol.name))
+            self.all.append(DefinitionLines(start, end, head, head_end, doc, outer, depth, symbol.name))
             open_ones.append(len(self.all) - 1)
 
     def _head(self, symbol: Symbol, first: int, end: int) -> int:
@@ -125,7 +125,7 @@ class Definitions:
                 continue
             floor = self.all[outer].head_end if outer >= 0 else (self.all[-1].end if self.all else 0)
             start = self._comment_start(head, min(floor, head))
-            one = Definition(start, end, head, head + 1, NO_LINE, outer, len(open_ones), "")
+            one = DefinitionLines(start, end, head, head + 1, NO_LINE, outer, len(open_ones), "")
             self.all.append(one)
             open_ones.append(len(self.all) - 1)
 

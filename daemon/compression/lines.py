@@ -11,7 +11,7 @@ from ..project.tree import Symbol
 from .definitions import COMMENT_MARKS, Definitions
 from .document import NO_LINE, Blocks, Document
 from .prompt_terms import Term
-from .scoring import LOG_WEIGHTS, Group, Parts, Selection, choose
+from .scoring import LOG_WEIGHTS, PartGroup, PartSelection, TextParts, choose
 from .summaries import separator_of
 from .thinning import thinned
 
@@ -151,15 +151,15 @@ class Rows:
         thin = self._document.count > len(self._document.numbers)
         return characters - (len(summary) + 1 if summary else 0) - (self._gap_cost if thin else 0)
 
-    def first(self, characters: int) -> Selection:
+    def first(self, characters: int) -> PartSelection:
         """Return the first lines that fit."""
-        selection = Selection(self._costs(), characters, self._gap_cost)
+        selection = PartSelection(self._costs(), characters, self._gap_cost)
         for part in range(len(self.lines)):
             if not selection.add((part,)):
                 break
         return selection
 
-    def code(self, symbols: Sequence[Symbol], data_path: str = "") -> Parts:
+    def code(self, symbols: Sequence[Symbol], data_path: str = "") -> TextParts:
         """Return the lines as parts in definitions, or in blocks where they have no symbols.
 
         `data_path` is the path of data, of which sections and tables are blocks too.
@@ -191,10 +191,10 @@ class Rows:
         for one in definitions.all:
             head = [place[line] for line in range(one.head, one.head_end) if line in place]
             heads = ([*head, place[one.doc]], head) if one.doc in place else (head,)
-            groups.append(Group(heads, one.end - one.start, one.outer, one.depth, one.name))
+            groups.append(PartGroup(heads, one.end - one.start, one.outer, one.depth, one.name))
         texts = [document.lines[line].lstrip() for line in self.lines]
         parents = [blocks.parents[line] for line in self.lines]
-        return Parts(
+        return TextParts(
             costs=self._costs(),
             gap_cost=self._gap_cost,
             at=range(len(self.lines)),
@@ -212,7 +212,7 @@ class Rows:
             names=lambda index: self._named(definitions, index),
         )
 
-    def log(self) -> Parts:
+    def log(self) -> TextParts:
         """Return the lines as parts of a log."""
         texts = [self._document.lines[line][:SEARCHED] for line in self.lines]
         shapes = [_DIGITS.sub("0", text) for text in texts]
@@ -226,7 +226,7 @@ class Rows:
             edge = part < EDGE_HEAD or part >= len(texts) - EDGE_TAIL
             prior.append((severity + RARE / counts[shape]) * repeated + (EDGE if edge else 0.0))
         owners = self._owners()
-        return Parts(
+        return TextParts(
             costs=self._costs(),
             gap_cost=self._gap_cost,
             at=range(len(self.lines)),
@@ -239,7 +239,7 @@ class Rows:
             around=lambda part: (owners[part],) if owners[part] >= 0 else (),
         )
 
-    def render(self, selection: Selection, summary: str = "") -> Folded:
+    def render(self, selection: PartSelection, summary: str = "") -> Folded:
         """Return what is shown, each line after its number, with marks for the rest.
 
         Empty if nothing is shown. A line that isn't whole counts as left out.

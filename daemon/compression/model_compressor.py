@@ -18,7 +18,14 @@ from ..project.tree import Symbol
 from .compress import Compressed, compress, cut
 from .document import Document
 from .model_cache import ModelCache
-from .model_endpoint import Answer, ChatEndpoint, EndpointFailed, cleaned, instructions, problem_of_answer
+from .model_endpoint import (
+    ChatEndpoint,
+    EndpointFailed,
+    ModelAnswer,
+    cleaned,
+    instructions,
+    problem_of_answer,
+)
 from .prompt_terms import Words
 
 log = logging.getLogger(__name__)
@@ -275,7 +282,7 @@ class ModelCompressor:
         if not known:
             log.warning("Compression by a model: %s", problem)
 
-    def _count_tokens(self, answer: Answer, told: str, sent: str) -> None:
+    def _count_tokens(self, answer: ModelAnswer, told: str, sent: str) -> None:
         tokens_in = answer.tokens_in or math.ceil((len(told) + len(sent)) / CHARACTERS_PER_TOKEN)
         tokens_out = answer.tokens_out or math.ceil(len(answer.text) / CHARACTERS_PER_TOKEN)
         self._count(tokens_in=tokens_in, tokens_out=tokens_out)

@@ -63,7 +63,7 @@ class _MayPass(EndpointFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What the model wrote, and how many tokens the endpoint says that it read and wrote; 0 if it doesn't."""
 
     text: str
@@ -84,7 +84,7 @@ class ChatEndpoint:
         self._api_key = api_key
         self._system = system
 
-    def ask(self, instructions: str, text: str, tokens: int, seconds: float) -> Answer:
+    def ask(self, instructions: str, text: str, tokens: int, seconds: float) -> ModelAnswer:
         """Ask for an answer of at most so many tokens, within so many seconds with all attempts.
 
         Raises `EndpointFailed`.
@@ -111,7 +111,7 @@ class ChatEndpoint:
         )
         return attempts(self._attempt, body, deadline)
 
-    def _attempt(self, body: Mapping[str, Any], deadline: float) -> Answer:
+    def _attempt(self, body: Mapping[str, Any], deadline: float) -> ModelAnswer:
         seconds = deadline - self._system.monotonic()
         if seconds <= 0:
             raise EndpointFailed("the endpoint took too long")
@@ -175,7 +175,7 @@ async def _read(chunks: Any) -> bytes:
     return b"".join(parts)
 
 
-def _answer(data: bytes) -> Answer:
+def _answer(data: bytes) -> ModelAnswer:
     """Return what an answer says. Raises `EndpointFailed` unless it is that of a chat endpoint, and whole."""
     try:
         reply = json.loads(data)
@@ -190,7 +190,7 @@ def _answer(data: bytes) -> Answer:
     if choice.get("finish_reason") not in (None, "stop", "length"):
         raise EndpointFailed("the endpoint didn't finish its answer")
     usage = reply.get("usage")
-    return Answer(text, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
+    return ModelAnswer(text, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
 
 
 def _count(usage: object, key: str) -> int:

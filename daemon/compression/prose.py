@@ -11,7 +11,7 @@ from ..core.lazy_dataclass import dataclass
 from .document import AROUND_MAX, Document
 from .lines import Folded, count_of
 from .prompt_terms import Term
-from .scoring import PROSE_WEIGHTS, Group, Parts, Selection, choose
+from .scoring import PROSE_WEIGHTS, PartGroup, PartSelection, TextParts, choose
 from .thinning import thinned
 
 UnitKind = Literal["heading", "sentence", "block"]
@@ -44,7 +44,7 @@ _UNDERLINES = frozenset("=-~^\"'`#*+.:_<>")
 
 
 @dataclass(slots=True)
-class Unit:
+class ProseUnit:
     """A piece of prose that is shown whole: where it lies in the text, and its first and last line, from 0.
 
     `section` is the index of the heading that it stands under, -1 for none; `needs` is the unit without which
@@ -70,7 +70,7 @@ class Units:
         self._open: list[tuple[int, int]] = []  # headings around the present line: level and unit
         self._line_unit: dict[int, int] = {}
         self._run = 0
-        self.all: list[Unit] = []
+        self.all: list[ProseUnit] = []
         line = 0
         while line < len(document.lines):
             if document.indents[line] < 0:
@@ -232,7 +232,7 @@ class Units:
         section = self._open[-1][1] if self._open else -1
         if kind != "heading":
             self._line_unit.update(dict.fromkeys(range(first, last + 1), len(self.all)))
-        self.all.append(Unit(start, end, first, last, kind, section, self._run, needs))
+        self.all.append(ProseUnit(start, end, first, last, kind, section, self._run, needs))
 
 
 def compress_prose(document: Document, terms: Sequence[Term], characters: int) -> Folded:
@@ -245,7 +245,7 @@ def compress_prose(document: Document, terms: Sequence[Term], characters: int) -
     return _render(document, units.all, choose(parts, terms, room, PROSE_WEIGHTS))
 
 
-def _parts(document: Document, units: Units) -> Parts:
+def _parts(document: Document, units: Units) -> TextParts:
     found = units.all
     gap_cost = len(f"… {count_of(max(2, document.count))}") + 2
     costs = [unit.end - unit.start + 2 for unit in found]
@@ -264,12 +264,12 @@ def _parts(document: Document, units: Units) -> Parts:
         prior.append(POSITION / (1 + (sizes[one] if one >= 0 else len(prior))))
         if one >= 0:
             sizes[one] += 1
-    groups: list[Group] = []
+    groups: list[PartGroup] = []
     for size, heading in zip(sizes, headings, strict=True):
         outer = group_of[found[heading].section]
         depth = groups[outer].depth + 1 if outer >= 0 else 0
-        groups.append(Group(((*_needed(found, heading), heading),), size, outer, depth))
-    return Parts(
+        groups.append(PartGroup(((*_needed(found, heading), heading),), size, outer, depth))
+    return TextParts(
         costs=costs,
         gap_cost=gap_cost,
         at=[unit.start // LINE for unit in found],
@@ -283,7 +283,7 @@ def _parts(document: Document, units: Units) -> Parts:
     )
 
 
-def _needed(found: Sequence[Unit], index: int) -> list[int]:
+def _needed(found: Sequence[ProseUnit], index: int) -> list[int]:
     """Return what a unit isn't understood without: its headings, what introduces it, what it belongs to."""
     needed = [index]
     for unit in needed:
@@ -293,11 +293,11 @@ def _needed(found: Sequence[Unit], index: int) -> list[int]:
     return needed[1:]
 
 
-def _render(document: Document, found: Sequence[Unit], selection: Selection) -> Folded:
+def _render(document: Document, found: Sequence[ProseUnit], selection: PartSelection) -> Folded:
     """Return the units that are shown, with marks for the rest; empty if none is."""
     text, numbers = document.text, document.numbers
     parts: list[str] = []
-    last: Unit | None = None
+    last: ProseUnit | None = None
     after = 0  # the line of the whole text up to which everything was shown or marked
     whole = {line for line, indent in enumerate(document.indents) if indent >= 0}
     for index, unit in enumerate(found):

@@ -1,7 +1,7 @@
 """Owns the one scorer: what each part of a text is worth for a prompt, and which parts are shown for it.
 
-Code, data, logs and prose give it their parts in the same form (`Parts`): lines or sentences, in groups that
-are definitions, sections or records.
+Code, data, logs and prose give it their parts in the same form (`TextParts`): lines or sentences, in groups
+that are definitions, sections or records.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .prompt_terms import Term
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class ScoreWeights:
     """What makes a part worth showing. Set on the tuning half of benchmarks/compression."""
 
     group: float = 0.3
@@ -31,9 +31,9 @@ class Weights:
     """What a group gets of the nearness of one that names it."""
 
 
-WEIGHTS = Weights()
-LOG_WEIGHTS = Weights(own=0.9, near=0.25)
-PROSE_WEIGHTS = Weights(own=0.35, near=0.4)
+WEIGHTS = ScoreWeights()
+LOG_WEIGHTS = ScoreWeights(own=0.9, near=0.25)
+PROSE_WEIGHTS = ScoreWeights(own=0.35, near=0.4)
 
 DECAY = 0.9
 """A term on a part nearby counts so much less with each part that lies between."""
@@ -67,7 +67,7 @@ GAP_PARTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PartGroup:
     """What some parts belong to: a definition, a section, a record.
 
     `heads` are the forms of its head, the fuller first. `outer` is the index of the group around it, or -1.
@@ -81,7 +81,7 @@ class Group:
 
 
 @dataclass(slots=True)
-class Parts:
+class TextParts:
     """The parts of a text that are shown or left out, in order, and what holds them together.
 
     `costs` are characters, `at` is where each part lies, in lines; `group` is the index of its group or -1,
@@ -94,7 +94,7 @@ class Parts:
     costs: list[int]
     gap_cost: int
     at: Sequence[int]
-    groups: Sequence[Group]
+    groups: Sequence[PartGroup]
     group: Sequence[int]
     prior: Sequence[float]
     continues: Sequence[int]
@@ -106,17 +106,17 @@ class Parts:
 
 
 def choose(
-    parts: Parts,
+    parts: TextParts,
     terms: Sequence[Term],
     characters: int,
-    weights: Weights = WEIGHTS,
+    weights: ScoreWeights = WEIGHTS,
     wanted: Collection[str] = (),
-) -> Selection:
+) -> PartSelection:
     """Return which parts are shown within so many characters: heads first, then what is worth most.
 
     Groups whose names are `wanted` count as much as the one that is nearest to the terms.
     """
-    selection = Selection(parts.costs, characters, parts.gap_cost)
+    selection = PartSelection(parts.costs, characters, parts.gap_cost)
     hits = [(Counter(parts.found(term)), term.weight) for term in terms]
     nearness = _nearness(parts, hits)
     for index, group in enumerate(parts.groups):
@@ -146,7 +146,7 @@ def _normal(values: list[float]) -> list[float]:
     return [value / most for value in values] if most > 0 else values
 
 
-def _nearness(parts: Parts, hits: Sequence[tuple[Counter[int], float]]) -> list[float]:
+def _nearness(parts: TextParts, hits: Sequence[tuple[Counter[int], float]]) -> list[float]:
     """Return how near each group is to the terms by BM25: 1 for the nearest, 0 for those without any.
 
     What a group holds counts for it as well, and a member is nearer if the class around it is.
@@ -171,7 +171,7 @@ def _nearness(parts: Parts, hits: Sequence[tuple[Counter[int], float]]) -> list[
     return _normal(scores)
 
 
-def _share_with_named(parts: Parts, nearness: list[float], share: float) -> None:
+def _share_with_named(parts: TextParts, nearness: list[float], share: float) -> None:
     """Raise what the nearest groups name: a helper often does what is asked about."""
     raised: dict[int, float] = {}
     for index in sorted(range(len(nearness)), key=lambda index: (-nearness[index], index))[:3]:
@@ -181,7 +181,9 @@ def _share_with_named(parts: Parts, nearness: list[float], share: float) -> None
         nearness[index] = min(1.0, max(nearness[index], score) + 0.3 * min(nearness[index], score))
 
 
-def _show_heads(selection: Selection, groups: Sequence[Group], nearness: Sequence[float], room: int) -> None:
+def _show_heads(
+    selection: PartSelection, groups: Sequence[PartGroup], nearness: Sequence[float], room: int
+) -> None:
     """Show the heads of groups, the nearest to the prompt first, each in the fullest form that fits."""
     floor = selection.room - room
     for index in sorted(range(len(groups)), key=lambda index: (-nearness[index], groups[index].depth, index)):
@@ -191,7 +193,10 @@ def _show_heads(selection: Selection, groups: Sequence[Group], nearness: Sequenc
 
 
 def _worth(
-    parts: Parts, nearness: Sequence[float], hits: Sequence[tuple[Counter[int], float]], weights: Weights
+    parts: TextParts,
+    nearness: Sequence[float],
+    hits: Sequence[tuple[Counter[int], float]],
+    weights: ScoreWeights,
 ) -> list[float]:
     """Return what each part is worth."""
     own = [0.0] * len(parts.costs)
@@ -215,7 +220,7 @@ def _worth(
     return worth
 
 
-def _near(parts: Parts, hits: Sequence[tuple[Counter[int], float]]) -> list[float]:
+def _near(parts: TextParts, hits: Sequence[tuple[Counter[int], float]]) -> list[float]:
     """Return how many of the terms stand in a part or near it, by their rarity, 1 for the part with the most.
 
     A term fades with the distance to its nearest place; several places of it count once. Across the bounds
@@ -242,7 +247,7 @@ def _near(parts: Parts, hits: Sequence[tuple[Counter[int], float]]) -> list[floa
     return _normal(near)
 
 
-class Selection:
+class PartSelection:
     """Parts of a text that are shown, in order, and what they and the marks of the gaps between them cost.
 
     `costs[i]` are the characters of part i with the end of its line. A run of parts that aren't shown is

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from ..core.errors import ConfigError, InvalidRequest
 from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
-from ..item.selection import Selection, parse_selection
+from ..item.selection import ItemSelection, parse_selection
 from ..policy.agent_tables import AgentTable, AgentTables, parse_agent_tables
 from ..project.globs import compile_glob
 from .editor_links import editor_problem
@@ -34,7 +34,7 @@ from .settings import (
     UserConfig,
     WeightsConfig,
 )
-from .source import Source, read_source
+from .source import ConfigSource, read_source
 from .values import Setting, checked, quoted, type_of, wrong
 from .warnings import Warnings
 
@@ -42,7 +42,7 @@ C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded(Generic[C]):
+class LoadedConfig(Generic[C]):
     """A configuration with what a person should know about its file.
 
     `warnings` are whole sentences that begin with the file's path. `stamp` is that of the file that was
@@ -54,14 +54,14 @@ class Loaded(Generic[C]):
     stamp: Stamp | None = None
 
 
-def load_user_config(path: str, system: System) -> Loaded[UserConfig]:
+def load_user_config(path: str, system: System) -> LoadedConfig[UserConfig]:
     """Read the user's config.toml; a missing file gives the defaults.
 
     Raises `ConfigError` for a file that can't be read or parsed and for a value of a wrong type or range.
     """
     source = read_source(path, system)
     if source is None:
-        return Loaded(UserConfig())
+        return LoadedConfig(UserConfig())
     warnings = Warnings(source)
     changes: dict[str, dict[str, Any]] = {}
     for setting in _settings(source, warnings):
@@ -82,10 +82,12 @@ def load_user_config(path: str, system: System) -> Loaded[UserConfig]:
         dashboard=_dashboard(source, changes.get("dashboard", {})),
         agents=AgentTables(user=_agents(source)),
     )
-    return Loaded(config, warnings.sentences(), source.stamp)
+    return LoadedConfig(config, warnings.sentences(), source.stamp)
 
 
-def load_project_config(root: str, user: UserConfig, system: System, path: str = "") -> Loaded[ProjectConfig]:
+def load_project_config(
+    root: str, user: UserConfig, system: System, path: str = ""
+) -> LoadedConfig[ProjectConfig]:
     """Read foveal.toml in a project's root, or the copy of it at `path`, and narrow the user's values by it;
     without one they stay.
 
@@ -97,7 +99,7 @@ def load_project_config(root: str, user: UserConfig, system: System, path: str =
     )
     source = read_source(path or os.path.join(root, PROJECT_FILE), system, within=root)
     if source is None:
-        return Loaded(config)
+        return LoadedConfig(config)
     warnings = Warnings(source)
     changes: dict[str, dict[str, Any]] = {}
     for setting in _settings(source, warnings):
@@ -126,10 +128,10 @@ def load_project_config(root: str, user: UserConfig, system: System, path: str =
         user.privacy,
         replace(user.agents, project=_agents(source)),
     )
-    return Loaded(config, warnings.sentences(), source.stamp)
+    return LoadedConfig(config, warnings.sentences(), source.stamp)
 
 
-def _settings(source: Source, warnings: Warnings) -> Iterator[Setting]:
+def _settings(source: ConfigSource, warnings: Warnings) -> Iterator[Setting]:
     """Yield the known keys that a file sets; name the others in a warning."""
     for table, content in source.tables.items():
         if table in FREE_TABLES:
@@ -149,7 +151,7 @@ def _settings(source: Source, warnings: Warnings) -> Iterator[Setting]:
                     warnings.add_unknown(table, name, value)
 
 
-def _selection(source: Source, below: SelectionConfig, *, trusted: bool) -> SelectionConfig:
+def _selection(source: ConfigSource, below: SelectionConfig, *, trusted: bool) -> SelectionConfig:
     """Return the settings of `[selection]` and `[selection.agents]` on top of the user's."""
     table = source.tables.get("selection")
     if table is None:
@@ -161,7 +163,7 @@ def _selection(source: Source, below: SelectionConfig, *, trusted: bool) -> Sele
         if not isinstance(agents, dict):
             raise InvalidRequest("selection.agents must be a table with an agent's name for each table in it")
         own = parse_selection(table)
-        by_agent: dict[str, Selection] = {
+        by_agent: dict[str, ItemSelection] = {
             name: parse_selection(one, f"selection.agents.{name}") for name, one in agents.items()
         }
     except InvalidRequest as error:
@@ -171,7 +173,7 @@ def _selection(source: Source, below: SelectionConfig, *, trusted: bool) -> Sele
     return replace(below, project=own, project_agents=by_agent)
 
 
-def _agents(source: Source) -> tuple[AgentTable, ...]:
+def _agents(source: ConfigSource) -> tuple[AgentTable, ...]:
     """Return the tables of `[agents]`. One that can't be used is an error and not a warning: what it was to
     close would be open."""
     tables = source.tables.get("agents")
@@ -184,7 +186,7 @@ def _agents(source: Source) -> tuple[AgentTable, ...]:
         raise ConfigError(f"{place}: {error}. Mend it or take it away.") from error
 
 
-def _privacy(source: Source, changes: dict[str, Any]) -> PrivacyConfig:
+def _privacy(source: ConfigSource, changes: dict[str, Any]) -> PrivacyConfig:
     config = PrivacyConfig(**changes)
     for pattern in config.show_files:
         try:
@@ -195,7 +197,7 @@ def _privacy(source: Source, changes: dict[str, Any]) -> PrivacyConfig:
     return config
 
 
-def _dashboard(source: Source, changes: dict[str, Any]) -> DashboardConfig:
+def _dashboard(source: ConfigSource, changes: dict[str, Any]) -> DashboardConfig:
     config = DashboardConfig(**changes)
     if problem := editor_problem(config.editor):
         raise ConfigError(f"{source.place('dashboard.editor')}: dashboard.editor {problem}.")

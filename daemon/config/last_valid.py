@@ -11,15 +11,15 @@ from dataclasses import replace
 
 from ..core.errors import ConfigError
 from ..core.system import System
-from .files import C, Loaded
+from .files import C, LoadedConfig
 from .source import MAX_CONFIG_BYTES
 
 IN_FORCE = "The settings from before are in force."
 
 
 def load_or_last(
-    load: Callable[[str], Loaded[C]], path: str, last: str, system: System
-) -> tuple[Loaded[C], str]:
+    load: Callable[[str], LoadedConfig[C]], path: str, last: str, system: System
+) -> tuple[LoadedConfig[C], str]:
     """Return a configuration, and why that of the copy at `last` is used, or "".
 
     `load` reads the file at a path. A copy is made of each that could be used, an empty one where there is

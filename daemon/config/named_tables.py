@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .settings import KEYS, rule_of
-from .source import Source
+from .source import ConfigSource
 from .values import Setting, checked, quoted, type_of, wrong
 from .warnings import Warnings
 
@@ -22,7 +22,7 @@ def is_named_table(table: str, name: str, value: object) -> bool:
     return (table == "context" and name == "models") or (table == "weights" and isinstance(value, dict))
 
 
-def models_in(source: Source) -> tuple[tuple[str, int], ...]:
+def models_in(source: ConfigSource) -> tuple[tuple[str, int], ...]:
     """Return the globs of `[context.models]` with their `max_tokens`, in order. Raises `ConfigError`."""
     content = _table(source, "context").get("models")
     if content is None:
@@ -36,7 +36,7 @@ def models_in(source: Source) -> tuple[tuple[str, int], ...]:
     return tuple(content.items())
 
 
-def task_weights_in(source: Source, warnings: Warnings, *, trusted: bool) -> Tasks:
+def task_weights_in(source: ConfigSource, warnings: Warnings, *, trusted: bool) -> Tasks:
     """Return the weights of `[weights.TASK_TYPE]`, sorted by type and key. Raises `ConfigError`.
 
     A file that isn't `trusted` can set no weight that it can't set for all tasks.
@@ -73,12 +73,12 @@ def merged(below: Tasks, above: Tasks) -> Tasks:
     return tuple((task, tuple(sorted(weights.items()))) for task, weights in sorted(tasks.items()))
 
 
-def _table(source: Source, name: str) -> Mapping[str, object]:
+def _table(source: ConfigSource, name: str) -> Mapping[str, object]:
     content = source.tables.get(name)
     return content if isinstance(content, dict) else {}
 
 
-def _check_names(source: Source, table: str, content: Mapping[str, object]) -> None:
+def _check_names(source: ConfigSource, table: str, content: Mapping[str, object]) -> None:
     if len(content) > NAMES_MAX:
         raise wrong(source, table, f"a table of at most {NAMES_MAX} names", f"one of {len(content)}")
     for name in content:

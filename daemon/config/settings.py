@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar
 
 from ..core.lazy_dataclass import dataclass
-from ..item.selection import Selection
+from ..item.selection import ItemSelection
 from ..policy.agent_tables import NO_TABLES, AgentTables
 
 USER_FILE = "config.toml"
@@ -338,12 +338,12 @@ class SelectionConfig:
     """`[selection]`: how items of mode `agent` are chosen, see `parse_selection`; and in
     `[selection.agents.NAME]` the same for agents of a name. What the user says of one goes first."""
 
-    user: Selection = field(default_factory=Selection)
-    project: Selection = field(default_factory=Selection)
-    user_agents: Mapping[str, Selection] = field(default_factory=dict)
-    project_agents: Mapping[str, Selection] = field(default_factory=dict)
+    user: ItemSelection = field(default_factory=ItemSelection)
+    project: ItemSelection = field(default_factory=ItemSelection)
+    user_agents: Mapping[str, ItemSelection] = field(default_factory=dict)
+    project_agents: Mapping[str, ItemSelection] = field(default_factory=dict)
 
-    def levels(self, agent_name: str) -> tuple[Selection, ...]:
+    def levels(self, agent_name: str) -> tuple[ItemSelection, ...]:
         """Return the settings that hold for an agent, later ones before earlier ones."""
         agents = (self.project_agents.get(agent_name), self.user_agents.get(agent_name))
         return (self.user, self.project, *(one for one in agents if one is not None))

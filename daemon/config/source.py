@@ -21,7 +21,7 @@ MAX_CONFIG_BYTES = 1_048_576
 
 
 @dataclass(frozen=True)
-class Source:
+class ConfigSource:
     """One file that was read. Without slots, since the lines of its keys are looked up only when needed."""
 
     path: str
@@ -39,7 +39,7 @@ class Source:
         return _lines_of_keys(self.text)
 
 
-def read_source(path: str, system: System, *, within: str = "") -> Source | None:
+def read_source(path: str, system: System, *, within: str = "") -> ConfigSource | None:
     """Read and parse a file, None if there is none; `within` is a folder that a symlink must not leave.
 
     Raises `ConfigError` for one that can't be read, is no regular file, too large, no UTF-8 or no TOML.
@@ -64,7 +64,7 @@ def read_source(path: str, system: System, *, within: str = "") -> Source | None
     if len(data) > MAX_CONFIG_BYTES:
         raise ConfigError(f"{path} is larger than {MAX_CONFIG_BYTES} bytes, the limit for a configuration.")
     text = _decoded(path, data)
-    return Source(path, text, _parsed(path, text), stamp_of(status))
+    return ConfigSource(path, text, _parsed(path, text), stamp_of(status))
 
 
 def _lies_in(path: str, folder: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import Field
 from ..core.errors import ConfigError
 from ..core.lazy_dataclass import dataclass
 from .settings import TYPE_NAMES, KeyRule, rule_of
-from .source import Source
+from .source import ConfigSource
 
 _MAX_STRINGS = 1_000
 _MAX_STRING_CHARACTERS = 1_000
@@ -34,7 +34,7 @@ class Setting:
         return f"{self.table}.{self.name}"
 
 
-def checked(setting: Setting, source: Source) -> object:
+def checked(setting: Setting, source: ConfigSource) -> object:
     """Return the value in its field's type; a list as a tuple, each string once. Raises `ConfigError`."""
     value, kind = setting.value, str(setting.key.type)
     if not _has_type(value, kind):
@@ -46,7 +46,7 @@ def checked(setting: Setting, source: Source) -> object:
     return float(value) if isinstance(value, int) and kind == "float" else value
 
 
-def wrong(source: Source, full_name: str, expected: str, found: str) -> ConfigError:
+def wrong(source: ConfigSource, full_name: str, expected: str, found: str) -> ConfigError:
     """Return the error for a value, with its place, what was expected and what it is."""
     return ConfigError(f"{source.place(full_name)}: {full_name} must be {expected}, but it is {found}.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from .settings import KEYS
-from .source import Source
+from .source import ConfigSource
 from .values import quoted
 
 _MAX_WARNINGS = 20
@@ -15,7 +15,7 @@ _MAX_COMPARED = 60
 class Warnings:
     """Collects the warnings about one file; a hostile one can't make more than `_MAX_WARNINGS` of them."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ConfigSource) -> None:
         self._source = source
         self._sentences: list[str] = []
         self._more = 0

@@ -40,7 +40,7 @@ from .fitting import fit, without_held
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
 from .forms import SkeletonForms, hot_form
 from .found_definitions import found_definitions
-from .gathered import Gathered
+from .gathered import GatheredSources
 from .hit_slices import hit_slices, needed_slices
 from .item_plan import LeftOutItem, PlannedItem
 from .prompts import PromptTemplates, PromptValues
@@ -94,7 +94,7 @@ class Built:
     """The lines of files in what the conversation holds of it, once it was sent."""
 
 
-def build(gathered: Gathered) -> Built:
+def build(gathered: GatheredSources) -> Built:
     """Build a context. Never raises for what a project contains: what is missing goes into `gaps`."""
     if gathered.quick:
         return _built(gathered, None)
@@ -107,7 +107,7 @@ def build(gathered: Gathered) -> Built:
         return _built(replace(gathered, hits=(), degraded=degraded), None)
 
 
-def _built(gathered: Gathered, reader: Reader | None) -> Built:
+def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     """Gather the slices, fit them into the budget, render."""
     state = begin(gathered, reader)
     nodes = focus_nodes(state)

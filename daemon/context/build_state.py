@@ -13,9 +13,9 @@ from ..index.store import Reader
 from ..project.languages import fence_tag, language_of
 from ..project.snapshot import ProjectSnapshot
 from .content import Content
-from .excerpt import Source
+from .excerpt import FileSource
 from .focus import prompt_words
-from .gathered import Gathered
+from .gathered import GatheredSources
 from .item_plan import ItemPlan, plan_without_session
 from .known_files import KnownFiles
 from .numbered_lines import split_lines
@@ -39,7 +39,7 @@ class BuildState:
     to show for now.
     """
 
-    gathered: Gathered
+    gathered: GatheredSources
     reader: Reader | None
     plan: ItemPlan
     files: KnownFiles
@@ -53,7 +53,7 @@ class BuildState:
     passed_over: set[str] = field(default_factory=set)
     left_out: set[str] = field(default_factory=set)
     file_lines: dict[str, Sequence[str]] = field(default_factory=dict)
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, FileSource] = field(default_factory=dict)
 
     @property
     def compress(self) -> Compress:
@@ -82,17 +82,17 @@ class BuildState:
             known = self.file_lines[path] = split_lines(self.files.read(path).text)
         return known
 
-    def source(self, path: str, content: Content) -> Source:
+    def source(self, path: str, content: Content) -> FileSource:
         """Return a file's content with its definitions, of which nothing is known in an unsaved buffer."""
         known = self.sources.get(path)
         if known is None or known.text is not content.text:
             tag, unsaved = fence_tag(language_of(path)), self.files.unsaved(path)
             symbols, digest = ((), None) if unsaved else (self.files.symbols(path), content.digest)
-            known = self.sources[path] = Source(path, content.text, tag, symbols, self.compress, digest)
+            known = self.sources[path] = FileSource(path, content.text, tag, symbols, self.compress, digest)
         return known
 
 
-def begin(gathered: Gathered, reader: Reader | None) -> BuildState:
+def begin(gathered: GatheredSources, reader: Reader | None) -> BuildState:
     """Return the state of a build that begins; `reader` is None where there is no index."""
     snapshot, request = gathered.snapshot, gathered.request
     plan = gathered.plan or plan_without_session(snapshot.rules.items)

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from ..core.errors import InvalidRequest
 from ..core.lazy_dataclass import dataclass
 from ..item.item_plans import selection_of
-from ..item.selection import Selection
+from ..item.selection import ItemSelection
 from ..policy.permissions import policy_for
 from ..policy.policy import NO_POLICY, Policy
 from ..project.projects import Project
@@ -33,7 +33,7 @@ class Caller:
 
     session: Session | None = None
     key: str = ""
-    selection: Selection = field(default_factory=Selection)
+    selection: ItemSelection = field(default_factory=ItemSelection)
     problem: str = ""
     policy: Policy = NO_POLICY
     resident: Resident | None = None

@@ -38,7 +38,7 @@ _BETWEEN = "\0"
 
 
 @dataclass(slots=True)
-class Unit:
+class CodeUnit:
     """A definition, or with `symbol` None a run of lines between definitions. Lines count from 1, inclusive.
 
     `after` is the index of the first unit that doesn't lie inside this one. `heads` are the ways to show a
@@ -98,7 +98,7 @@ class Division:
         self.symbols = symbols
         self.line_count = len(lines)
         self.line_starts: Sequence[int] = array("I", [0, *accumulate(len(line) + 1 for line in lines)])
-        self.units: Sequence[Unit] = divider.units
+        self.units: Sequence[CodeUnit] = divider.units
         self.written = divider.written
         self.written_count = sum(divider.written)
         self.sizes = _sizes(lines, divider.units)
@@ -149,10 +149,10 @@ class _Divider:
         self._tag = tag
         self._comment_marks = ("#",) if tag in HASH_COMMENTS else ("//", "/*", "*")
         self._width = width_of(len(lines))
-        self._open: list[Unit] = []
+        self._open: list[CodeUnit] = []
         self._next_line = 1
         self.written = bytes([0, *map(bool, self._bare)])
-        self.units: list[Unit] = []
+        self.units: list[CodeUnit] = []
         self.texts: list[str] = []
         for symbol in symbols:
             self._add_definition(symbol)
@@ -172,7 +172,7 @@ class _Divider:
         first = (signature.partition("\n")[0] if rows else signature).removesuffix("…")
         head_line = self._find_head(symbol, first)
         heads = self._heads(symbol, head_line, first, is_one_row=not rows)
-        unit = Unit(start, symbol.end_line, symbol, head_line, heads)
+        unit = CodeUnit(start, symbol.end_line, symbol, head_line, heads)
         unit.head_lines = tuple(
             number
             for number, row in enumerate(signature.split("\n"), head_line)
@@ -211,7 +211,7 @@ class _Divider:
             end -= 1
         text = self._beginning(start, end)
         if _WORD.search(text):  # a bracket or a rule of dashes by itself says nothing
-            self.units.append(Unit(start, end, after=len(self.units) + 1))
+            self.units.append(CodeUnit(start, end, after=len(self.units) + 1))
             self.texts.append(text)
 
     def _comment_start(self, start: int) -> int:
@@ -253,12 +253,12 @@ class _Divider:
         return "\n".join(lines)[:RANKED_CHARACTERS].lower()
 
 
-def _holds(outer: Unit, symbol: Symbol) -> bool:
+def _holds(outer: CodeUnit, symbol: Symbol) -> bool:
     """Whether a definition lies inside another. Several on one line don't, whatever their ranges say."""
     return outer.symbol is not None and outer.symbol.depth < symbol.depth and symbol.end_line <= outer.end
 
 
-def _sizes(lines: Sequence[str], units: Sequence[Unit]) -> Sequence[int]:
+def _sizes(lines: Sequence[str], units: Sequence[CodeUnit]) -> Sequence[int]:
     around = width_of(len(lines)) + 3
     sums = [0, *accumulate(map(len, lines))]
     return array(
@@ -267,5 +267,5 @@ def _sizes(lines: Sequence[str], units: Sequence[Unit]) -> Sequence[int]:
     )
 
 
-def _head_at(unit: Unit, kind: int, depth: int) -> str:
+def _head_at(unit: CodeUnit, kind: int, depth: int) -> str:
     return unit.heads[kind] if unit.symbol is not None and unit.symbol.depth <= depth else ""

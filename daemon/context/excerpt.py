@@ -16,7 +16,7 @@ from .numbered_lines import count_lines, numbered, split_lines, width_of
 
 
 @dataclass(frozen=True)
-class Source:
+class FileSource:
     """A file's content as it was read, with the definitions that belong to it (empty if unknown)."""
 
     path: str
@@ -97,7 +97,7 @@ def outline(symbols: Sequence[Symbol], tag: str, *, docs: bool, depth: int = 99)
 
 
 def excerpt(
-    source: Source, words: Collection[str], wanted: Collection[str], characters: int
+    source: FileSource, words: Collection[str], wanted: Collection[str], characters: int
 ) -> tuple[str, int]:
     """Show as much of a file as fits into so many characters: whole definitions, the rest as signatures.
 
@@ -156,7 +156,7 @@ def _ranked(division: Division, words: Collection[str], wanted: Collection[str])
 class _Plan:
     """What is shown of a file: heads of definitions, and units that are shown whole in their place."""
 
-    def __init__(self, source: Source, characters: int) -> None:
+    def __init__(self, source: FileSource, characters: int) -> None:
         division = source.division
         self._source = source
         self._division = division

@@ -8,7 +8,7 @@ from dataclasses import field
 
 from ..core.lazy_dataclass import dataclass
 from ..privacy.secret_files import is_secret_file
-from .prose import Line, prose_lines, trimmed
+from .prose import ProseLine, prose_lines, trimmed
 from .zone import MAX_FILE_BYTES, ReadFile, RefusedError, Zone, ZoneReader
 
 MAX_IMPORT_DEPTH = 4
@@ -29,7 +29,7 @@ class Importer:
     warn: Callable[[str, str], None]
     _looked_up: int = field(default=0, init=False)
 
-    def expand(self, zone: Zone, text: str, path: str, real: str) -> tuple[list[Line], frozenset[str]]:
+    def expand(self, zone: Zone, text: str, path: str, real: str) -> tuple[list[ProseLine], frozenset[str]]:
         """Return the lines of an instruction file with its imports, each imported file once, and the real
         paths of all files that they come from.
 
@@ -66,19 +66,21 @@ class _Expansion:
     inlined: set[str]
     size: int
 
-    def lines(self, lines: list[Line], name: str, folder: str, chain: tuple[str, ...]) -> list[Line]:
+    def lines(
+        self, lines: list[ProseLine], name: str, folder: str, chain: tuple[str, ...]
+    ) -> list[ProseLine]:
         """Expand the lines of the file `name` in `folder`; `chain` are the real paths up to its own."""
-        expanded: list[Line] = []
+        expanded: list[ProseLine] = []
         for line in lines:
             contents = [
-                Line(line.number, content)
+                ProseLine(line.number, content)
                 for target in line.imports
                 if (content := self._content(target, name, folder, chain)) is not None
             ]
             if line.alone and contents:
                 expanded += contents
             else:
-                blank = Line(line.number, "")
+                blank = ProseLine(line.number, "")
                 expanded.append(line)
                 expanded += [part for content in contents for part in (blank, content, blank)]
         return expanded

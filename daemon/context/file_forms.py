@@ -8,7 +8,7 @@ from itertools import accumulate
 from ..project.tree import Symbol
 from . import render
 from .content import Content
-from .excerpt import Source, outline
+from .excerpt import FileSource, outline
 from .focus import FocusNode
 from .numbered_lines import count_lines
 from .shortened import left_out_note, shorten, shorten_definition
@@ -40,7 +40,7 @@ class FileForms:
     def __init__(
         self,
         node: FocusNode,
-        source: Source,
+        source: FileSource,
         words: Iterable[str],
         wanted: Iterable[str],
         *,
@@ -87,7 +87,7 @@ class DefinitionForms:
 
     def __init__(
         self,
-        source: Source,
+        source: FileSource,
         symbol: Symbol | None,
         first: int,
         last: int,

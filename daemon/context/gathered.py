@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredSources:
     """The input of one build.
 
     `constraints_above` are those of the scopes above. `hits` are what was found for the prompt, best first:

@@ -19,7 +19,7 @@ _PUNCTUATION = ".,;:!?)]}\"'*_>"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProseLine:
     """A line of prose. `number` is its line in the text it came from, from 1.
 
     `imports` are the paths after an `@` that stands at the start of a word and not in code, with escaped
@@ -34,13 +34,13 @@ class Line:
     code: bool = False
 
 
-def prose_lines(text: str) -> list[Line]:
+def prose_lines(text: str) -> list[ProseLine]:
     """Read a text's lines: block comments (`<!-- … -->` at the start of a line) left out, imports found.
 
     A comment that isn't closed is plain text. Code spans may cross lines within a paragraph.
     """
-    lines: list[Line] = []
-    paragraph: list[Line] = []
+    lines: list[ProseLine] = []
+    paragraph: list[ProseLine] = []
     for line in _uncommented(text):
         if line.code or not line.text.strip():
             lines += _with_imports(paragraph)
@@ -51,7 +51,7 @@ def prose_lines(text: str) -> list[Line]:
     return lines + list(_with_imports(paragraph))
 
 
-def trimmed(lines: Iterable[Line]) -> tuple[int, str]:
+def trimmed(lines: Iterable[ProseLine]) -> tuple[int, str]:
     """Join lines without the blank ones at both ends; also return the number of the first one, or 1."""
     kept = list(lines)
     while kept and not kept[-1].text.strip():
@@ -60,7 +60,7 @@ def trimmed(lines: Iterable[Line]) -> tuple[int, str]:
     return (kept[start].number if kept else 1), "\n".join(line.text for line in kept[start:])
 
 
-def _uncommented(text: str) -> Iterator[Line]:
+def _uncommented(text: str) -> Iterator[ProseLine]:
     """Yield the lines outside block comments; those of fenced blocks, with their fences, marked as code."""
     texts = text.split("\n")
     last_end = max((number for number, line in enumerate(texts, 1) if "-->" in line), default=0)
@@ -68,7 +68,7 @@ def _uncommented(text: str) -> Iterator[Line]:
     commented = False
     for number, line in enumerate(texts, 1):
         if fence:
-            yield Line(number, line, code=True)
+            yield ProseLine(number, line, code=True)
             if line.strip(" \t>").startswith(fence) and not line.strip(" \t>" + fence[0]):
                 fence = ""
             continue
@@ -77,7 +77,7 @@ def _uncommented(text: str) -> Iterator[Line]:
             continue
         if opening := _FENCE.match(line, start):
             fence = opening[1]
-        yield Line(number, line[start:], code=bool(fence))
+        yield ProseLine(number, line[start:], code=bool(fence))
 
 
 def _after_comments(line: str, commented: bool, *, closed_later: bool) -> tuple[int, bool]:
@@ -96,7 +96,7 @@ def _after_comments(line: str, commented: bool, *, closed_later: bool) -> tuple[
         position, commented = end + 3, False
 
 
-def _with_imports(paragraph: list[Line]) -> Iterator[Line]:
+def _with_imports(paragraph: list[ProseLine]) -> Iterator[ProseLine]:
     if not any("@" in line.text for line in paragraph):
         yield from paragraph
         return
@@ -105,7 +105,7 @@ def _with_imports(paragraph: list[Line]) -> Iterator[Line]:
         matches = list(_IMPORT.finditer(visible))
         imports = tuple(target for match in matches if (target := _target(match[1])))
         alone = len(matches) == 1 and matches[0][0] == line.text.strip()
-        yield Line(line.number, line.text, imports, alone)
+        yield ProseLine(line.number, line.text, imports, alone)
 
 
 def _target(word: str) -> str:

@@ -18,7 +18,7 @@ asked for again: bounded by `scopes.max_memory_bytes` alone, they grew by 15 MB 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RenderedEntry:
     """A context with what it was built from: the scope's revision and the project's validity."""
 
     revision: int
@@ -32,7 +32,7 @@ class RenderedContexts:
 
     def __init__(self, max_bytes: int = BYTES_MAX) -> None:
         self._max_bytes = max_bytes
-        self._scopes: OrderedDict[str, OrderedDict[bytes, Entry]] = OrderedDict()
+        self._scopes: OrderedDict[str, OrderedDict[bytes, RenderedEntry]] = OrderedDict()
         self.bytes = 0
         """What all of them are counted with."""
         self.hits = 0
@@ -63,7 +63,7 @@ class RenderedContexts:
         self.misses += 1
         return None
 
-    def put(self, scope_id: str, key: bytes, entry: Entry) -> None:
+    def put(self, scope_id: str, key: bytes, entry: RenderedEntry) -> None:
         """Keep a context. What was built for an earlier revision of its scope can't be asked for again and
         is dropped; above the limits the contexts of the least recently used scopes go."""
         entries = self._scopes.setdefault(scope_id, OrderedDict())

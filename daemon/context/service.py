@@ -32,10 +32,10 @@ from .compressing import Compressing
 from .content import all_hold
 from .context_log import ContextLog
 from .focus import resolve_paths
-from .gathered import Gathered
+from .gathered import GatheredSources
 from .given_contexts import new_context_id
 from .prompts import PromptTemplates, TemplateFolder
-from .rendered import Entry, RenderedContexts
+from .rendered import RenderedContexts, RenderedEntry
 from .requests import ContextRequest, Freshness
 from .scopes import Scope, ScopeTable
 from .scoping import Scoping, has_hot
@@ -240,7 +240,7 @@ class Contexts:
             snapshot = project.snapshot(caller.policy, tree)
             found = NOTHING_FOUND if sources.found is None else sources.found
             need = found.need if request.news and project.searchable else None
-            gathered = Gathered(
+            gathered = GatheredSources(
                 snapshot,
                 scope,
                 request,
@@ -269,7 +269,7 @@ class Contexts:
         settled = settled and (not request.prompt or self._sources.is_settled(project))
         settled = settled and not plan.degraded and planned_of is project.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
-            self._rendered.put(scope.id, request.key, Entry(scope.revision, validity, built))
+            self._rendered.put(scope.id, request.key, RenderedEntry(scope.revision, validity, built))
         self._log.announce(scope, request, caller.agent_name(request, scope), built, started)
         return built
 
@@ -277,7 +277,7 @@ class Contexts:
         self, project: Project, scope: Scope, request: ContextRequest, caller: Caller
     ) -> Built:
         """Build what needs neither a search nor the index, in a thread that waits for nobody."""
-        gathered = Gathered(
+        gathered = GatheredSources(
             project.snapshot(caller.policy),
             scope,
             request,
@@ -375,7 +375,7 @@ class _Times:
         return _Times(Deadline(deadline.at - build_s - quick_s), Deadline(deadline.at - quick_s))
 
 
-def _built(gathered: Gathered) -> Built:
+def _built(gathered: GatheredSources) -> Built:
     """Build a context and name it, in a thread; in the format `messages` with the messages and tools."""
     generation = gathered.snapshot.tree.generation
     built = replace(build(gathered), context_id=new_context_id(), generation=generation)

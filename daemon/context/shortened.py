@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..compression.compress import MARK, Compressed, compress, kind_of
 from ..core.lazy_dataclass import dataclass
 from ..project.tree import Symbol
-from .excerpt import Source, excerpt
+from .excerpt import FileSource, excerpt
 
 WANTED_WEIGHT = 2.0
 """What the name of a definition that is asked for weighs, beside a word of the prompt."""
@@ -25,7 +25,7 @@ class Shortened:
     left_out: int
 
 
-def shorten(source: Source, words: Iterable[str], wanted: Collection[str], characters: int) -> Shortened:
+def shorten(source: FileSource, words: Iterable[str], wanted: Collection[str], characters: int) -> Shortened:
     """Show as much of a file as fits into so many characters.
 
     Code by its definitions, whole ones and signatures (see `excerpt`), of which `wanted` come first; all
@@ -40,7 +40,7 @@ def shorten(source: Source, words: Iterable[str], wanted: Collection[str], chara
 
 
 def shorten_definition(
-    source: Source, symbol: Symbol, words: Iterable[str], characters: int, last: int = 0
+    source: FileSource, symbol: Symbol, words: Iterable[str], characters: int, last: int = 0
 ) -> Shortened:
     """Show the lines of one definition that matter most, with the numbers that they have in their file.
 
@@ -66,7 +66,7 @@ def shorten_text(text: str, path: str, words: Iterable[str], characters: int) ->
     return compress(text, path or "text.md", sorted(words), characters)
 
 
-def is_document(source: Source) -> bool:
+def is_document(source: FileSource) -> bool:
     """Whether a file is read for what it says: prose, data or a log, and no code."""
     return kind_of(source.path, source.text, bool(source.symbols)) != "code"
 

@@ -78,7 +78,7 @@ class ReadFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ZoneListing:
     """The files below a folder, and why what else is there can't be read, by path; relative to the zone."""
 
     files: tuple[str, ...]
@@ -167,7 +167,7 @@ class ZoneReader:
             raise read
         return read
 
-    def files_below(self, zone: Zone, folder: str, suffix: str, depth: int) -> Listing:
+    def files_below(self, zone: Zone, folder: str, suffix: str, depth: int) -> ZoneListing:
         """List the files with a suffix in a folder of the zone and up to `depth` folders below it, sorted.
 
         `suffix` may hold a slash, to ask for a folder in between. At most about `MAX_FILES` are listed.
@@ -196,7 +196,7 @@ class ZoneReader:
                     pending += [(path, level + 1)] if level < depth else []
                 elif path[len(folder) + 1 :].endswith(suffix):
                     files.append(path)
-        return Listing(tuple(sorted(files)), refused)
+        return ZoneListing(tuple(sorted(files)), refused)
 
     def _read(self, located: Located) -> ReadFile | None:
         if not located.is_file:

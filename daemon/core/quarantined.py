@@ -26,7 +26,7 @@ class _Folder:
     folders: tuple[str, ...]
 
 
-class Quarantine:
+class QuarantineLog:
     """The quarantined files below a state folder. Made when the daemon starts; thread-safe."""
 
     def __init__(self, folder: str, system: System) -> None:

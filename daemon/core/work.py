@@ -89,7 +89,7 @@ class Work:
         running.add_done_callback(self._running.pop)
 
 
-class Turns(Generic[T]):
+class TaskTurns(Generic[T]):
     """What waits, by the client process for which it does: each process in turn, what it waits for in order.
 
     Who asks for a thousand things doesn't hold up who asks for one.
@@ -120,7 +120,7 @@ class FairGate:
 
     def __init__(self, most: int) -> None:
         self._free = most
-        self._turns = Turns[asyncio.Future[None]]()
+        self._turns = TaskTurns[asyncio.Future[None]]()
 
     async def __aenter__(self) -> None:
         if self._free:
@@ -152,7 +152,7 @@ class FairThreads(Executor):
 
     def __init__(self, threads: int, name: str) -> None:
         self._changed = Condition()
-        self._turns = Turns[tuple[Future[Any], Callable[[], Any]]]()
+        self._turns = TaskTurns[tuple[Future[Any], Callable[[], Any]]]()
         self._closing = False
         self._most = threads
         self._name = name

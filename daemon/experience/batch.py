@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 
-from .edits import Changes, Edit, time_after
+from .edits import Edit, PoolChanges, time_after
 from .experience import Experience, identity_of
 from .lines import line_of
 from .records import Known, Records
@@ -18,7 +18,7 @@ _NAMED_MAX = 20
 _IDS = re.compile(r"\bx_[0-9a-z]{1,64}\b")
 
 
-class Batch:
+class GraftBatch:
     """Takes experiences without ids, `number` being the place of each among the drafts.
 
     `new` has those that get a line, by identity; `warnings` are pairs of a number and a sentence.
@@ -66,7 +66,7 @@ class Batch:
     def _mark(self, marked: str, later: Experience, by: str) -> None:
         known = self._records.get(marked)
         edits = (*(known.edits if known else ()), *self._edits.get(marked, ()))
-        changes = Changes(outcome=later.outcome, error=later.error)
+        changes = PoolChanges(outcome=later.outcome, error=later.error)
         edit = Edit(new_edit_id(), marked, time_after(edits, self._now), "mark", changes, by)
         self._edits.setdefault(marked, []).append(edit)
 

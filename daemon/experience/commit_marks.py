@@ -14,7 +14,7 @@ from ..core.system import System
 from ..core.work import Work
 from ..project import commits, git
 from ..project.projects import Project
-from .commit_rules import History, Ruling, is_held, rulings
+from .commit_rules import CommitHistory, Ruling, is_held, rulings
 from .records import Known
 from .service import Experiences
 
@@ -76,12 +76,12 @@ def _due(project: Project, system: System) -> tuple[Ruling, ...]:
     return tuple(rulings(experiences, _history(project.root, experiences, system)))
 
 
-def _history(root: str, experiences: Iterable[Known], system: System) -> History:
+def _history(root: str, experiences: Iterable[Known], system: System) -> CommitHistory:
     log_of_head = commits.latest_commits(root)
     known = {one.id for one in log_of_head}
     held = dict.fromkeys(one.current.commit for one in experiences if is_held(one) and one.current.commit)
     elsewhere = [one for one in held if one not in known][:HELD_MAX]
-    return History(
+    return CommitHistory(
         log_of_head,
         commits.made_here(root, system),
         commits.reverts(root),

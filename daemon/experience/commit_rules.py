@@ -8,13 +8,13 @@ from datetime import datetime
 
 from ..core.lazy_dataclass import dataclass
 from ..project.commits import Commit, Reverts
-from .edits import Changes, Edit, EditKind, applied
+from .edits import Edit, EditKind, PoolChanges, applied
 from .experience import Experience
 from .records import Known
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class CommitHistory:
     """What git says of a project.
 
     `log` are the commits that are checked out, the latest first; `made_here` the ids of those that weren't
@@ -57,7 +57,7 @@ class Ruling:
 
     experience_id: str
     kind: EditKind
-    changes: Changes
+    changes: PoolChanges
 
 
 def is_held(known: Known) -> bool:
@@ -68,7 +68,7 @@ def is_held(known: Known) -> bool:
     return any(edit.changes.commit is not None for edit in known.edits)
 
 
-def rulings(experiences: Iterable[Known], history: History) -> Iterator[Ruling]:
+def rulings(experiences: Iterable[Known], history: CommitHistory) -> Iterator[Ruling]:
     """Yield what is due: a commit for those that have none yet, and what became of those that have one."""
     holders = _Holders(history)
     for known in experiences:
@@ -76,7 +76,7 @@ def rulings(experiences: Iterable[Known], history: History) -> Iterator[Ruling]:
             found = _fate(known, history, holders)
         else:
             holder = holders.of(known.current)
-            found = None if holder is None else ("update", Changes(commit=holder.id))
+            found = None if holder is None else ("update", PoolChanges(commit=holder.id))
         if found is not None:
             yield Ruling(known.original.id, *found)
 
@@ -84,7 +84,7 @@ def rulings(experiences: Iterable[Known], history: History) -> Iterator[Ruling]:
 class _Holders:
     """Finds the commits that hold decisions, among those that were made here."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: CommitHistory) -> None:
         self._by_id = {commit.id: commit for commit in history.log}
         self._made = [commit for commit in reversed(history.log) if commit.id in history.made_here]
 
@@ -108,7 +108,7 @@ class _Holders:
         return not before or (before in self._by_id and self._by_id[before].time <= at)
 
 
-def _fate(known: Known, history: History, holders: _Holders) -> tuple[EditKind, Changes] | None:
+def _fate(known: Known, history: CommitHistory, holders: _Holders) -> tuple[EditKind, PoolChanges] | None:
     """Return what became of an experience's commit: undone, back again, or lost."""
     experience, number = known.current, _last_mark(known.edits)
     commit = experience.commit
@@ -118,7 +118,7 @@ def _fate(known: Known, history: History, holders: _Holders) -> tuple[EditKind, 
         if not history.holds(commit) or _has_outcome(known.edits[number + 1 :]):
             return None  # it is as marked, or a person knows better
         before, _ = applied(known.original, known.edits[:number])
-        return "update", Changes(outcome=before.outcome, error=before.error, commit=commit)
+        return "update", PoolChanges(outcome=before.outcome, error=before.error, commit=commit)
     if experience.outcome == "reverted":
         return None
     if _names(history.reverts.undone, commit):
@@ -128,8 +128,8 @@ def _fate(known: Known, history: History, holders: _Holders) -> tuple[EditKind, 
 
 
 def _fate_of_lost(
-    known: Known, lost: Commit, history: History, holders: _Holders
-) -> tuple[EditKind, Changes] | None:
+    known: Known, lost: Commit, history: CommitHistory, holders: _Holders
+) -> tuple[EditKind, PoolChanges] | None:
     """Return the commit that took the place of a lost one, or that it was undone; None where neither is sure.
 
     One that was amended or rebased has its author and his time still; of several that one author made in one
@@ -149,12 +149,12 @@ def _fate_of_lost(
         found = holders.of(replace(known.current, commit=known.original.commit))
         again = found if found is not None and history.is_same(lost, found, files) else None
     if again is not None:
-        return "update", Changes(commit=again.id)
+        return "update", PoolChanges(commit=again.id)
     return _undone(lost.id) if files and history.is_as_before(lost, files) else None
 
 
-def _undone(commit: str) -> tuple[EditKind, Changes]:
-    return "mark", Changes(outcome="reverted", commit=commit)
+def _undone(commit: str) -> tuple[EditKind, PoolChanges]:
+    return "mark", PoolChanges(outcome="reverted", commit=commit)
 
 
 def _last_mark(edits: tuple[Edit, ...]) -> int | None:

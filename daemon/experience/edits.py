@@ -15,7 +15,7 @@ from typing import Literal, cast, get_args
 from ..core.errors import InvalidRequest
 from ..core.lazy_dataclass import dataclass
 from ..privacy.secret_values import mask_piece
-from .experience import Experience, Mark, OutcomeKind, Trust, timestamp_of
+from .experience import Experience, ExperienceMark, OutcomeKind, Trust, timestamp_of
 from .fields import (
     BadField,
     clean_name,
@@ -36,7 +36,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class PoolChanges:
     """New values of some fields; None leaves one as it is. `error` goes with `outcome`.
 
     A `commit` is the one that holds what was decided, "" for none. A mark that names one is from git.
@@ -51,7 +51,7 @@ class Changes:
     commit: str | None = None
 
 
-NO_CHANGES = Changes()
+NO_CHANGES = PoolChanges()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Edit:
     of: str
     timestamp: str
     kind: EditKind
-    changes: Changes = NO_CHANGES
+    changes: PoolChanges = NO_CHANGES
     by: str = ""
 
     @property
@@ -74,7 +74,7 @@ class Edit:
         return self.timestamp, self.id
 
 
-def changes_of(fields: Mapping[str, object], root: str) -> Changes:
+def changes_of(fields: Mapping[str, object], root: str) -> PoolChanges:
     """Make changes of a map as a client sends it: decision?, rationale?, files_touched?, outcome? {kind,
     error?}, trust?, commit?; with secrets masked. An outcome without a kind takes the outcome away.
 
@@ -123,7 +123,7 @@ def edit_fields(edit: Edit) -> dict[str, object]:
     return fields | ({"by": edit.by} if edit.by else {})
 
 
-def changed_fields(changes: Changes) -> dict[str, object]:
+def changed_fields(changes: PoolChanges) -> dict[str, object]:
     """Return the new values by the names that a client gives them."""
     outcome = None
     if changes.outcome is not None:
@@ -142,7 +142,7 @@ def changed_fields(changes: Changes) -> dict[str, object]:
 def applied(experience: Experience, edits: Sequence[Edit]) -> tuple[Experience, bool]:
     """Return what edits, in their order, make of an experience, and whether it is deleted then."""
     deleted = False
-    marks: list[tuple[Mark, bool]] = []
+    marks: list[tuple[ExperienceMark, bool]] = []
     for edit in edits:
         if edit.kind in ("delete", "restore"):
             deleted = edit.kind == "delete"
@@ -150,13 +150,13 @@ def applied(experience: Experience, edits: Sequence[Edit]) -> tuple[Experience, 
         experience = _changed(experience, edit.changes)
         from_git = edit.changes.outcome is not None and edit.changes.commit is not None
         if edit.kind == "mark" and edit.changes.outcome is not None:
-            marks.append((Mark(edit.changes.outcome, edit.timestamp, edit.by), from_git))
+            marks.append((ExperienceMark(edit.changes.outcome, edit.timestamp, edit.by), from_git))
         elif from_git:  # what git undid is back
             marks = [one for one in marks if not one[1]]
     return replace(experience, marks=(*experience.marks, *(mark for mark, _ in marks))), deleted
 
 
-def changes_nothing(experience: Experience, changes: Changes) -> bool:
+def changes_nothing(experience: Experience, changes: PoolChanges) -> bool:
     """Tell whether an experience is already as changes would make it."""
     return _changed(experience, changes) == experience
 
@@ -172,7 +172,7 @@ def time_after(edits: Sequence[Edit], now: str) -> str:
         return last
 
 
-def _changes_in(fields: Mapping[str, object], root: str) -> Changes:
+def _changes_in(fields: Mapping[str, object], root: str) -> PoolChanges:
     decision, rationale = _optional(fields, "decision"), _optional(fields, "rationale")
     if decision == "":
         raise BadField("decision", "is empty")
@@ -188,7 +188,7 @@ def _changes_in(fields: Mapping[str, object], root: str) -> Changes:
         outcome = outcome_kind(kind)
     trust = None if fields.get("trust") is None else trust_of(text_in(fields, "trust"))
     error = clean_text("outcome.error", error)
-    return Changes(decision, rationale, files, outcome, error, trust, _commit_in(fields))
+    return PoolChanges(decision, rationale, files, outcome, error, trust, _commit_in(fields))
 
 
 def _commit_in(fields: Mapping[str, object]) -> str | None:
@@ -208,7 +208,7 @@ def _masked(text: str | None) -> str | None:
     return None if text is None else mask_piece(text).text
 
 
-def _changed(experience: Experience, changes: Changes) -> Experience:
+def _changed(experience: Experience, changes: PoolChanges) -> Experience:
     new: dict[str, object] = {
         name: value
         for name, value in (

@@ -29,7 +29,7 @@ FROM_CLIENT = Provenance()
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ExperienceMark:
     """What a later experience said of this one; `by` is its id, empty if it was this one grafted again."""
 
     kind: OutcomeKind
@@ -61,7 +61,7 @@ class Experience:
     commit: str = ""
     provenance: Provenance = FROM_CLIENT
     sketches: tuple[tuple[str, str], ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[ExperienceMark, ...] = ()
 
 
 def fields_of(experience: Experience) -> dict[str, object]:

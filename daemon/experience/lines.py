@@ -30,7 +30,7 @@ _CONFLICT_MARKS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PoolLine:
     """A line of a file with its line break; of a very long one `data` has the beginning, a byte more than the
     limit: `MAX_LINE_BYTES`, unless the reader asked for another."""
 
@@ -45,7 +45,7 @@ class Damage:
     """A line that can't be read as an experience; `number` counts from 1."""
 
     number: int
-    line: Line
+    line: PoolLine
     reason: str
     file: str = ""
     """The name of the file, without its folder."""
@@ -90,7 +90,7 @@ class Reading:
         self.tail = os.pread(descriptor, self.offset - start, start)
 
 
-def lines_from(descriptor: int, offset: int, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
+def lines_from(descriptor: int, offset: int, limit: int = MAX_LINE_BYTES) -> Iterator[PoolLine]:
     """Yield a file's lines from an offset on, in bounded memory; the descriptor stays open."""
     with open(descriptor, "rb", closefd=False) as file:
         file.seek(offset)
@@ -98,14 +98,14 @@ def lines_from(descriptor: int, offset: int, limit: int = MAX_LINE_BYTES) -> Ite
             size, end = len(data), data
             while not end.endswith(b"\n") and (end := file.readline(limit)):
                 size += len(end)
-            yield Line(offset, size, data, end.endswith(b"\n"))
+            yield PoolLine(offset, size, data, end.endswith(b"\n"))
             offset += size
 
 
-def torn_line(descriptor: int, offset: int) -> Line:
+def torn_line(descriptor: int, offset: int) -> PoolLine:
     """Return what follows the last whole line."""
     size = os.fstat(descriptor).st_size - offset
-    return Line(offset, size, os.pread(descriptor, min(size, MAX_LINE_BYTES), offset), complete=False)
+    return PoolLine(offset, size, os.pread(descriptor, min(size, MAX_LINE_BYTES), offset), complete=False)
 
 
 def line_of(record: Experience | Edit) -> bytes:
@@ -114,7 +114,7 @@ def line_of(record: Experience | Edit) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def read_line(line: Line) -> Experience | Edit | None:
+def read_line(line: PoolLine) -> Experience | Edit | None:
     """Read a line; None for an empty one and for one of a newer version. Raises `BadField`."""
     if line.size > MAX_LINE_BYTES:
         raise BadField("", f"longer than {MAX_LINE_BYTES} bytes")
@@ -136,7 +136,7 @@ def read_line(line: Line) -> Experience | Edit | None:
     return edit_in(fields) if isinstance(kind, str) and kind in EDIT_KINDS else None
 
 
-def is_whole(line: Line) -> bool:
+def is_whole(line: PoolLine) -> bool:
     """Tell whether a line can be read, so that a torn one lacks only its end."""
     try:
         read_line(line)

@@ -24,7 +24,7 @@ _COPY_BYTES = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PoolPart:
     """One file with the stamp that it had when it was listed."""
 
     path: str
@@ -32,7 +32,7 @@ class Part:
     active: bool
 
 
-class Parts:
+class PoolParts:
     """The files beside and including `file`. Blocks; not thread-safe; raises as `PoolFile` does."""
 
     def __init__(self, file: PoolFile, system: System, rotate_bytes: int = ROTATE_BYTES) -> None:
@@ -44,7 +44,7 @@ class Parts:
         self._stem = f"{stem}."
         self._number = re.compile(re.escape(self._stem) + r"([1-9]\d{0,8})" + re.escape(self._suffix))
 
-    def listed(self) -> list[Part]:
+    def listed(self) -> list[PoolPart]:
         """Return the files that exist, the oldest first and the one that is appended to last."""
         try:
             with self._system.scandir(self._folder) as entries:
@@ -56,7 +56,7 @@ class Parts:
         for path in [*map(self._path_of, numbers), self.file.path]:
             with contextlib.suppress(FileNotFoundError):
                 active = path == self.file.path
-                parts.append(Part(path, stamp_of(self._system.lstat(path)), active))
+                parts.append(PoolPart(path, stamp_of(self._system.lstat(path)), active))
         return parts
 
     @contextlib.contextmanager
@@ -69,7 +69,7 @@ class Parts:
                     return
                 self._set_aside()
 
-    def rewrite(self, part: Part, dropped: Sequence[tuple[int, int]]) -> None:
+    def rewrite(self, part: PoolPart, dropped: Sequence[tuple[int, int]]) -> None:
         """Replace a file by what is left of it without some pieces; an older one that is empty then goes.
 
         The pieces are offsets and sizes, ascending. The lock of the active file must be held, and that file

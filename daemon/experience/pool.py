@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from ..core.errors import Busy, NotFound, StateError
 from ..core.lazy_dataclass import dataclass
 from ..core.system import System
-from .batch import Batch, new_edit_id
+from .batch import GraftBatch, new_edit_id
 from .draft import Checked, Draft, checked
-from .edits import NO_CHANGES, Changes, Edit, EditKind, changes_nothing, changes_of, time_after
+from .edits import NO_CHANGES, Edit, EditKind, PoolChanges, changes_nothing, changes_of, time_after
 from .experience import Experience, timestamp_of
 from .fields import BadField
 from .lines import line_of
@@ -25,7 +25,7 @@ from .pool_filters import Filters, time_of
 from .pool_store import PoolStore
 from .pruning import Criteria, Retention, chosen
 from .quarantine import Quarantined
-from .reader import Source
+from .reader import PoolSource
 from .records import Known
 from .relevance import ASKED_CHARACTERS, words_of
 
@@ -282,7 +282,7 @@ class Pool:
         """
         return self._edit(experience_id, "update", changes_of(fields, self._root))[0]
 
-    def annotate(self, edits: Iterable[tuple[str, EditKind, Changes]]) -> tuple[str, ...]:
+    def annotate(self, edits: Iterable[tuple[str, EditKind, PoolChanges]]) -> tuple[str, ...]:
         """Append edits that a program derived, in one write; durable on return. Returns the ids it changed.
 
         Left out are those of experiences that aren't there any more, and those that change nothing. They go
@@ -331,7 +331,7 @@ class Pool:
             self._retain_if_due()
             target = self._store.target()
             with self._store.appending(target) as append:
-                batch = Batch(self._store.records, self._new_id, now)
+                batch = GraftBatch(self._store.records, self._new_id, now)
                 for number, experience in valid:
                     batch.take(number, experience)
                 # Also when all were duplicates: who wrote them may have died before its own fsync.
@@ -342,7 +342,9 @@ class Pool:
             warnings.append((valid[0][0], f"the pool {path} can't be used now, so it is kept privately"))
         return tuple(experience.id for experience in batch.new.values()), warnings
 
-    def _edit(self, experience_id: str, kind: EditKind, changes: Changes = NO_CHANGES) -> tuple[Known, bool]:
+    def _edit(
+        self, experience_id: str, kind: EditKind, changes: PoolChanges = NO_CHANGES
+    ) -> tuple[Known, bool]:
         """Append an edit where its experience stands, and return what it comes to, and whether it changed."""
         with self._writing:
             self._store.catch_up()
@@ -369,7 +371,7 @@ class Pool:
         self,
         criteria: Criteria,
         exists: Callable[[str], bool],
-        sources: Sequence[Source],
+        sources: Sequence[PoolSource],
         *,
         dry_run: bool,
     ) -> PruneResult:
@@ -383,7 +385,7 @@ class Pool:
         return PruneResult(tuple(pruned), sum(one.id not in gone for one in records.shown()), dry_run)
 
     def _prune(
-        self, criteria: Criteria, exists: Callable[[str], bool], sources: Sequence[Source]
+        self, criteria: Criteria, exists: Callable[[str], bool], sources: Sequence[PoolSource]
     ) -> PruneResult:
         result = PruneResult((), 0, dry_run=False)
 

@@ -15,11 +15,11 @@ from ..core.errors import Busy, StateError
 from ..core.system import System
 from .edits import EDIT_KINDS
 from .fields import clean
-from .lines import MAX_LINE_BYTES, Damage, Line, is_whole, lines_from, torn_line
-from .parts import Part, Parts
+from .lines import MAX_LINE_BYTES, Damage, PoolLine, is_whole, lines_from, torn_line
+from .parts import PoolPart, PoolParts
 from .pool_file import PoolFile
 from .quarantine import Quarantine
-from .reader import PoolReader, Source
+from .reader import PoolReader, PoolSource
 from .records import Records
 
 SUFFIX = ".jsonl"
@@ -34,7 +34,7 @@ class PoolStore:
     def __init__(
         self, path: str, system: System, root: str, write: Callable[[int, bytes], int], rotate_bytes: int
     ) -> None:
-        self.private = Source(Parts(PoolFile(path, system, write), system, rotate_bytes))
+        self.private = PoolSource(PoolParts(PoolFile(path, system, write), system, rotate_bytes))
         self.quarantine = Quarantine(f"{path}.quarantine", system, write)
         self.generation = 0
         """A number that is different whenever the records are."""
@@ -98,7 +98,7 @@ class PoolStore:
                 self.generation += any((len(records), len(former), records.deleted, former.deleted))
             self._shown = (records, records.version)
 
-    def target(self) -> Source:
+    def target(self) -> PoolSource:
         """Return where new experiences go: the shared file, unless it can't be used now."""
         self.catch_up()
         last = self.reader.sources[-1]
@@ -113,7 +113,7 @@ class PoolStore:
         return last
 
     @contextlib.contextmanager
-    def appending(self, source: Source) -> Iterator[Callable[[bytes], None]]:
+    def appending(self, source: PoolSource) -> Iterator[Callable[[bytes], None]]:
         """Lock the file of a source, read and mended to its end; gives what appends to it durably."""
         source.before_writing()
         with source.parts.writing() as descriptor:
@@ -127,7 +127,7 @@ class PoolStore:
 
             yield append
 
-    def remove(self, sources: Sequence[Source], choose: Callable[[], Collection[str]]) -> None:
+    def remove(self, sources: Sequence[PoolSource], choose: Callable[[], Collection[str]]) -> None:
         """Remove the lines of experiences for good, by their ids, with those of their edits.
 
         They are chosen when the sources are locked, so that nothing is lost that others append meanwhile.
@@ -149,7 +149,7 @@ class PoolStore:
             # Everything is read anew, for which nobody needs to wait.
             self.catch_up()
 
-    def _shared_source(self, path: str) -> Source:
+    def _shared_source(self, path: str) -> PoolSource:
         full = os.path.join(self._root, path)
         guard = guard_of(self._root, path)
         file = PoolFile(full, self._system, self._write, guard=guard, private=False)
@@ -163,8 +163,8 @@ class PoolStore:
             if not os.access(full if os.path.exists(full) else os.path.dirname(full), os.W_OK):
                 raise file.unusable("can't be written: you may only read it. Mend that")
 
-        parts = Parts(file, self._system, self._rotate_bytes)
-        return Source(parts, optional=True, before_writing=prepare)
+        parts = PoolParts(file, self._system, self._rotate_bytes)
+        return PoolSource(parts, optional=True, before_writing=prepare)
 
     def _try_to_repair(self) -> str:
         """Repair what the last reading found; return why it could not be done, empty if it was."""
@@ -183,7 +183,7 @@ class PoolStore:
             return str(error)
         return ""
 
-    def _repair(self, source: Source, descriptor: int) -> None:
+    def _repair(self, source: PoolSource, descriptor: int) -> None:
         """Copy bad lines to the quarantine file and end or move away a torn last one. Needs the lock."""
         reading = self.reader.torn(source)
         if reading is not None:
@@ -208,15 +208,15 @@ class PoolStore:
                 reading.damage.clear()
 
 
-def pieces_about(parts: Parts, part: Part, experience_ids: Collection[str]) -> list[tuple[int, int]]:
+def pieces_about(parts: PoolParts, part: PoolPart, experience_ids: Collection[str]) -> list[tuple[int, int]]:
     """Return offsets and sizes of the lines of some experiences and of their edits; empty if there is none.
 
     Where there is one, the lines that aren't JSON go as well: they lie in the quarantine, but for those that
     are too long to be there whole. Lines of a newer version stay. Others wait for the lock meanwhile, so a
     line is looked at no closer than that takes: 5 µs instead of 50.
     """
-    broken: list[Line] = []
-    about: list[Line] = []
+    broken: list[PoolLine] = []
+    about: list[PoolLine] = []
     with parts.file.reading(part.path) as descriptor:
         for line in lines_from(descriptor, 0):
             if line.size > MAX_LINE_BYTES or not line.data.strip():

@@ -15,8 +15,8 @@ from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, stamp_of
 from .edits import Edit
 from .fields import BadField
-from .lines import Damage, Line, Reading, lines_from, read_line
-from .parts import Part, Parts
+from .lines import Damage, PoolLine, Reading, lines_from, read_line
+from .parts import PoolPart, PoolParts
 from .records import Records
 
 _ATTEMPTS = 100
@@ -24,13 +24,13 @@ _ATTEMPTS = 100
 
 
 @dataclass(slots=True)
-class Source:
+class PoolSource:
     """The files of one folder. An optional one that can't be read is left out, and `problem` says why.
 
     `before_writing` makes what a write needs, or raises `StateError`.
     """
 
-    parts: Parts
+    parts: PoolParts
     optional: bool = False
     before_writing: Callable[[], None] = lambda: None
     problem: str = ""
@@ -52,7 +52,7 @@ class _Fresh(Exception):
 class PoolReader:
     """The records of some sources. One thread at a time. Raises `StateError` as `PoolFile` does."""
 
-    sources: Sequence[Source]
+    sources: Sequence[PoolSource]
     system: System
     _state: _State = field(init=False)
     _known: dict[str, Stamp] | None = field(init=False, default=None)
@@ -70,7 +70,7 @@ class PoolReader:
         for readings in self._state.readings:
             yield from tuple(readings.values())
 
-    def torn(self, source: Source) -> Reading | None:
+    def torn(self, source: PoolSource) -> Reading | None:
         """Return how far the active file of a source was read, if it ends in the middle of a line."""
         readings = self._state.readings[self.sources.index(source)]
         return next((reading for reading in readings.values() if reading.torn), None)
@@ -137,7 +137,7 @@ class PoolReader:
         again = [self._listed(source) for source in self.sources]
         return known if _names(again) == _names(listing) else None
 
-    def _listed(self, source: Source) -> list[Part]:
+    def _listed(self, source: PoolSource) -> list[PoolPart]:
         if source.problem:
             return []
         try:
@@ -146,7 +146,7 @@ class PoolReader:
             self._leave_out(source, error)
             return []
 
-    def _leave_out(self, source: Source, error: StateError | OSError) -> None:
+    def _leave_out(self, source: PoolSource, error: StateError | OSError) -> None:
         """Go on without an optional source. Raises the error for another one."""
         if isinstance(error, OSError):
             error = source.parts.file.unusable(f"can't be read: {error.strerror}. Mend that and try again")
@@ -155,7 +155,7 @@ class PoolReader:
         source.problem = str(error)
 
     def _read(
-        self, source: Source, part: Part, readings: dict[int, Reading], number: int, records: Records
+        self, source: PoolSource, part: PoolPart, readings: dict[int, Reading], number: int, records: Records
     ) -> Reading | None:
         """Read on in one file; None if its path means another one by now. Raises `_Fresh`."""
         try:
@@ -182,7 +182,7 @@ class PoolReader:
             return None
 
 
-def _take(line: Line, file: str, reading: Reading, number: int, records: Records) -> None:
+def _take(line: PoolLine, file: str, reading: Reading, number: int, records: Records) -> None:
     """Add one line to the records, or to the damage."""
     reading.lines += 1
     try:
@@ -201,5 +201,5 @@ def _take(line: Line, file: str, reading: Reading, number: int, records: Records
     reading.offset = line.offset + line.size
 
 
-def _names(listing: Sequence[Sequence[Part]]) -> list[list[tuple[str, int]]]:
+def _names(listing: Sequence[Sequence[PoolPart]]) -> list[list[tuple[str, int]]]:
     return [[(part.path, part.stamp.inode) for part in parts] for parts in listing]

@@ -29,7 +29,7 @@ TOLD_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ExperienceListing:
     """What is to be listed; None doesn't matter. `since` is inclusive, `until` exclusive, both ISO 8601."""
 
     limit: int
@@ -66,7 +66,9 @@ class Experiences:
             self._events.publish("experience.grafted", data)
         return result
 
-    async def listed(self, project: Project, listing: Listing) -> tuple[tuple[Experience, ...], int]:
+    async def listed(
+        self, project: Project, listing: ExperienceListing
+    ) -> tuple[tuple[Experience, ...], int]:
         """Return a project's experiences, newest first, and how many match in all."""
         return await self._work.in_builder(partial(_listed, project, listing))
 
@@ -133,7 +135,7 @@ class Experiences:
         self._events.publish("experience.changed", {**data, "experience_ids": ids[:TOLD_MAX]})
 
 
-def _listed(project: Project, listing: Listing) -> tuple[tuple[Experience, ...], int]:
+def _listed(project: Project, listing: ExperienceListing) -> tuple[tuple[Experience, ...], int]:
     project.pool.refresh()
     return project.pool.list(
         agent_id=listing.agent_id,

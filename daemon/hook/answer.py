@@ -24,7 +24,7 @@ class OutputLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HookAnswer:
     """What goes to the model, wrapped already, and one line for the user; each may be empty."""
 
     context: str = ""
@@ -32,7 +32,7 @@ class Answer:
 
 
 NO_ROOM = OutputLimit()
-NOTHING = Answer()
+NOTHING = HookAnswer()
 
 
 def text_room(room: OutputLimit) -> int:

@@ -25,7 +25,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSession:
     """A session that was begun or resumed: `text` is what it goes on with, `sets` its context sets."""
 
     resumed: bool
@@ -36,7 +36,7 @@ class Opened:
 class HookBackend(Protocol):
     """What the daemon does for the agents' events. Everything may raise `FovealError`."""
 
-    async def open_session(self, origin: Origin) -> Opened:
+    async def open_session(self, origin: Origin) -> OpenedSession:
         """Begin a session under the host's id, or resume the one that there is."""
 
     async def knows_session(self, origin: Origin) -> bool:

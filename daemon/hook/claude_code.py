@@ -6,7 +6,7 @@ as nobody's.
 
 from __future__ import annotations
 
-from .answer import Answer, OutputLimit
+from .answer import HookAnswer, OutputLimit
 from .dialect import Dialect
 from .events import (
     Event,
@@ -75,7 +75,7 @@ def read_as(host: str, fields: Fields, name: str, cwd: str) -> Event | None:
     return None
 
 
-def write(name: str, answer: Answer) -> str:
+def write(name: str, answer: HookAnswer) -> str:
     """Return what to print."""
     return hook_output(name, answer)
 

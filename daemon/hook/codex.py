@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .answer import Answer, OutputLimit
+from .answer import HookAnswer, OutputLimit
 from .claude_code import read_as
 from .dialect import Dialect
 from .events import Event, FileEdited, SubagentAnnounced
@@ -38,7 +38,7 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
     return None if name in {"PreToolUse", "PostToolUse"} else read_as(HOST, fields, name, cwd)
 
 
-def write(name: str, answer: Answer) -> str:
+def write(name: str, answer: HookAnswer) -> str:
     """Return what to print: no key beside those of the event's schema."""
     return hook_output(name, answer)
 

@@ -8,7 +8,7 @@ text where a session starts (its documentation says both), and whose transcript 
 
 from __future__ import annotations
 
-from .answer import Answer, OutputLimit
+from .answer import HookAnswer, OutputLimit
 from .dialect import Dialect, written
 from .events import (
     Event,
@@ -80,12 +80,12 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
     return None
 
 
-def write(name: str, answer: Answer) -> str:
+def write(name: str, answer: HookAnswer) -> str:
     """Return what to print: exactly one JSON object, or nothing. It shows its user no messages."""
     if not answer.context:
         return ""
     if name in NAMES:
-        return hook_output(name, Answer(answer.context))
+        return hook_output(name, HookAnswer(answer.context))
     return written({"additionalContext": answer.context})
 
 

@@ -7,7 +7,7 @@ at the start stays when a window is compacted.
 
 from __future__ import annotations
 
-from .answer import Answer, OutputLimit
+from .answer import HookAnswer, OutputLimit
 from .dialect import Dialect, written
 from .events import (
     Event,
@@ -70,7 +70,7 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
     return None
 
 
-def write(name: str, answer: Answer) -> str:
+def write(name: str, answer: HookAnswer) -> str:
     """Return what to print; it shows its user nothing of an answer that blocks nothing."""
     return written({"additional_context": answer.context} if answer.context else {})
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from ..core.lazy_dataclass import dataclass
-from .answer import NO_ROOM, Answer, OutputLimit
+from .answer import NO_ROOM, HookAnswer, OutputLimit
 from .events import Event
 from .fields import Fields
 
@@ -22,7 +22,7 @@ class Dialect:
 
     host: str
     read: Callable[[Fields, str, str], Event | None]
-    write: Callable[[str, Answer], str]
+    write: Callable[[str, HookAnswer], str]
     rooms: Mapping[str, OutputLimit]
 
     def room(self, event_name: str) -> OutputLimit:

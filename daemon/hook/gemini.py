@@ -5,7 +5,7 @@ What is added to a prompt is there for its turn only. Not verified: how much tex
 
 from __future__ import annotations
 
-from .answer import Answer, OutputLimit
+from .answer import HookAnswer, OutputLimit
 from .dialect import Dialect
 from .events import Event, FileEdited, PromptSubmitted, SessionEnding, TurnEnded, WindowCompacting
 from .fields import Fields
@@ -36,7 +36,7 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
     return None
 
 
-def write(name: str, answer: Answer) -> str:
+def write(name: str, answer: HookAnswer) -> str:
     """Return what to print: one JSON object, or nothing."""
     return hook_output(name, answer)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from .answer import Answer
+from .answer import HookAnswer
 from .dialect import Dialect
 from .events import Event, Origin, RepositoryMoved
 from .fields import Fields
@@ -19,7 +19,7 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
     return RepositoryMoved(Origin(HOST, "", cwd, moment=secrets.token_hex(8))) if name in MOVING else None
 
 
-def write(name: str, answer: Answer) -> str:
+def write(name: str, answer: HookAnswer) -> str:
     """Return nothing: what a hook of git prints, a person reads."""
     return ""
 

@@ -5,7 +5,7 @@ Codex, Gemini, VS Code and OpenCode speak them too, each with fewer or other eve
 
 from __future__ import annotations
 
-from .answer import Answer
+from .answer import HookAnswer
 from .dialect import written
 from .events import Event, Origin, SessionCompacted, SessionResumed, SessionStarted
 from .fields import Fields
@@ -30,7 +30,7 @@ def start_of(origin: Origin, source: str) -> Event:
     return SessionResumed(origin) if source in {"resume", "fork"} else SessionStarted(origin)
 
 
-def hook_output(event_name: str, answer: Answer) -> str:
+def hook_output(event_name: str, answer: HookAnswer) -> str:
     """Return an answer as `hookSpecificOutput`, with the one line for the user as `systemMessage`."""
     fields: dict[str, object] = {}
     if answer.message:

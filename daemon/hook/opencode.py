@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .answer import Answer, OutputLimit
+from .answer import HookAnswer, OutputLimit
 from .claude_code import read_as
 from .dialect import Dialect
 from .events import Event, SessionEnding, TurnEnded
@@ -31,9 +31,9 @@ def read(fields: Fields, name: str, cwd: str) -> Event | None:
     return replace(found, origin=origin)
 
 
-def write(name: str, answer: Answer) -> str:
+def write(name: str, answer: HookAnswer) -> str:
     """Return what to print; the plugin takes the text for the model from it."""
-    return hook_output(name, Answer(answer.context))
+    return hook_output(name, HookAnswer(answer.context))
 
 
 def _with_type(fields: Fields, name: str) -> Fields:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ..core.errors import FovealError
 from ..core.lazy_dataclass import dataclass
-from .answer import NOTHING, Answer, OutputLimit, text_room, wrapped
+from .answer import NOTHING, HookAnswer, OutputLimit, text_room, wrapped
 from .backend import Ask, HookBackend
 from .events import (
     Event,
@@ -66,7 +66,7 @@ class Responder:
         self._ground = ground
         self._windows = Windows()
 
-    async def answer(self, event: Event, room: OutputLimit, clock: Clock) -> Answer:
+    async def answer(self, event: Event, room: OutputLimit, clock: Clock) -> HookAnswer:
         """Do what an event asks for, and return what its answer brings to the model and to the user."""
         match event:
             case SessionStarted() | SessionResumed() | SessionCompacted():
@@ -92,18 +92,18 @@ class Responder:
                 pass  # what it found out is grafted from the spool; an answer would run it again
         return NOTHING
 
-    async def _start(self, origin: Origin, room: OutputLimit, clock: Clock) -> Answer:
+    async def _start(self, origin: Origin, room: OutputLimit, clock: Clock) -> HookAnswer:
         """Begin or resume the session. A window that starts holds nothing of ours, whatever came before."""
         self._lose(origin)
         window = self._window(origin)
         sections, message = await self._open(origin, window, clock)
         if not room.characters:
-            return Answer(message=message)
+            return HookAnswer(message=message)
         text = await self._filled(origin, "", sections, room, clock)
         window.started = True  # only now: a host that waits no longer ends this before
-        return Answer(text, message)
+        return HookAnswer(text, message)
 
-    async def _prompt(self, event: PromptSubmitted, room: OutputLimit, clock: Clock) -> Answer:
+    async def _prompt(self, event: PromptSubmitted, room: OutputLimit, clock: Clock) -> HookAnswer:
         if not event.by_person or not event.prompt.strip():
             return NOTHING
         origin, window = event.origin, await self._met(event.origin, clock)
@@ -114,7 +114,7 @@ class Responder:
             if prompt:
                 window.owed_prompt = prompt
                 await self._part(self._ground.prepare(_ask(origin, prompt, room, clock, news=True)), clock)
-            return Answer(message=message)
+            return HookAnswer(message=message)
         is_main = not origin.agent_id  # a subagent's prompts are told by some hosts too
         if window.started or not is_main:
             text = await self._news(origin, prompt, room, clock) if prompt else ""
@@ -125,9 +125,9 @@ class Responder:
             text = await self._filled(origin, prompt, sections, room, clock)
             window.started = True
         window.owed_prompt = ""
-        return Answer(text if text and window.is_new(text, origin.agent_id) else "", message)
+        return HookAnswer(text if text and window.is_new(text, origin.agent_id) else "", message)
 
-    async def _subagent(self, event: SubagentStarting, room: OutputLimit, clock: Clock) -> Answer:
+    async def _subagent(self, event: SubagentStarting, room: OutputLimit, clock: Clock) -> HookAnswer:
         origin, window = event.origin, self._window(event.origin)
         task = event.task or window.take_task(origin.agent_type)
         # Begun for itself too, so that it goes on where this answer's time is over.
@@ -135,9 +135,9 @@ class Responder:
         if not room.characters:
             return NOTHING
         text = await self._filled(origin, task, [], room, clock)
-        return Answer(text) if text and window.is_new(text, origin.agent_id or task) else NOTHING
+        return HookAnswer(text) if text and window.is_new(text, origin.agent_id or task) else NOTHING
 
-    async def _edited(self, event: FileEdited, room: OutputLimit, clock: Clock) -> Answer:
+    async def _edited(self, event: FileEdited, room: OutputLimit, clock: Clock) -> HookAnswer:
         """Note the files, and bring what a prompt is owed where the host takes text behind tools."""
         if event.paths:
             await self._part(self._ground.note_edits(event.origin, event.paths), clock)
@@ -150,7 +150,7 @@ class Responder:
         except asyncio.CancelledError:
             window.owed_prompt = prompt  # the host waits no longer; it is still owed
             raise
-        return Answer(text) if text and window.is_new(text) else NOTHING
+        return HookAnswer(text) if text and window.is_new(text) else NOTHING
 
     async def _news(self, origin: Origin, prompt: str, room: OutputLimit, clock: Clock) -> str:
         """Return what a prompt adds to what its window holds, nothing where that is nothing."""

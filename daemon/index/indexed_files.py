@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..project.languages import language_of
 from ..project.metadata import NO_SOURCE
-from ..project.scan_results import Changes
+from ..project.scan_results import ScanChanges
 from ..project.source_folders import is_test
 from ..project.tree import FileRecord
 from .import_targets import ImportTargets
@@ -71,7 +71,7 @@ class IndexedFiles:
             if record.digest or record.skipped in {"binary", "unreadable", "secret", "quarantined"}:
                 self.unread[path] = None
 
-    def apply(self, changes: Changes) -> None:
+    def apply(self, changes: ScanChanges) -> None:
         """Commit which files there are and announce it; their contents become unread."""
         removed = [path for path in changes.removed if path in self.known]
         added = [record.path for record in changes.upserted if record.path not in self.known]

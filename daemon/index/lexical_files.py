@@ -43,7 +43,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class LexicalListing:
     """The committed state of an index: its format, its segments, and the bytes that say so."""
 
     raw: bytes
@@ -67,7 +67,7 @@ class LexicalStatistics:
     bytes: int
 
 
-def read_listing(folder: str) -> Listing:
+def read_listing(folder: str) -> LexicalListing:
     """Read which segments an index has. Raises `LexicalDamaged`, or `OSError` if the file can't be read."""
     try:
         with _opened(os.path.join(folder, LISTING)) as file:
@@ -76,7 +76,7 @@ def read_listing(folder: str) -> Listing:
         raise LexicalAbsent("there is no lexical index") from error
     try:
         listing = json.loads(raw)
-        return Listing(
+        return LexicalListing(
             raw, _format(listing), int(listing["opstamp"]), tuple(map(_segment, listing["segments"]))
         )
     except Exception as error:
@@ -87,7 +87,7 @@ NOTHING_CHECKED: Mapping[str, int] = {}
 
 
 def check_files(
-    folder: str, listing: Listing, checked: Mapping[str, int] = NOTHING_CHECKED
+    folder: str, listing: LexicalListing, checked: Mapping[str, int] = NOTHING_CHECKED
 ) -> dict[str, int]:
     """Compare the files of the listed segments with the checksums that they end in; returns their sizes in
     bytes by name.

@@ -15,8 +15,8 @@ from .lexical_files import (
     FOLDER,
     LexicalAbsent,
     LexicalDamaged,
+    LexicalListing,
     LexicalUnwritable,
-    Listing,
     check_files,
     read_listing,
 )
@@ -336,7 +336,7 @@ class Lexing:
             self._verified = True
         return self._verified
 
-    def _check_age(self, listing: Listing) -> None:
+    def _check_age(self, listing: LexicalListing) -> None:
         """Raise `LexicalDamaged` where the store has noted a later commit than there is."""
         noted = self._store.get_meta(FILLED_FROM) or ""
         if noted.isdigit() and listing.opstamp < int(noted):

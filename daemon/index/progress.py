@@ -13,7 +13,7 @@ from .messages import ProjectProgress
 from .watching import ProjectWatch
 
 
-class Part(Protocol):
+class ProgressPart(Protocol):
     """Something that can be worse than it should be."""
 
     @property
@@ -39,7 +39,7 @@ class Progress:
         scanner: Scanner,
         watch: ProjectWatch,
         linking: Linking,
-        parts: Sequence[Part],
+        parts: Sequence[ProgressPart],
     ) -> None:
         self.state: ProjectState = "scanning"
         self.reasons: dict[str, str] = {}

@@ -9,7 +9,7 @@ from typing import Final, cast
 from ..core.system import Stamp
 from .ahead import Ahead
 from .beside import MakeBeside, available_cores
-from .reading import FileToRead, Opening, Read
+from .reading import FileOpening, FileToRead, Read
 
 READERS_MAX: Final = 3
 """The indexer writes what they read, in a third of the time that reading takes one process; it reads itself
@@ -97,7 +97,7 @@ class ReadAhead(Ahead[str, Stamp]):
     """Files of one project that another process reads, by their paths, with the stamps known of them."""
 
     def __init__(self, make: MakeBeside, root: str, max_bytes: int) -> None:
-        super().__init__(make, MODULE, Opening(root, max_bytes), FILES_MAX)
+        super().__init__(make, MODULE, FileOpening(root, max_bytes), FILES_MAX)
 
     def ask(self, files: Iterable[tuple[FileToRead, Stamp]]) -> None:
         """Have files read, in this order; the stamp is what is known of each."""

@@ -22,7 +22,7 @@ from .terms import document_terms, path_terms
 DIGEST_BYTES: Final = 16
 
 
-class Opening(NamedTuple):
+class FileOpening(NamedTuple):
     """Of which project a process reads, files of so many bytes at most: the first message to it."""
 
     root: str

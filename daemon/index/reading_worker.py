@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core.pipe import ChildPipe
 from ..core.system import System
-from .reading import FileReader, FileToRead, Opening
+from .reading import FileOpening, FileReader, FileToRead
 from .suspects import HANG_S, set_alarm
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     messages: SimpleQueue[Any] = SimpleQueue()
     pipe.listen(messages.put)
     gc.freeze()
-    opening: Opening = messages.get()
+    opening: FileOpening = messages.get()
     reader = FileReader(opening.root, opening.max_bytes, System())
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         while True:

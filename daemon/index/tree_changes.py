@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from ..core.system import RACY_NS, System
 from ..project.scan import Scanner
-from ..project.scan_results import Changes, ListingNeeded
-from ..project.watcher import Batch
+from ..project.scan_results import ListingNeeded, ScanChanges
+from ..project.watcher import WatchBatch
 from .indexed_files import IndexedFiles
 from .messages import EDITS_MAX
 from .progress import Progress
@@ -60,7 +60,7 @@ class TreeChanges:
     def list_all(self) -> Iterator[None]:
         """Take in the names of all files, in steps."""
         for batch in self._scanner.full():
-            self._apply(Changes(upserted=tuple(batch)))
+            self._apply(ScanChanges(upserted=tuple(batch)))
             yield
 
     def begin_watch(self) -> None:
@@ -68,7 +68,7 @@ class TreeChanges:
         self._watch.end()
         self._watch.begin(self._scanner.watch_folders)
 
-    def sweep(self) -> Changes:
+    def sweep(self) -> ScanChanges:
         """Compare all of the tree with what is known; `sweep_due` says where that could not be done now."""
         return self._compare(lambda: self._scanner.sweep(self._files.known))
 
@@ -116,11 +116,11 @@ class TreeChanges:
             yield
         return list(changed), False
 
-    def examine(self, paths: Sequence[str]) -> Changes:
+    def examine(self, paths: Sequence[str]) -> ScanChanges:
         """Compare absolute paths, and what lies below them, with what is known."""
         return self._compare(lambda: self._scanner.examine(paths, self._files.known))
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: WatchBatch) -> None:
         """Take in what the watcher saw, and announce which paths it named."""
         prefix = self._root.rstrip("/") + "/"
         if batch.lost_folders and self._watch.active:
@@ -147,25 +147,25 @@ class TreeChanges:
         else:
             self.sweep_due = True
 
-    def _compare(self, compare: Callable[[], Changes]) -> Changes:
+    def _compare(self, compare: Callable[[], ScanChanges]) -> ScanChanges:
         """Apply what a comparison with the disk finds, and return it; nothing where all has to be listed."""
         try:
             changes = compare()
         except ListingNeeded:
             self._progress.count_again()
             self.sweep_due = True
-            return Changes()
+            return ScanChanges()
         self._apply(changes)
         return changes
 
-    def _apply(self, changes: Changes) -> None:
+    def _apply(self, changes: ScanChanges) -> None:
         self._progress.count_again()
         if changes:
             self._files.apply(changes)
         if self._watch.active and (changes.folders_added or changes.ignored_changed):
             self._watch_more(changes)
 
-    def _watch_more(self, changes: Changes) -> None:
+    def _watch_more(self, changes: ScanChanges) -> None:
         if changes.ignored_changed:
             self._watch.replace(self._scanner.watch_folders)
             self._sweep_soon()

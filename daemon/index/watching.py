@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 
 from ..project.tree import WatchMode
-from ..project.watcher import Batch, Watcher
+from ..project.watcher import WatchBatch, Watcher
 
 log = logging.getLogger(__name__)
 
@@ -107,12 +107,12 @@ class ProjectWatch:
         """Whether there is something to be taken."""
         return not self._closed and bool(self._paths or self._lost or self._overflow)
 
-    def next_batch(self) -> Batch | None:
+    def next_batch(self) -> WatchBatch | None:
         """Return what was heard since the last time; None for nothing."""
         if not self.has_batch:
             return None
         with self._hearing:
-            batch = Batch(frozenset(self._paths), self._overflow, frozenset(self._lost))
+            batch = WatchBatch(frozenset(self._paths), self._overflow, frozenset(self._lost))
             self._paths, self._lost, self._overflow = set(), set(), False
         return batch
 
@@ -127,7 +127,7 @@ class ProjectWatch:
         self._closed = True
         self.end()
 
-    def _hear(self, batch: Batch) -> None:
+    def _hear(self, batch: WatchBatch) -> None:
         """Take a batch from the watcher's thread to ours."""
         with self._hearing:
             self._overflow |= batch.overflow

@@ -92,7 +92,7 @@ class WorkQueue:
             return self._requests.popleft() if self._requests else None
 
 
-class Turns:
+class IndexTurns:
     """Which project has the next turn: the one that was worked at for the least time.
 
     A project that had nothing to do for a while begins `CREDIT_S` ahead of the others, however long it was.
@@ -151,7 +151,7 @@ class Worker:
         self._tell_at_work = at_work
         self._at_work = ""
         self._begun = 0
-        self._turns = Turns()
+        self._turns = IndexTurns()
         self._stopping = False
         self._commands: dict[str, OpenProject] = {}
         """How each project was opened last."""

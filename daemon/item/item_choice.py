@@ -24,7 +24,7 @@ left for it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ItemEvidence:
     """What speaks for one item: the cosines of its chunks with the query (none where they aren't known), how
     much of the query its words cover (0 to 1), each times the weight of that part of the query; and whether
     the query names it. `cosines` and `totals` stand in the same order; a total is a cosine and what the words
@@ -68,7 +68,7 @@ class Choice:
 
 
 def choose(
-    found: Sequence[Evidence], profiles: Profiles, barred: Mapping[ItemKey, Literal["removed", "denied"]]
+    found: Sequence[ItemEvidence], profiles: Profiles, barred: Mapping[ItemKey, Literal["removed", "denied"]]
 ) -> Choice:
     """Choose items by what speaks for them.
 
@@ -87,7 +87,7 @@ def choose(
 
 
 def _choose(
-    found: Sequence[Evidence], profile: Profile, barred: Mapping[ItemKey, Literal["removed", "denied"]]
+    found: Sequence[ItemEvidence], profile: Profile, barred: Mapping[ItemKey, Literal["removed", "denied"]]
 ) -> list[ItemScore]:
     chunks = sorted(((total, n) for n, one in enumerate(found) for total in one.totals), reverse=True)
     among_best = {n for _, n in chunks[: profile.top_k]} | {n for n, one in enumerate(found) if one.named}
@@ -104,7 +104,7 @@ def _choose(
     return scores
 
 
-def _verdict(one: Evidence, profile: Profile, near: float, room: int) -> tuple[bool, Reason]:
+def _verdict(one: ItemEvidence, profile: Profile, near: float, room: int) -> tuple[bool, Reason]:
     if one.named:
         return True, "named"
     if one.score < profile.floor:
@@ -116,7 +116,7 @@ def _verdict(one: Evidence, profile: Profile, near: float, room: int) -> tuple[b
     return room > 0, "top_n"
 
 
-def _scored(one: Evidence, *, taken: bool, reason: Reason) -> ItemScore:
+def _scored(one: ItemEvidence, *, taken: bool, reason: Reason) -> ItemScore:
     similarity = max(one.cosines, default=0.0)
     return ItemScore(
         one.item, round(one.score, 4), round(similarity, 4), round(one.lexical, 4), taken, reason

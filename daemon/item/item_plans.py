@@ -18,7 +18,7 @@ from .agent_items import AgentItems
 from .item_choice import ItemScore
 from .item_keys import ItemKey
 from .item_searching import ItemSearching
-from .selection import Profiles, Selection, parse_selection, resolve
+from .selection import ItemSelection, Profiles, parse_selection, resolve
 
 ITEMS_WAIT_S = 2.0
 """How long an answer waits for the search of items: loading the model takes .5 s, the first time 1.2 s."""
@@ -30,15 +30,15 @@ times, and the words were nearly the same (four fifths or more, see `NEARLY_EQUA
 MISSING_MAX = 5
 """Maximum number of missing items named."""
 
-_NO_SELECTION = Selection()
+_NO_SELECTION = ItemSelection()
 
 
-def profiles_for(config: ProjectConfig, agent_name: str, own: Selection = _NO_SELECTION) -> Profiles:
+def profiles_for(config: ProjectConfig, agent_name: str, own: ItemSelection = _NO_SELECTION) -> Profiles:
     """Return how items are chosen: as the user, the project, the agent's name and the session say."""
     return resolve(*config.selection.levels(agent_name), own)
 
 
-def selection_of(session: Session | None) -> tuple[Selection, str]:
+def selection_of(session: Session | None) -> tuple[ItemSelection, str]:
     """Return what a session says of how items are chosen, and why that can't be used, in words.
 
     Methods check it, so that only a file that was mended by hand holds what can't be used; then the

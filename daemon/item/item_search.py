@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeVar
 from ..context.items import Item
 from ..core.errors import FovealError
 from ..core.lazy_dataclass import dataclass
-from .item_choice import LEXICAL_WEIGHT, Choice, Evidence, ItemScore, choose
+from .item_choice import LEXICAL_WEIGHT, Choice, ItemEvidence, ItemScore, choose
 from .item_keys import ItemKey
 from .item_text import CHUNK_CHARACTERS, chunks, item_text
 from .item_words import ItemWords, WordEvidence, item_words
@@ -37,7 +37,7 @@ NAMING_WEIGHT = 0.7
 T = TypeVar("T")
 
 
-class TextScores(Protocol):
+class CompareTexts(Protocol):
     """The cosines of texts, for each query those with all documents, and the positions of the documents that
     have no vector yet, as the time was up before."""
 
@@ -55,7 +55,7 @@ class TextScoring(Protocol):
 
     async def score_texts(
         self, queries: tuple[str, ...], documents: tuple[str, ...], within_s: float
-    ) -> TextScores:
+    ) -> CompareTexts:
         """Return the scores; what was never embedded is, in one batch, as far as the time allows.
 
         Raises `FovealError` with the reason where that can't be done.
@@ -215,7 +215,7 @@ def _conclude(
             similar = [one.weight * rows[one.text][position] for one in texts]
             cosines.append(max(similar))
             totals.append(max(a + LEXICAL_WEIGHT * b for a, b in zip(similar, lexical, strict=True)))
-        found.append(Evidence(part.item, cosines, totals, max(lexical), n in named))
+        found.append(ItemEvidence(part.item, cosines, totals, max(lexical), n in named))
     return choose(found, profiles, barred)
 
 

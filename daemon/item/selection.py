@@ -77,14 +77,14 @@ class KindSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ItemSelection:
     """What one level (a project, an agent name, a session, a request) says of both kinds."""
 
     rules: KindSettings = KindSettings()
     tools: KindSettings = KindSettings()
 
 
-def parse_selection(value: object, field: str = "selection") -> Selection:
+def parse_selection(value: object, field: str = "selection") -> ItemSelection:
     """Read the settings of one level.
 
     A preset's name or `off` stands for `{preset: …}`. A map has `preset`, `top_k`, `top_n`, `include_score`
@@ -93,7 +93,7 @@ def parse_selection(value: object, field: str = "selection") -> Selection:
     """
     if isinstance(value, str):
         both = _parse_kind(value, field)
-        return Selection(both, both)
+        return ItemSelection(both, both)
     if not isinstance(value, Mapping):
         raise InvalidRequest(f"{field} must be a map, a preset's name or off", field)
     both = _parse_kind(value, field)
@@ -101,10 +101,10 @@ def parse_selection(value: object, field: str = "selection") -> Selection:
         _over(both, _parse_kind(value[name], f"{field}.{name}")) if value.get(name) is not None else both
         for name in ("rules", "tools")
     )
-    return Selection(rules, tools)
+    return ItemSelection(rules, tools)
 
 
-def resolve(*levels: Selection) -> Profiles:
+def resolve(*levels: ItemSelection) -> Profiles:
     """Return what holds where later levels go before earlier ones: project, agent, session, request.
 
     A level that names a preset sets the numbers of the levels below it aside, which were meant for another

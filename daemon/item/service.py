@@ -21,10 +21,10 @@ from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
 from ..core.work import Work
 from ..project.projects import Project
-from ..tool.agent_tools import FileState, file_states, list_tools
+from ..tool.agent_tools import ServerFileState, file_states, list_tools
 from ..tool.approvals import Approvals, Approved, approved_servers
 from ..tool.server_config import ServerFiles, read_server_files
-from ..tool.server_definition import Server
+from ..tool.server_definition import McpServer
 from ..tool.tool_list import ToolList, ToolLists
 from ..tool.tool_lister import ToolLister
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
@@ -46,7 +46,7 @@ _NO_SERVERS = ServerFiles((), (), settled=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class ItemSources:
     """What a project's items were merged of: the rules, the stamps of the other files, the servers' files,
     which were looked at `at`, in seconds of the event loop's clock. Without approvals those are not read.
     `in_use` are those of the servers' files that are approved. They aren't `lasting` where something was not
@@ -73,7 +73,7 @@ class _Merged:
     """The items with their sources, and why a source could not be used, in words."""
 
     items: AgentItems
-    sources: Sources
+    sources: ItemSources
     problem: str
 
 
@@ -89,7 +89,7 @@ class Items:
         self._approvals = Approvals(os.path.join(state, APPROVALS_FILE), system)
         self._lists = ToolLists(os.path.join(state, TOOLS_FOLDER), system)
         self._stores: dict[str, ItemStore] = {}
-        self._sources: dict[str, Sources] = {}
+        self._sources: dict[str, ItemSources] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
     # What there is
@@ -143,7 +143,7 @@ class Items:
 
     # The servers that offer tools
 
-    async def servers(self, project: Project) -> tuple[FileState, ...]:
+    async def servers(self, project: Project) -> tuple[ServerFileState, ...]:
         """Return the configuration files with their servers and what is known of their tools."""
         await self.refresh(project)
         return await asyncio.to_thread(self._file_states, project.root)
@@ -168,7 +168,7 @@ class Items:
         await self._reread(project)
         return done
 
-    async def list_tools(self, project: Project, *, again: bool) -> tuple[tuple[Server, ToolList], ...]:
+    async def list_tools(self, project: Project, *, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
         """Run the approved servers that weren't listed, or all, and take in their tools."""
         # In a thread of its own: it takes seconds, which no build should wait for.
         found = await asyncio.to_thread(self._list_tools, project.root, again)
@@ -181,10 +181,10 @@ class Items:
 
     # Reading, in threads
 
-    def _file_states(self, root: str) -> tuple[FileState, ...]:
+    def _file_states(self, root: str) -> tuple[ServerFileState, ...]:
         return file_states(self._server_files(root).files, self._approvals.load(), self._lists)
 
-    def _list_tools(self, root: str, again: bool) -> tuple[tuple[Server, ToolList], ...]:
+    def _list_tools(self, root: str, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
         files = self._server_files(root).files
         return list_tools(files, self._approvals.load(), self._lists, self._lister, again=again)
 
@@ -219,7 +219,7 @@ class Items:
         warnings = (*(warning for one in configured for warning in one.warnings), *items.warnings)
         items = replace(items, warnings=warnings)
         lasting = self._system.denials == denials
-        sources = Sources(rules, stamps, servers, _files_of(in_use, servers), now, lasting)
+        sources = ItemSources(rules, stamps, servers, _files_of(in_use, servers), now, lasting)
         return _Merged(items, sources, " ".join(problems))
 
     def _configured(self, path: str, root: str) -> ConfiguredItems:
@@ -282,7 +282,7 @@ class Items:
         return self._locks.setdefault(project.root, asyncio.Lock())
 
 
-def _files_of(servers: Iterable[Server], files: ServerFiles) -> ServerFiles:
+def _files_of(servers: Iterable[McpServer], files: ServerFiles) -> ServerFiles:
     """Return what is known of the files that define these servers."""
     paths = {server.source for server in servers}
     return ServerFiles((), tuple(one for one in files.stamps if one[0] in paths), files.settled)

@@ -43,7 +43,7 @@ _STEP = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LedgerLimits:
     """How much is kept. What was sent goes first, the oldest before the others, and the record says so.
 
     `max_bytes` is what the file has in use, records included: some 120,000 requests with contexts of 24 KB.
@@ -100,7 +100,7 @@ def forget(database: Database, numbers: Iterable[int], reason: str = "") -> int:
     return len(several)
 
 
-def prune_round(database: Database, limits: Limits, now: datetime) -> int:
+def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
     """Forget what is too old or too much, `ROUND` requests at most; returns how many were touched.
 
     Needs a transaction. What comes back as 0 is within the bounds.
@@ -122,7 +122,7 @@ def prune_round(database: Database, limits: Limits, now: datetime) -> int:
     return done
 
 
-def prune_session(database: Database, session_id: str, limits: Limits) -> None:
+def prune_session(database: Database, session_id: str, limits: LedgerLimits) -> None:
     """Forget the oldest requests of a session that has too many. Needs a transaction."""
     session = request_table.data_of(session_id)
     where = "session = ? ORDER BY number DESC"

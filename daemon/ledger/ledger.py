@@ -14,7 +14,7 @@ from ..core.system import System
 from ..item.item_keys import ItemKey
 from ..session.sessions import timestamp_of
 from . import contents, item_counts, request_table
-from .contents import Limits
+from .contents import LedgerLimits
 from .ledger_file import LedgerFile
 from .messages import Sent
 from .queries import sketch_bytes, sketch_of
@@ -103,13 +103,13 @@ class Ledger:
         self,
         file: LedgerFile,
         system: System,
-        limits: Limits | None = None,
+        limits: LedgerLimits | None = None,
         max_waiting_bytes: int = MAX_WAITING_BYTES,
         kept_of: Callable[[RequestRecord, Sent], tuple[RequestRecord, Sent]] = lambda *one: one,
     ) -> None:
         self._file = file
         self._system = system
-        self._limits = limits or Limits()
+        self._limits = limits or LedgerLimits()
         self._max_waiting_bytes = max_waiting_bytes
         self._kept_of = kept_of
         self._writing = threading.Lock()

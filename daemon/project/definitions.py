@@ -40,7 +40,7 @@ class Pattern(NamedTuple):
 
 
 @dataclass(slots=True)
-class Definition:
+class ParsedDefinition:
     """A definition as it stands in the source, before its name is qualified. All offsets are in bytes.
 
     It spans `start` to `end`, with decorators; its head `head` to `head_end`. `owner` qualifies the name of
@@ -66,7 +66,7 @@ class DefinitionReader:
         self._source = text.source
         self._language = language
         self._patterns = patterns
-        self._found: dict[tuple[int, str], Definition] = {}
+        self._found: dict[tuple[int, str], ParsedDefinition] = {}
         self._decorators: list[Span] = []
         self._locals: list[Span] = []
         self._leads: dict[int, int] = {}
@@ -86,7 +86,7 @@ class DefinitionReader:
             elif "local" in captures:
                 self._locals.append(captures["local"])
 
-    def definitions(self) -> list[Definition]:
+    def definitions(self) -> list[ParsedDefinition]:
         """Return the definitions in source order, outer ones before what they enclose."""
         blocks = merged_spans(self._locals)
         found = [
@@ -141,7 +141,7 @@ class DefinitionReader:
             while end > start and self._source[end - 1] in b" \t\n":
                 end -= 1  # some grammars let a body end where the next line begins
             head_end = captures["head"][1] if "head" in captures else body if body >= 0 else end
-            self._found[start, name] = Definition(
+            self._found[start, name] = ParsedDefinition(
                 start, end, start, head_end, name, kind, body, owner, pattern
             )
 

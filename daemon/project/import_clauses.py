@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from .source_text import MAX_NAME
-from .use_trees import Use, used_names
+from .use_trees import UseItem, used_names
 
 CLAUSE_MAX = 20_000
 """Characters of one clause that are read."""
 
 
-def brought_in(language: str, clause: str, inside: tuple[str, ...] = ()) -> list[Use]:
+def brought_in(language: str, clause: str, inside: tuple[str, ...] = ()) -> list[UseItem]:
     """Return what an import brings in, in order.
 
     A module is a package, a namespace or a module with dots, or a class if its members come in; Rust's are
@@ -33,21 +33,21 @@ def _plain(path: str) -> str:
     return re.sub(r"[\s`]+", "", path)
 
 
-def _split(path: str, name: str = "") -> Use:
+def _split(path: str, name: str = "") -> UseItem:
     """Return the use of the last name of a path."""
     module, _, last = _plain(path).rpartition(".")
-    return Use(module, last, _plain(name) or last)
+    return UseItem(module, last, _plain(name) or last)
 
 
 _JAVA = re.compile(rf"\s*import\s+(?:static\s+)?({_PATH})\s*(\.\s*\*)?(?:\s+as\s+({_NAME}))?\s*;?\s*")
 
 
-def _java(text: str) -> Iterator[Use]:
+def _java(text: str) -> Iterator[UseItem]:
     match = _JAVA.fullmatch(text)
     if match is None:
         return
     if match[2]:
-        yield Use(_plain(match[1]), "*", "*")
+        yield UseItem(_plain(match[1]), "*", "*")
     elif "." in match[1]:
         yield _split(match[1], match[3] or "")
 
@@ -56,7 +56,7 @@ _SCALA = re.compile(rf"\s*({_PATH})\s*(?:\.\s*(?:(\*)|\{{([^{{}}]*)\}})|\s+as\s+
 _SELECTOR = re.compile(rf"\s*({_NAME}|\*)\s*(?:(?:=>|as\b)\s*({_NAME}))?\s*")
 
 
-def _scala(text: str) -> Iterator[Use]:
+def _scala(text: str) -> Iterator[UseItem]:
     at = re.match(r"\s*import\b", text)
     position = at.end() if at is not None else len(text)
     while position < len(text):
@@ -69,22 +69,22 @@ def _scala(text: str) -> Iterator[Use]:
             for selector in match[3].split(","):
                 yield from _selected(module, selector)
         elif match[2] is not None:
-            yield Use(module, "*", "*")
+            yield UseItem(module, "*", "*")
         elif module.endswith(("._", ".given")):
-            yield Use(module.rpartition(".")[0], "*", "*")
+            yield UseItem(module.rpartition(".")[0], "*", "*")
         elif "." in module:
             yield _split(module, match[4] or "")
 
 
-def _selected(module: str, selector: str) -> Iterator[Use]:
+def _selected(module: str, selector: str) -> Iterator[UseItem]:
     match = _SELECTOR.fullmatch(selector)
     if match is None:
         return
     name, alias = _plain(match[1]), _plain(match[2] or "")
     if name in {"_", "*", "given"}:
-        yield Use(module, "*", "*")
+        yield UseItem(module, "*", "*")
     elif alias != "_":  # `D => _` leaves it out
-        yield Use(module, name, alias or name)
+        yield UseItem(module, name, alias or name)
 
 
 _CSHARP = re.compile(
@@ -92,14 +92,14 @@ _CSHARP = re.compile(
 )
 
 
-def _csharp(text: str) -> Iterator[Use]:
+def _csharp(text: str) -> Iterator[UseItem]:
     match = _CSHARP.fullmatch(text)
     if match is None:
         return
     if match[2]:
         yield _split(match[3], match[2])
     else:
-        yield Use(_plain(match[3]), "*", "*")
+        yield UseItem(_plain(match[3]), "*", "*")
 
 
 _SWIFT = re.compile(
@@ -107,17 +107,17 @@ _SWIFT = re.compile(
 )
 
 
-def _swift(text: str) -> Iterator[Use]:
+def _swift(text: str) -> Iterator[UseItem]:
     match = _SWIFT.fullmatch(text)
     if match is None:
         return
     if match[1]:
         yield _split(match[2])
     else:
-        yield Use(_plain(match[2]).partition(".")[0], "*", "*")
+        yield UseItem(_plain(match[2]).partition(".")[0], "*", "*")
 
 
-_READERS: Mapping[str, Callable[[str], Iterator[Use]]] = {
+_READERS: Mapping[str, Callable[[str], Iterator[UseItem]]] = {
     "csharp": _csharp,
     "java": _java,
     "kotlin": _java,

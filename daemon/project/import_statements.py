@@ -10,7 +10,7 @@ from .import_clauses import brought_in
 from .import_specifiers import CALLS, LEAD, WRITTEN_LANGUAGES, WRITTEN_MAX, specifier_of
 from .source_text import SourceText, Span, is_inside, merged_spans
 from .tree import Import
-from .use_trees import ATTRIBUTES_MAX, Block, declared_module, inside_of
+from .use_trees import ATTRIBUTES_MAX, UseBlock, declared_module, inside_of
 
 IMPORTS_MAX = 10_000
 """Imports of one file that are kept where specifiers are paths and expressions; 129 are the most in git's."""
@@ -31,7 +31,7 @@ class ImportReader:
         """Take in the matches of the query for definitions, of which some are imports."""
         imports = []
         modules: dict[int, tuple[int, bool]] = {}
-        blocks: list[Block] = []
+        blocks: list[UseBlock] = []
         for _, captures in matches:
             if "module" in captures:
                 imports.append(captures)
@@ -41,7 +41,7 @@ class ImportReader:
                 span = captures.get("tree") or captures["declared"]
                 modules[span[0]] = (span[1], "tree" in captures)
             elif "block" in captures:
-                blocks.append(Block(*captures["block"], self._text.name(captures["inline"])))
+                blocks.append(UseBlock(*captures["block"], self._text.name(captures["inline"])))
         for start, inside in inside_of(modules, blocks):
             self._add_module(start, *modules[start], inside)
         self._optional = merged_spans(self._optional)

@@ -10,7 +10,7 @@ from ..core.system import System
 from . import git
 from .ignore import IgnoreRules
 from .lister import Lister
-from .listing import Listing
+from .listing import FolderListing
 from .relative_paths import within
 from .scan_settings import ScanSettings
 
@@ -64,7 +64,7 @@ class _Way(Lister):
             folder = part
         raise AssertionError("a path has at least one name")
 
-    def _judged(self, listing: Listing, name: str, *, is_last: bool) -> Reason:
+    def _judged(self, listing: FolderListing, name: str, *, is_last: bool) -> Reason:
         """Return why an entry of a folder isn't in the tree, or ""."""
         folder = listing.folder
         if listing.unreadable:

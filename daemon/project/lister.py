@@ -10,9 +10,9 @@ from ..core.lazy_dataclass import dataclass
 from ..core.system import RACY_NS, Stamp, System, stamp_of
 from . import git
 from .languages import language_of
-from .listing import Listing, read_listing
+from .listing import FolderListing, read_listing
 from .relative_paths import within
-from .rules import Entry, Rules
+from .rules import Entry, PathRules
 from .scan_results import RootGone
 from .scan_settings import BUILD_FILES, OUTPUT_FOLDERS, ScanSettings
 from .tree import FileRecord
@@ -43,7 +43,7 @@ class Lister:
         self.folders: dict[str, FolderState] = {}
         """The folders of the tree by relative path, as they were when they were listed last."""
         settings = self._settings
-        self.rules = Rules(
+        self.rules = PathRules(
             self._root, self._system, settings.exclude, settings.skip_untracked_folders | OUTPUT_FOLDERS
         )
         """Which rules hold where, of the folders that were listed."""
@@ -134,7 +134,7 @@ class Lister:
         state, stamp = self.folders.get(folder), self.folder_stamp(folder)
         return state is None or stamp is None or state.racy or stamp.mtime_ns != state.mtime_ns
 
-    def _list(self, folder: str) -> Listing | None:
+    def _list(self, folder: str) -> FolderListing | None:
         """Read a folder and note its state; None for one that is gone or can't be read."""
         now = self._system.time_ns()
         try:
@@ -170,14 +170,16 @@ class Lister:
         self.folders[folder] = state
         return listing
 
-    def _unreadable(self, folder: str) -> tuple[Stamp, Listing]:
+    def _unreadable(self, folder: str) -> tuple[Stamp, FolderListing]:
         """Return the stamp of a folder that can't be listed, and no entries: all below is forgotten."""
         self.lost.append(folder)
         old = self.folders.get(folder)
         marks = set(old.marks) if old is not None else set()
-        return self.folder_stamp(folder) or UNKNOWN_STAMP, Listing(folder, marks=marks, unreadable=True)
+        return self.folder_stamp(folder) or UNKNOWN_STAMP, FolderListing(folder, marks=marks, unreadable=True)
 
-    def _keep_only_new(self, listing: Listing, known: Mapping[str, FileRecord], removed: set[str]) -> None:
+    def _keep_only_new(
+        self, listing: FolderListing, known: Mapping[str, FileRecord], removed: set[str]
+    ) -> None:
         """Drop the entries that are known or were judged before."""
         folder, others = listing.folder, self.folders[listing.folder].others
         is_built_here = not BUILD_FILES.isdisjoint(listing.files)
@@ -218,7 +220,7 @@ class Lister:
                 return "vendored"
         return ""
 
-    def _ignored(self, listings: list[Listing]) -> set[str]:
+    def _ignored(self, listings: list[FolderListing]) -> set[str]:
         """Return the paths among new entries that git's rules leave out; one question for each domain."""
         entries: dict[str, list[Entry]] = {}
         for listing in listings:
@@ -231,7 +233,7 @@ class Lister:
             ignored |= self.rules.ignored(domain, asked)
         return ignored
 
-    def _enter_folders(self, listing: Listing, ignored: set[str]) -> list[str]:
+    def _enter_folders(self, listing: FolderListing, ignored: set[str]) -> list[str]:
         """Return the new folders that belong to the tree."""
         entered = []
         state = self.folders[listing.folder]
@@ -248,7 +250,7 @@ class Lister:
                 entered.append(path)
         return entered
 
-    def _record_files(self, listing: Listing, ignored: set[str]) -> list[FileRecord]:
+    def _record_files(self, listing: FolderListing, ignored: set[str]) -> list[FileRecord]:
         """Return the records of the new files that belong to the tree."""
         records = []
         state = self.folders[listing.folder]
@@ -271,7 +273,7 @@ class Lister:
                     records.append(record)
         return records
 
-    def _leave_out_worktree(self, listing: Listing) -> bool:
+    def _leave_out_worktree(self, listing: FolderListing) -> bool:
         """Leave a folder out that is one more work tree of a repository: its files are copies."""
         folder = listing.folder
         path = self._base + folder
@@ -282,7 +284,7 @@ class Lister:
         self.rules.remember(f"{path}/.git")
         return True
 
-    def _enter(self, listing: Listing) -> str:
+    def _enter(self, listing: FolderListing) -> str:
         parent = self.folders[listing.folder.rpartition("/")[0]].domain if listing.folder else ""
         return self.rules.enter(listing.folder, listing.marks, parent)
 

@@ -11,7 +11,7 @@ from .rules import MARKS
 
 
 @dataclass(slots=True)
-class Listing:
+class FolderListing:
     """The entries of a folder; `files` maps names fit for a record to the real ones.
 
     `odd_folders` are those whose names aren't UTF-8, `marks` the names that make rules. `unreadable` says
@@ -31,9 +31,9 @@ class Listing:
         return folders | self.files.keys()
 
 
-def read_listing(base: str, folder: str, system: System) -> Listing:
+def read_listing(base: str, folder: str, system: System) -> FolderListing:
     """Return the entries of a folder below a base that ends with a slash. Raises `OSError`."""
-    listing = Listing(folder)
+    listing = FolderListing(folder)
     odd = []
     with system.scandir(base + folder) as entries:
         for entry in entries:

@@ -27,7 +27,7 @@ COMMAND_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ProjectCommand:
     """A command line of the project and what it is for."""
 
     purpose: Purpose
@@ -41,7 +41,7 @@ class Manifest:
     file: str
     name: str = ""
     description: str = ""
-    commands: tuple[Command, ...] = ()
+    commands: tuple[ProjectCommand, ...] = ()
 
 
 def read_manifests(root: str, names: Iterable[str], system: System) -> list[Manifest]:
@@ -300,8 +300,8 @@ def _named(names: Iterable[str], prefix: str) -> Iterator[tuple[Purpose, str]]:
             yield purpose, f"{prefix}{name}"
 
 
-def _commands(said: Iterable[tuple[Purpose, str]]) -> tuple[Command, ...]:
-    return tuple(Command(purpose, _plain(line)[:COMMAND_CHARACTERS]) for purpose, line in said)
+def _commands(said: Iterable[tuple[Purpose, str]]) -> tuple[ProjectCommand, ...]:
+    return tuple(ProjectCommand(purpose, _plain(line)[:COMMAND_CHARACTERS]) for purpose, line in said)
 
 
 def _plain(text: str) -> str:

@@ -10,7 +10,7 @@ from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, stamp_of
 from . import git
 from .languages import language_of
-from .manifests import MANIFESTS, PURPOSES, Command, Manifest, read_manifests
+from .manifests import MANIFESTS, PURPOSES, Manifest, ProjectCommand, read_manifests
 from .tree import FileRecord, Tree
 
 LANGUAGES_MAX = 4
@@ -38,7 +38,7 @@ class ProjectMetadata:
     name: str
     description: str = ""
     languages: tuple[tuple[str, float], ...] = ()
-    commands: tuple[Command, ...] = ()
+    commands: tuple[ProjectCommand, ...] = ()
     branch: str = ""
     commits: tuple[str, ...] = ()
 
@@ -92,7 +92,7 @@ def _languages(files: Mapping[str, FileRecord]) -> tuple[tuple[str, float], ...]
     return tuple((name, round(count / total, 2)) for name, count in ranked if count >= SHARE_MIN * total)
 
 
-def _commands(manifests: Iterable[Manifest]) -> tuple[Command, ...]:
+def _commands(manifests: Iterable[Manifest]) -> tuple[ProjectCommand, ...]:
     """Return the commands by purpose, the first of each; manifests come in the order in which they count."""
     found = list(dict.fromkeys(command for manifest in manifests for command in manifest.commands))
     return tuple(

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
-from ..config.files import Loaded as ConfigLoaded
+from ..config.files import LoadedConfig as ConfigLoaded
 from ..config.files import load_project_config
 from ..config.last_valid import load_or_last
 from ..config.settings import ProjectConfig, UserConfig
@@ -89,7 +89,7 @@ RECORD_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedProject:
     """What is read from the disk before a project can serve: blocking work, done in a thread."""
 
     tree: Tree
@@ -131,7 +131,7 @@ def known_roots(state_dir: str, system: System) -> list[str]:
     return sorted(roots)
 
 
-def load(root: str, folder: str, user: UserConfig, home: str, system: System) -> Loaded:
+def load(root: str, folder: str, user: UserConfig, home: str, system: System) -> LoadedProject:
     """Read what is known of a project. Raises `ConfigError` for a foveal.toml that can't be used.
 
     A project that narrows what may be shown must not be served by a file that can't be read, as if it
@@ -147,7 +147,7 @@ def load(root: str, folder: str, user: UserConfig, home: str, system: System) ->
     tree, activity = read_tree(root, folder)
     rules = discover(root, home, tree.files if tree else (), system)
     tree = tree or Tree(root)
-    return Loaded(tree, loaded.config, loaded.warnings, config_stamp, rules, activity, mended, problem)
+    return LoadedProject(tree, loaded.config, loaded.warnings, config_stamp, rules, activity, mended, problem)
 
 
 def read_settings(
@@ -179,7 +179,7 @@ def _write_record(root: str, folder: str, system: System) -> None:
 class Project:
     """One open project. Changed on the event loop only; builds get a `ProjectSnapshot`."""
 
-    def __init__(self, root: str, folder: str, loaded: Loaded, pool: Pool, system: System) -> None:
+    def __init__(self, root: str, folder: str, loaded: LoadedProject, pool: Pool, system: System) -> None:
         self.root = root
         self.folder = folder
         self.tree = loaded.tree

@@ -25,7 +25,7 @@ from .references import (
 from .source_text import SourceText, Span
 from .tree import Symbol
 from .type_chains import ELEMENT, INFERRED, type_chains
-from .use_trees import ATTRIBUTES_MAX, Use, declared_module
+from .use_trees import ATTRIBUTES_MAX, UseItem, declared_module
 
 REFERENCES_MAX = 50_000
 """References of one file that are kept, and the same of what is known of its names; the largest file of
@@ -208,7 +208,7 @@ class ReferenceReader:
         use, _ = declared_module(self._text.name(captures["declared"]), before, self._inside(line))
         self._bring(use, self._function(line))
 
-    def _bring(self, use: Use, scope: int) -> None:
+    def _bring(self, use: UseItem, scope: int) -> None:
         if use.name != "_":
             self._bindings[Binding(use.name, use.module, use.imported, scope)] = None
 

@@ -20,7 +20,7 @@ Entry = tuple[str, str, bool]
 """A folder's relative path, the name of an entry in it, and whether that is a folder."""
 
 
-class Rules:
+class PathRules:
     """The rules of one pass over a tree, kept until one of the files that they come from changes.
 
     A domain is a part of the tree with one set of rules, named by its top folder: a repository that git

@@ -13,7 +13,7 @@ from ..core.system import System
 from .lister import UNKNOWN_STAMP, Lister, RulesChanged
 from .listing import printable
 from .relative_paths import within
-from .scan_results import Changes, ListingNeeded, RootGone, ScanStatistics
+from .scan_results import ListingNeeded, RootGone, ScanChanges, ScanStatistics
 from .scan_settings import ScanSettings
 from .tree import FileRecord
 
@@ -109,7 +109,7 @@ class Scanner:
         self._check_root()
         self._lister.whole = True
 
-    def sweep(self, known: Mapping[str, FileRecord]) -> Changes:
+    def sweep(self, known: Mapping[str, FileRecord]) -> ScanChanges:
         """Compare everything known with the disk: a stat for each file and folder. Raises as `examine` does.
 
         Every change that was on the disk before the call is found. A first sweep lists everything, and so
@@ -121,7 +121,7 @@ class Scanner:
             return self._relist(known)
         return self._compare(known, known, list(self._lister.folders))
 
-    def sweep_in_steps(self, known: Mapping[str, FileRecord]) -> Iterator[Changes]:
+    def sweep_in_steps(self, known: Mapping[str, FileRecord]) -> Iterator[ScanChanges]:
         """Do as `sweep` does, in many answers: each is to be applied to `known` before the next is asked for.
 
         In between files and folders may be examined. What was moved goes in one answer and comes in another.
@@ -137,7 +137,7 @@ class Scanner:
                 return
         yield from self._relist_in_steps(known)
 
-    def examine(self, paths: Iterable[str], known: Mapping[str, FileRecord]) -> Changes:
+    def examine(self, paths: Iterable[str], known: Mapping[str, FileRecord]) -> ScanChanges:
         """Compare only these absolute paths, files or folders, with the disk. Raises `RootGone`, and
         `ListingNeeded` where a large tree has to be listed anew, for which `sweep_in_steps` is.
 
@@ -172,7 +172,7 @@ class Scanner:
         """Say whether nothing was listed yet, or not all of it, or by rules that changed since."""
         return self._torn or not self._lister.folders or self._lister.rules.changed()
 
-    def _compare_in_steps(self, known: Mapping[str, FileRecord]) -> Iterator[Changes]:
+    def _compare_in_steps(self, known: Mapping[str, FileRecord]) -> Iterator[ScanChanges]:
         paths = list(known)
         for start in range(0, len(paths), SLICE_ENTRIES):
             yield self._compare(
@@ -190,7 +190,7 @@ class Scanner:
 
     def _compare(
         self, known: Mapping[str, FileRecord], files: Iterable[str], folders: Sequence[str]
-    ) -> Changes:
+    ) -> ScanChanges:
         """Compare some known files and folders with the disk, and list the folders that changed."""
         upserted, removed = self._compare_files(known, files)
         before = set(self._lister.folders)
@@ -212,7 +212,7 @@ class Scanner:
         for path in removed:
             upserted.pop(path, None)
         added = tuple(folder for folder in self._lister.folders if folder not in before)
-        return Changes(tuple(upserted.values()), tuple(sorted(removed)), False, added)
+        return ScanChanges(tuple(upserted.values()), tuple(sorted(removed)), False, added)
 
     def _forget_below_lost(self, known: Mapping[str, FileRecord]) -> set[str]:
         """Forget the folders below those that can't be listed any more; return the known files there."""
@@ -306,7 +306,7 @@ class Scanner:
         files.update(path for path in known if path.startswith(prefixes))
         folders.update(folder for folder in self._lister.folders if folder.startswith(prefixes))
 
-    def _relist(self, known: Mapping[str, FileRecord]) -> Changes:
+    def _relist(self, known: Mapping[str, FileRecord]) -> ScanChanges:
         """List everything and return how it differs from what was known."""
         if len(known) > LISTED_NOW or self._torn:
             raise ListingNeeded
@@ -314,7 +314,9 @@ class Scanner:
         upserted = [record for part in parts for record in part.upserted]
         return replace(parts[-1], upserted=tuple(upserted))
 
-    def _relist_in_steps(self, known: Mapping[str, FileRecord], most: float = math.inf) -> Iterator[Changes]:
+    def _relist_in_steps(
+        self, known: Mapping[str, FileRecord], most: float = math.inf
+    ) -> Iterator[ScanChanges]:
         """List everything and return how it differs from what was known: what came and changed in parts, what
         went with the last one."""
         before = set(self._lister.folders)
@@ -325,11 +327,11 @@ class Scanner:
             if len(seen) > most:
                 raise ListingNeeded
             pairs = ((known.get(record.path), record) for record in batch)
-            yield Changes(tuple(new for old, new in pairs if old is None or _differs(old, new)))
+            yield ScanChanges(tuple(new for old, new in pairs if old is None or _differs(old, new)))
         self._torn = False
         removed = tuple(sorted(path for path in known if path not in seen))
         added = tuple(folder for folder in self._lister.folders if folder not in before)
-        yield Changes((), removed, bool(before), added)
+        yield ScanChanges((), removed, bool(before), added)
 
     def _tear(self) -> None:
         """Give up in the middle of a listing, so that all is listed anew, in steps."""

@@ -10,7 +10,7 @@ from .tree import FileRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ScanChanges:
     """How the disk differs from what was known. Paths are relative to the root.
 
     An upserted record has a new stamp and no digest: its content is to be read. `ignored_changed`

@@ -19,7 +19,7 @@ MAX_STEPS = 50_000
 literal of a megabyte has a million elements."""
 
 
-class Node(Protocol):
+class SplitNode(Protocol):
     """What is asked of a node of the syntax tree; rows count from 0."""
 
     @property
@@ -40,7 +40,7 @@ class Cursor(Protocol):
     """What is asked of a cursor, which stands at the root."""
 
     @property
-    def node(self) -> Node | None: ...  # noqa: D102 - the parser's own names
+    def node(self) -> SplitNode | None: ...  # noqa: D102 - the parser's own names
     def goto_first_child(self) -> bool: ...  # noqa: D102
     def goto_next_sibling(self) -> bool: ...  # noqa: D102
     def goto_parent(self) -> bool: ...  # noqa: D102

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .definitions import BINDINGS, Definition
+from .definitions import BINDINGS, ParsedDefinition
 from .doc_lines import comment_above, docstring
 from .languages import LANGUAGES
 from .source_text import MAX_NAME, SourceText, Span
@@ -14,7 +14,7 @@ from .tree import Symbol
 
 
 def symbols_of(
-    definitions: Iterable[Definition], text: SourceText, language: str, decorators: Sequence[Span]
+    definitions: Iterable[ParsedDefinition], text: SourceText, language: str, decorators: Sequence[Span]
 ) -> list[Symbol]:
     """Return the symbols of definitions in source order, with their qualified, unique names."""
     names = UniqueNames()
@@ -63,14 +63,14 @@ _REBOUND = BINDINGS | {"macro"}
 class _Placed(NamedTuple):
     """A definition in its place: the index of what encloses it or -1, its qualified name, kind and depth."""
 
-    definition: Definition
+    definition: ParsedDefinition
     outer: int
     name: str
     kind: str
     depth: int
 
 
-def _placed(definitions: Iterable[Definition], language: str) -> list[_Placed]:
+def _placed(definitions: Iterable[ParsedDefinition], language: str) -> list[_Placed]:
     """Return the definitions, which come in source order, with what they lie in."""
     placed: list[_Placed] = []
     enclosing: list[int] = []
@@ -88,7 +88,9 @@ def _placed(definitions: Iterable[Definition], language: str) -> list[_Placed]:
     return placed
 
 
-def _place(definition: Definition, index: int, placed: Sequence[_Placed], language: str) -> _Placed | None:
+def _place(
+    definition: ParsedDefinition, index: int, placed: Sequence[_Placed], language: str
+) -> _Placed | None:
     """Return a definition in its place, or None if it defines nothing for others there."""
     outer = placed[index] if index >= 0 else None
     owner, kind = definition.owner, definition.kind
@@ -164,7 +166,7 @@ class _Heads:
             self._decorator_at[start] = following
             self._decorator_before[following] = start
 
-    def symbol(self, definition: Definition, name: str, kind: str, depth: int) -> Symbol:
+    def symbol(self, definition: ParsedDefinition, name: str, kind: str, depth: int) -> Symbol:
         """Return a definition's symbol under its qualified name."""
         start, head = self._begin(definition)
         if kind in BINDINGS:
@@ -185,7 +187,7 @@ class _Heads:
             depth,
         )
 
-    def _begin(self, definition: Definition) -> tuple[int, int]:
+    def _begin(self, definition: ParsedDefinition) -> tuple[int, int]:
         """Return where a definition begins with its decorators and where its head begins."""
         head = definition.head
         while head in self._decorator_at:
@@ -201,7 +203,7 @@ class _Heads:
             start = self._decorator_before[start]
         return start, head
 
-    def _head_end(self, definition: Definition) -> int:
+    def _head_end(self, definition: ParsedDefinition) -> int:
         """Return where a definition's head ends, before its body and what opens it."""
         start, end = definition.head, definition.head_end
         if self._language == "scala" and definition.body >= 0:
@@ -215,7 +217,7 @@ class _Heads:
             return match.start(1) if match else end
         return end
 
-    def _doc(self, definition: Definition, start: int) -> str:
+    def _doc(self, definition: ParsedDefinition, start: int) -> str:
         if self._language == "python":
             return docstring(self._text, definition.body) if definition.body >= 0 else ""
         above = comment_above(self._text, start, self._comment)

@@ -24,7 +24,7 @@ ATTRIBUTES_MAX = 300
 JOINT = "::"
 
 
-class Use(NamedTuple):
+class UseItem(NamedTuple):
     """One name that comes in: `imported` of `module`, `*` for the module itself; here it is `name`.
 
     `name` is `*` when all names of the module come in, and `_` for a trait without a name. A module that is
@@ -36,7 +36,7 @@ class Use(NamedTuple):
     name: str
 
 
-class Block(NamedTuple):
+class UseBlock(NamedTuple):
     """The body of an inline module, in bytes."""
 
     start: int
@@ -44,12 +44,12 @@ class Block(NamedTuple):
     name: str
 
 
-def used_names(tree: str, inside: Sequence[str] = ()) -> list[Use]:
+def used_names(tree: str, inside: Sequence[str] = ()) -> list[UseItem]:
     """Return what a use tree (`crate::a::{b, c as d, e::*}`) brings in, in order.
 
     `inside` are the inline modules that it stands in. What is broken or nested too deeply is left out.
     """
-    found: list[Use] = []
+    found: list[UseItem] = []
     for path, alias in _leaves(tree[:USE_MAX]):
         use = _use(_from_file(path, inside), alias)
         if use is not None and len(use.module) <= MAX_NAME:
@@ -57,7 +57,7 @@ def used_names(tree: str, inside: Sequence[str] = ()) -> list[Use]:
     return found
 
 
-def declared_module(name: str, before: str, inside: Sequence[str] = ()) -> tuple[Use, bool]:
+def declared_module(name: str, before: str, inside: Sequence[str] = ()) -> tuple[UseItem, bool]:
     """Return what `mod name;` brings in, and whether it certainly has a file.
 
     `before` is what stands before the name, of which the attributes are read: a `path` names the file, and
@@ -66,14 +66,14 @@ def declared_module(name: str, before: str, inside: Sequence[str] = ()) -> tuple
     attributes = re.split(r"[;{}]", before)[-1]
     path = _PATH.search(attributes)
     if path is not None and not inside:
-        return Use(f"./{path[1]}", "*", name), "cfg" not in attributes
-    return Use(JOINT.join(("self", *inside)), name, name), "cfg" not in attributes and path is None
+        return UseItem(f"./{path[1]}", "*", name), "cfg" not in attributes
+    return UseItem(JOINT.join(("self", *inside)), name, name), "cfg" not in attributes and path is None
 
 
-def inside_of(offsets: Iterable[int], blocks: Iterable[Block]) -> Iterator[tuple[int, tuple[str, ...]]]:
+def inside_of(offsets: Iterable[int], blocks: Iterable[UseBlock]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield offsets in order, each with the names of the inline modules around it, outer ones first."""
     waiting = sorted(blocks, reverse=True)
-    around: list[Block] = []
+    around: list[UseBlock] = []
     for offset in sorted(offsets):
         while waiting and waiting[-1].start <= offset:
             around.append(waiting.pop())
@@ -131,16 +131,16 @@ def _from_file(path: Sequence[str], inside: Sequence[str]) -> tuple[str, ...]:
     return tuple(path[len(inside) :]) if ups else tuple(path)
 
 
-def _use(path: tuple[str, ...], alias: str) -> Use | None:
+def _use(path: tuple[str, ...], alias: str) -> UseItem | None:
     last = path[-1]
     if last == "self" and len(path) > 1:
         path = path[:-1]
-        return Use(JOINT.join(path), "*", alias or path[-1])
+        return UseItem(JOINT.join(path), "*", alias or path[-1])
     if last == "*":
-        return Use(JOINT.join(path[:-1]), "*", "*") if len(path) > 1 else None
+        return UseItem(JOINT.join(path[:-1]), "*", "*") if len(path) > 1 else None
     if len(path) == 1 or last == "super":
-        return Use(JOINT.join(path), "*", alias or last) if alias or last not in _KEYWORDS else None
-    return Use(JOINT.join(path[:-1]), last, alias or last)
+        return UseItem(JOINT.join(path), "*", alias or last) if alias or last not in _KEYWORDS else None
+    return UseItem(JOINT.join(path[:-1]), last, alias or last)
 
 
 _KEYWORDS = frozenset({"self", "super", "crate"})

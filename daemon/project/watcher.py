@@ -52,7 +52,7 @@ class WatchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class WatchBatch:
     """Absolute paths at which something changed, whatever it was.
 
     `overflow` says that events were or may have been lost: sweep. `lost_folders` were watched and aren't any
@@ -100,7 +100,7 @@ class Watcher:
     def __init__(
         self,
         folders: Iterable[str],
-        on_batch: Callable[[Batch], None],
+        on_batch: Callable[[WatchBatch], None],
         *,
         cookie_folder: str,
         extra_folders: Iterable[str] = (),
@@ -305,7 +305,7 @@ class Watcher:
         overdue = not finished and time.monotonic() >= stream.retire_at
         lost = self._drop_lost(changes)
         if paths or overdue:
-            self._deliver(Batch(frozenset(paths), overdue or len(paths) >= OVERFLOW_PATHS, lost))
+            self._deliver(WatchBatch(frozenset(paths), overdue or len(paths) >= OVERFLOW_PATHS, lost))
         with self._state:
             if finished or overdue:
                 # All from before the last cookie is delivered, and what came after has another witness.
@@ -334,7 +334,7 @@ class Watcher:
                     self._stop_streams("polling", f"native events failed {failures} times: {reason}")
             if failures <= self._settings.max_failures:
                 self._open(folders, streams)
-        self._deliver(Batch(frozenset(), overflow=True))
+        self._deliver(WatchBatch(frozenset(), overflow=True))
 
     def _drop_lost(self, changes: set[tuple[Change, str]]) -> frozenset[str]:
         """Forget the watched folders that came or went, for the watch is of the folder that had the name."""
@@ -350,7 +350,7 @@ class Watcher:
                 self._mode, self._reason = "off", "the watched folders are gone"
             return frozenset(lost)
 
-    def _deliver(self, batch: Batch) -> None:
+    def _deliver(self, batch: WatchBatch) -> None:
         with self._delivering:
             if self._closed:
                 return

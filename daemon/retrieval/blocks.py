@@ -24,7 +24,7 @@ MAX_LINE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class QuestionBlock:
     """Lines that belong together. `language` is the word at the opening of a Markdown fence, lower case."""
 
     kind: BlockKind
@@ -53,16 +53,16 @@ def readable(text: str) -> str:
     return text
 
 
-def split_blocks(text: str) -> tuple[Block, ...]:
+def split_blocks(text: str) -> tuple[QuestionBlock, ...]:
     """Return the blocks of a text that `readable` gave, in order. Takes time linear in the text.
 
     A line on its own that could be code or a sentence is a sentence. Blank lines belong to the block
     before them. The contents of a fence are told apart by what stands in them, not by its language alone.
     """
-    blocks: list[Block] = []
+    blocks: list[QuestionBlock] = []
     for lines, language, fenced in _fences(text.split("\n")):
         if fenced:
-            blocks.append(Block(_kind_of_fenced(lines, language), tuple(lines), language, True))
+            blocks.append(QuestionBlock(_kind_of_fenced(lines, language), tuple(lines), language, True))
         else:
             blocks.extend(_unfenced(lines))
     return tuple(blocks)
@@ -106,7 +106,7 @@ def _kind_of_fenced(lines: Sequence[str], language: str) -> BlockKind:
     return "code"
 
 
-def _unfenced(lines: Sequence[str]) -> Iterator[Block]:
+def _unfenced(lines: Sequence[str]) -> Iterator[QuestionBlock]:
     """Group lines of one kind; what is indented below a trace, log or diff belongs to it."""
     kind: BlockKind = "prose"
     run: list[str] = []
@@ -121,14 +121,14 @@ def _unfenced(lines: Sequence[str]) -> Iterator[Block]:
         yield from _block(kind, run)
 
 
-def _block(kind: BlockKind, lines: Sequence[str]) -> Iterator[Block]:
+def _block(kind: BlockKind, lines: Sequence[str]) -> Iterator[QuestionBlock]:
     if (
         kind == "code"
         and sum(1 for line in lines if line.strip()) < 2
         and not compiled(_SURE_CODE).search(lines[0][:MAX_LINE])
     ):
         kind = "prose"
-    yield Block(kind, tuple(lines))
+    yield QuestionBlock(kind, tuple(lines))
 
 
 def _continued(kind: BlockKind, line: str) -> BlockKind | None:

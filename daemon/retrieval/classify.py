@@ -14,7 +14,7 @@ from .candidates import files_named
 from .clauses import Clause, split_clauses
 from .filters import Filter
 from .moods import Mood, asks_in_words, mood_of, told, without_greeting
-from .places import Place, PlaceKind, find_places
+from .places import PlaceKind, PlaceMention, find_places
 from .question import Question, take_apart
 from .question_words import ASKING, KINDS, LOOKING, STOP_WORDS, TELLING
 from .relation_phrases import RelationAsked, depth_of, find_planned_impact, planned_change
@@ -45,7 +45,7 @@ class Classification:
     relation: Relation | None = None
     subjects: tuple[str, ...] = ()
     thing: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[PlaceMention, ...] = ()
     depth: int = 0
 
 
@@ -117,7 +117,7 @@ class _Reading:
     said: str
     thing: str = ""
     relation: RelationAsked | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[PlaceMention, ...] = ()
     in_words: bool = False
     depth: int = 0
     meant: tuple[str, ...] = ()
@@ -193,7 +193,7 @@ def _fails(clause: Clause) -> bool:
     return any(token.form in _FAILS_SURELY for token in clause.tokens)
 
 
-def _thing(clause: Clause, places: Sequence[Place]) -> str:
+def _thing(clause: Clause, places: Sequence[PlaceMention]) -> str:
     """Return what is looked for, without the words for the place and those that only ask."""
     placed = {word for place in places for word in place.said.split()}
     return " ".join(

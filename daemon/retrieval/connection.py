@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from .code_graph import CONSTRUCTORS, CodeGraph, leads
-from .found import Findings, Found
+from .found import Findings, FoundPlace
 from .hits import Certainty
 from .subjects import Meaning, several
 
@@ -127,7 +127,7 @@ def _joined(middle: int, before: Mapping[int, int], behind: Mapping[int, int]) -
     return path
 
 
-def _told(path: Sequence[int], graph: CodeGraph, via: str, certainty: Certainty) -> list[Found]:
+def _told(path: Sequence[int], graph: CodeGraph, via: str, certainty: Certainty) -> list[FoundPlace]:
     """Return a path's definitions, each at its first reference to the next, the last where it is defined."""
     known = graph.definitions(path)
     found = []
@@ -138,11 +138,11 @@ def _told(path: Sequence[int], graph: CodeGraph, via: str, certainty: Certainty)
             links = graph.links.out_of([number]) if rest else []
             line = next((each.line for each in links if each.target == rest[0]), definition.symbol.start_line)
             why = f"step {place + 1} of {len(path)}"
-            found.append(Found(definition.path, line, number, certainty, via, why, rest, None, place))
+            found.append(FoundPlace(definition.path, line, number, certainty, via, why, rest, None, place))
     return found
 
 
-def _common(first: Collection[int], second: Collection[int], graph: CodeGraph) -> list[Found]:
+def _common(first: Collection[int], second: Collection[int], graph: CodeGraph) -> list[FoundPlace]:
     """Return the way from a nearest definition that reaches both to either, itself once."""
     one = {
         each.link.scope: each
@@ -161,18 +161,18 @@ def _common(first: Collection[int], second: Collection[int], graph: CodeGraph) -
         shared,
         key=lambda each: (one[each].depth + other[each].depth, one[each].link.path, one[each].link.line),
     )
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     for reached in (one[best], other[best]):
         names = graph.definitions([best, *reached.steps])
         via = leads([names[each].symbol.name for each in (best, *reached.steps) if each in names])
         found.append(
-            Found(reached.link.path, reached.link.line, best, "resolved", via, "reaches both", reached.steps,
-                  None, len(found))
+            FoundPlace(reached.link.path, reached.link.line, best, "resolved", via, "reaches both",
+                       reached.steps, None, len(found))
         )  # fmt: skip
     return found
 
 
-def _files(starts: Iterable[str], ends: Collection[str], graph: CodeGraph) -> list[Found]:
+def _files(starts: Iterable[str], ends: Collection[str], graph: CodeGraph) -> list[FoundPlace]:
     """Return the files on a shortest path of imports."""
     before: dict[str, tuple[str, int]] = dict.fromkeys(starts, ("", 0))
     frontier = list(before)
@@ -189,13 +189,13 @@ def _files(starts: Iterable[str], ends: Collection[str], graph: CodeGraph) -> li
     return []
 
 
-def _imported(end: str, before: dict[str, tuple[str, int]]) -> list[Found]:
+def _imported(end: str, before: dict[str, tuple[str, int]]) -> list[FoundPlace]:
     path = [(end, 1)]
     while before[path[-1][0]][0]:
         path.append(before[path[-1][0]])
     path.reverse()
     via = leads([each for each, _ in path])
     return [
-        Found(each, line, 0, "resolved", via, f"step {place + 1} of {len(path)}", distance=place)
+        FoundPlace(each, line, 0, "resolved", via, f"step {place + 1} of {len(path)}", distance=place)
         for place, (each, line) in enumerate(path)
     ]

@@ -9,7 +9,7 @@ from typing import Final
 from ..index.store import Reader
 from ..project.relative_paths import within
 from .code_graph import CodeGraph, leads
-from .found import FOUND_MAX, Findings, Found, in_order
+from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .generation_cache import GenerationCache
 from .subjects import Meaning, several
 
@@ -25,15 +25,15 @@ CYCLE_STEPS_MAX: Final = 20_000
 
 def importers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return who imports files, or the files of definitions, or a module that isn't the project's."""
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     for meaning in meanings:
         found.extend(
-            Found(edge.importer, edge.line, 0, meaning.certainty, edge.target, f"imports {edge.target}")
+            FoundPlace(edge.importer, edge.line, 0, meaning.certainty, edge.target, f"imports {edge.target}")
             for edge in graph.reader.graph.edges_into(_imported_as(_paths(meaning), graph))
         )
         if meaning.external:
             found.extend(
-                Found(each.path, each.line, 0, "resolved", each.module, f"imports {each.module}")
+                FoundPlace(each.path, each.line, 0, "resolved", each.module, f"imports {each.module}")
                 for each in graph.reader.graph.module_imports(meaning.module or meaning.written, FOUND_MAX)
             )
     return Findings(in_order(found, graph), more=len(found) >= FOUND_MAX)
@@ -53,7 +53,7 @@ def _imported_as(paths: Iterable[str], graph: CodeGraph) -> list[str]:
 
 def imports(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return what files import: the project's files in their order, then the line of each other import."""
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     for meaning in meanings:
         for path in _paths(meaning):
             for place, one in enumerate(graph.reader.imports(path)):
@@ -62,19 +62,19 @@ def imports(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
                     here = (path, line)
                     via = f"{path}:{line}"
                     why = f"imported by {via}"
-                    found.append(Found(one.target, 1, 0, meaning.certainty, via, why, (), here, place))
+                    found.append(FoundPlace(one.target, 1, 0, meaning.certainty, via, why, (), here, place))
                 elif one.imported.required:
                     module = one.imported.module
                     gone = "is missing" if one.missing else "isn't the project's"
                     why = f"imports {module}, which {gone}"
-                    found.append(Found(path, line, 0, "name", module, why, distance=place))
+                    found.append(FoundPlace(path, line, 0, "name", module, why, distance=place))
     unique = {(each.path, each.line, each.via): each for each in found}
     return Findings(sorted(unique.values(), key=lambda each: (each.certainty != "resolved", each.distance)))
 
 
 def outline(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return what stands in files, down to members, or what lies in definitions, in source order."""
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     for meaning in meanings:
         inside = graph.members(meaning.ids) if meaning.definitions else ()
         files = () if inside else _paths(meaning)
@@ -88,7 +88,7 @@ def outline(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
             ),
         ]
         found.extend(
-            Found(each.path, each.symbol.start_line, each.id, meaning.certainty, each.symbol.name,
+            FoundPlace(each.path, each.symbol.start_line, each.id, meaning.certainty, each.symbol.name,
                   f"defines {each.symbol.name}")
             for each in shown
         )  # fmt: skip
@@ -105,7 +105,7 @@ def cycles(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
         via = leads([*circle, circle[0]])
         first, second = circle[0], circle[1 % len(circle)]
         found.append(
-            Found(first, lines[first, second], 0, "resolved", via, f"a circle of {len(circle)}",
+            FoundPlace(first, lines[first, second], 0, "resolved", via, f"a circle of {len(circle)}",
                   distance=len(circle))
         )  # fmt: skip
     remark = "imports inside functions, and those for types alone, count as well"

@@ -14,7 +14,7 @@ FOUND_MAX: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPlace:
     """A place that answers a question.
 
     `node` is the id of the definition that is the answer, or in which the reference stands; 0 for the file
@@ -38,12 +38,12 @@ class Found:
 class Findings:
     """All that was found, in order, and what is to be said about it. `more` says that there is more still."""
 
-    found: Sequence[Found] = ()
+    found: Sequence[FoundPlace] = ()
     remarks: tuple[str, ...] = ()
     more: bool = False
 
 
-def in_order(found: Iterable[Found], graph: CodeGraph) -> list[Found]:
+def in_order(found: Iterable[FoundPlace], graph: CodeGraph) -> list[FoundPlace]:
     """Return places once each: the resolved ones first, then the near, then sources before tests."""
     places: dict[str, int] = {}
 
@@ -52,10 +52,10 @@ def in_order(found: Iterable[Found], graph: CodeGraph) -> list[Found]:
             places[path] = graph.place(path)
         return places[path]
 
-    def key(one: Found) -> tuple[bool, int, int, str, int, str]:
+    def key(one: FoundPlace) -> tuple[bool, int, int, str, int, str]:
         return (one.certainty != "resolved", one.distance, place(one.path), one.path, one.line, one.via)
 
-    unique: dict[tuple[str, int, int], Found] = {}
+    unique: dict[tuple[str, int, int], FoundPlace] = {}
     for one in sorted(found, key=key):
         # What a reference leads to is an answer of its own; where it stands is one answer a line.
         unique.setdefault((one.path, one.line, one.node if one.reference else 0), one)

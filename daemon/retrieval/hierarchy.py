@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ..index.link_table import Definition, Link
 from ..project.qualified_names import base_name
 from .code_graph import CLASSES, CodeGraph, leads
-from .found import FOUND_MAX, Findings, Found, in_order
+from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .hits import Certainty
 from .subjects import Meaning, several
 
@@ -36,7 +36,7 @@ def subclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return what classes inherit from, directly and through others."""
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     remarks: list[str] = []
     for meaning in meanings:
         starts = _of_classes(meaning)
@@ -49,7 +49,7 @@ def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
                 here = (each.link.path, each.link.line)
                 line, sure = target.symbol.start_line, meaning.certainty
                 found.append(
-                    Found(
+                    FoundPlace(
                         target.path,
                         line,
                         target.id,
@@ -62,7 +62,7 @@ def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
                     )
                 )
         found.extend(
-            Found(link.path, link.line, link.scope, "name", link.name, "inherits from it")
+            FoundPlace(link.path, link.line, link.scope, "name", link.name, "inherits from it")
             for link in graph.links.out_of([each.id for each in starts], ("inherit",), FOUND_MAX)
             if not link.target
         )
@@ -83,7 +83,7 @@ def implementations(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = True) -> Findings:
     """Return the methods that override others, and with `upwards` behind them those that these override."""
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     remarks: list[str] = []
     for meaning in meanings:
         for member, kin, owner in _counterparts(meaning.definitions, graph, down=True):
@@ -146,7 +146,7 @@ def below(starts: Iterable[Definition], graph: CodeGraph) -> list[Kin]:
 
 
 def _classes(meanings: Sequence[Meaning], graph: CodeGraph, why: str) -> Findings:
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     remarks: list[str] = []
     more = False
     for meaning in meanings:
@@ -161,13 +161,13 @@ def _classes(meanings: Sequence[Meaning], graph: CodeGraph, why: str) -> Finding
                 else ""
             )
             found.append(
-                Found(each.link.path, each.link.line, each.id, meaning.certainty, via, why, each.steps,
+                FoundPlace(each.link.path, each.link.line, each.id, meaning.certainty, via, why, each.steps,
                       distance=each.depth)
             )  # fmt: skip
         families = {graph.family(each.path) for each in starts}
         states = ("external", "name") if meaning.external else ("name",)
         found.extend(
-            Found(link.path, link.line, link.scope, "name", "", f"{why}, by the name")
+            FoundPlace(link.path, link.line, link.scope, "name", "", f"{why}, by the name")
             for link in graph.links.named(meaning.name, ("inherit",), states, FOUND_MAX)
             if meaning.external or graph.family(link.path) in families
         )
@@ -198,8 +198,8 @@ def _counterparts(
 
 def _counterpart(
     member: Definition, kin: Kin, method: Definition, sure: Certainty, why: str, distance: int
-) -> Found:
-    return Found(
+) -> FoundPlace:
+    return FoundPlace(
         member.path,
         member.symbol.start_line,
         member.id,

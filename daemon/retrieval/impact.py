@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from .code_graph import CALLS, CodeGraph, Reached, leads
-from .found import FOUND_MAX, Findings, Found, in_order
+from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .subjects import Meaning, several
 
 IMPACT_DEPTH: Final = 3
@@ -31,7 +31,7 @@ def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DE
     A place that only bears the name comes last, and isn't followed.
     """
     depth = max(1, min(depth, DEPTH_MAX))
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     remarks: list[str] = []
     more = False
     for meaning in meanings:
@@ -53,7 +53,7 @@ def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     A helper among the tests is no test: it is gone through. Where no test is known to reach anything, the
     tests that import its file are told of.
     """
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     remarks: list[str] = []
     more = False
     for meaning in meanings:
@@ -66,7 +66,7 @@ def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
         files = dict.fromkeys((*meaning.files, *(each.path for each in meaning.definitions)))
         if not told and not named:
             named = [
-                Found(edge.importer, edge.line, 0, "name", edge.target, f"imports {edge.target}")
+                FoundPlace(edge.importer, edge.line, 0, "name", edge.target, f"imports {edge.target}")
                 for edge in graph.reader.graph.edges_into(files)
                 if graph.is_test(edge.importer)
             ]
@@ -82,11 +82,11 @@ def _starts(meaning: Meaning, graph: CodeGraph) -> list[int]:
     return [each.id for file in meaning.files for each in graph.links.definitions_at(file)]
 
 
-def _told(reached: Iterable[Reached], graph: CodeGraph, meaning: Meaning) -> list[Found]:
+def _told(reached: Iterable[Reached], graph: CodeGraph, meaning: Meaning) -> list[FoundPlace]:
     chosen = list(reached)[:FOUND_MAX]
     names = graph.definitions({one for each in chosen for one in each.steps})
     return [
-        Found(
+        FoundPlace(
             each.link.path,
             each.link.line,
             each.link.scope,
@@ -100,21 +100,21 @@ def _told(reached: Iterable[Reached], graph: CodeGraph, meaning: Meaning) -> lis
     ]
 
 
-def _by_name(meaning: Meaning, graph: CodeGraph) -> list[Found]:
+def _by_name(meaning: Meaning, graph: CodeGraph) -> list[FoundPlace]:
     if meaning.files and not meaning.definitions:
         return []
     families = {graph.family(each.path) for each in meaning.definitions}
     states = ("name", "external") if meaning.external else ("name",)
     return [
-        Found(link.path, link.line, link.scope, "name", meaning.name, "calls something of its name")
+        FoundPlace(link.path, link.line, link.scope, "name", meaning.name, "calls something of its name")
         for link in graph.links.named(meaning.name, CALLS, states, FOUND_MAX)
         if meaning.external or graph.family(link.path) in families
     ]
 
 
-def _importing(files: Collection[str], graph: CodeGraph, depth: int) -> list[Found]:
+def _importing(files: Collection[str], graph: CodeGraph, depth: int) -> list[FoundPlace]:
     """Return who imports files, who imports those, and so on, each once."""
-    found: dict[str, Found] = {}
+    found: dict[str, FoundPlace] = {}
     ways: dict[str, tuple[str, ...]] = {file: (file,) for file in files}
     frontier = list(ways)
     for level in range(1, depth + 1):
@@ -124,7 +124,7 @@ def _importing(files: Collection[str], graph: CodeGraph, depth: int) -> list[Fou
                 ways[edge.importer] = (edge.importer, *ways[edge.target])
                 following.append(edge.importer)
                 via = leads(ways[edge.target])
-                found[edge.importer] = Found(
+                found[edge.importer] = FoundPlace(
                     edge.importer, edge.line, 0, "resolved", via, "imports it", distance=level
                 )
         frontier = following if len(found) < FOUND_MAX else []

@@ -14,7 +14,7 @@ PlaceKind = Literal["file", "folder", "section", "class", "name", "filter"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlaceMention:
     """A definite place. `name` is as written: a path, a heading, a class; `said` has all words for it."""
 
     kind: PlaceKind
@@ -22,13 +22,13 @@ class Place:
     said: str
 
 
-def find_places(clause: Clause) -> tuple[Place, ...]:
+def find_places(clause: Clause) -> tuple[PlaceMention, ...]:
     """Return the definite places of a clause, in order. `in the auth module` is none: no file bears that out.
 
     A path counts only if something is looked for in it: what is asked of a file itself (`what does merge.py
     do`) has no place.
     """
-    found: dict[int, Place] = {}
+    found: dict[int, PlaceMention] = {}
     taken: set[int] = set()  # `the X section Y` has one name
     for kind, (begin, stop), (start, end) in _matches(clause.form):
         token = next(iter(clause.within(start, max(end, start + 1))), None)
@@ -37,7 +37,7 @@ def find_places(clause: Clause) -> tuple[Place, ...]:
         if token and fits and start not in found and (kind != "section" or not span & taken):
             taken |= span if kind == "section" else set()
             place_kind: PlaceKind = "folder" if kind == "file" and _is_folder(token) else kind
-            found[start] = Place(place_kind, _bare(clause, start, end), clause.said(begin, stop))
+            found[start] = PlaceMention(place_kind, _bare(clause, start, end), clause.said(begin, stop))
     return tuple(place for _, place in sorted(found.items()))
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from .blocks import Block, BlockKind, readable, split_blocks
+from .blocks import BlockKind, QuestionBlock, readable, split_blocks
 from .error_messages import ErrorMention, find_errors
 from .path_mentions import MAX_PATHS, PathMention, find_paths
 from .patterns import compiled
@@ -122,7 +122,7 @@ def take_apart(text: str) -> Question:
     return Question(text)
 
 
-def _lines_of(blocks: Iterable[Block], kinds: set[BlockKind]) -> list[str]:
+def _lines_of(blocks: Iterable[QuestionBlock], kinds: set[BlockKind]) -> list[str]:
     """Return the lines of the blocks of some kinds, with a blank one between blocks."""
     lines: list[str] = []
     for block in blocks:
@@ -131,12 +131,12 @@ def _lines_of(blocks: Iterable[Block], kinds: set[BlockKind]) -> list[str]:
     return lines
 
 
-def _is_output(block: Block) -> bool:
+def _is_output(block: QuestionBlock) -> bool:
     """Whether what a program printed may stand in a block: a fence that names no programming language."""
     return block.fenced and block.kind in {"command", "code"} and block.language in _OUTPUTS
 
 
-def _paths(asked: str, frames: Sequence[Frame], blocks: Iterable[Block]) -> tuple[PathMention, ...]:
+def _paths(asked: str, frames: Sequence[Frame], blocks: Iterable[QuestionBlock]) -> tuple[PathMention, ...]:
     found: dict[str, int] = {}
     framed = [PathMention(frame.path, frame.line) for frame in frames if frame.path and not frame.library]
     pasted = "\n".join(

@@ -16,7 +16,7 @@ from .question import Question
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class RankWeights:
     """What each piece of evidence is worth; the best chunk's fused score is 1.
 
     `vector` is the share of meaning against words in it, `vector_of_names` the same for a question that names
@@ -44,7 +44,7 @@ class Weights:
     )  # fmt: skip
 
 
-DEFAULT = Weights()
+DEFAULT = RankWeights()
 
 OFTEN_CHANGED = 30
 """A file with so many of the latest 500 commits counts as changed all the time."""
@@ -78,7 +78,7 @@ def rank(
     candidates: Candidates,
     languages: Mapping[str, str],
     rarity: Callable[[str], float],
-    weights: Weights = DEFAULT,
+    weights: RankWeights = DEFAULT,
 ) -> list[RankedFile]:
     """Return the files with a candidate, best first; equal scores go by path.
 
@@ -120,7 +120,7 @@ def topic_terms(question: Question) -> list[str]:
     return sorted(terms)
 
 
-def _fused(question: Question, candidates: Candidates, weights: Weights) -> dict[int, float]:
+def _fused(question: Question, candidates: Candidates, weights: RankWeights) -> dict[int, float]:
     """Return each chunk's score from the lists that rank by words and by meaning, from 0 to 1."""
     fuse = fuse_scores if weights.fusion == "scores" else fuse_ranks
     share = weights.vector_of_names if _names_things(question) else weights.vector
@@ -132,7 +132,7 @@ def _fused(question: Question, candidates: Candidates, weights: Weights) -> dict
 
 
 def _evidence(
-    path: str, scores: Sequence[float], share: float, candidates: Candidates, weights: Weights
+    path: str, scores: Sequence[float], share: float, candidates: Candidates, weights: RankWeights
 ) -> float:
     """Return what speaks for a file: its best chunk, its other chunks, its path, what names it."""
     rest = sum(scores[1:])
@@ -142,7 +142,9 @@ def _evidence(
     return evidence + weights.named * candidates.named.get(path, 0.0)
 
 
-def _factor(path: str, language: str, question: Question, candidates: Candidates, weights: Weights) -> float:
+def _factor(
+    path: str, language: str, question: Question, candidates: Candidates, weights: RankWeights
+) -> float:
     """Return what a file's evidence is multiplied by for what it is and how often it changes."""
     role = role_of(path, language)
     factor = 1.0 if is_wanted(role, question) else weights.penalties[role]

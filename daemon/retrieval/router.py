@@ -27,7 +27,7 @@ from .filters import EVERYTHING, Filter
 from .hits import FoundDefinition, Hit
 from .need import Need, need_of
 from .question import Question, take_apart
-from .ranking import DEFAULT, RankedFile, Weights, list_ranks, rank, topic_terms
+from .ranking import DEFAULT, RankedFile, RankWeights, list_ranks, rank, topic_terms
 from .routes import Relation, Route
 
 NEAR = 0.6
@@ -68,7 +68,7 @@ chunks that are nearest to nonsense."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredCandidates:
     """What is known of a question before the vectors are asked.
 
     `intent` is the route that the question's words ask for, `route` the one that is taken. `answer` is final
@@ -108,7 +108,7 @@ def gather(
     route: Route | None,
     limit: int,
     relation: Relation | None = None,
-) -> Gathered:
+) -> GatheredCandidates:
     """Take a question apart, choose its route, and ask the structure and the words.
 
     With a relation the structure alone answers, of what the text names.
@@ -134,7 +134,7 @@ def gather(
     if paths is None and tree.hidden > HIDDEN_SHARE * len(tree.files):
         searched = list(tree.files)  # else what is hidden would take most places of each list
     files = None if searched is None else tuple(sorted(reader.chunks.file_ids(searched).values()))
-    start = Gathered(question, decided.route, taken, evidence, chosen, Candidates(), {}, files)
+    start = GatheredCandidates(question, decided.route, taken, evidence, chosen, Candidates(), {}, files)
     start = replace(start, narrowed=chosen != given)
     if files is not None and not files:
         return replace(start, answer=())
@@ -160,12 +160,12 @@ def gather(
 
 
 def conclude(
-    gathered: Gathered,
+    gathered: GatheredCandidates,
     vector_hits: Sequence[tuple[bytes, float]],
     tree: Tree,
     reader: Reader,
     limit: int,
-    weights: Weights = DEFAULT,
+    weights: RankWeights = DEFAULT,
     *,
     definitions: bool = False,
 ) -> list[Hit]:
@@ -191,8 +191,11 @@ def conclude(
 
 
 def with_need(
-    gathered: Gathered, vector_hits: Sequence[tuple[bytes, float]], hits: Sequence[Hit], handle: LexicalHandle
-) -> Gathered:
+    gathered: GatheredCandidates,
+    vector_hits: Sequence[tuple[bytes, float]],
+    hits: Sequence[Hit],
+    handle: LexicalHandle,
+) -> GatheredCandidates:
     """Add how probable it is that the question needs the code, given the hits with their definitions; nothing
     where the words can't be looked up."""
     named = max((score for _, score in gathered.candidates.tree), default=0.0)
@@ -223,7 +226,7 @@ def _with_text(one: FoundDefinition, candidates: Candidates, *, used: bool) -> F
 
 
 def candidates_of(
-    gathered: Gathered, vector_hits: Sequence[tuple[bytes, float]], tree: Tree, reader: Reader
+    gathered: GatheredCandidates, vector_hits: Sequence[tuple[bytes, float]], tree: Tree, reader: Reader
 ) -> tuple[Candidates, dict[str, str]]:
     """Return all that was found and passes the filter, and the language of each file."""
     candidates = _with_vectors(gathered, vector_hits, reader)
@@ -234,8 +237,8 @@ def candidates_of(
 
 
 def _with_candidates(
-    start: Gathered, tree: Tree, reader: Reader, handle: LexicalHandle, paths: Sequence[str] | None
-) -> Gathered:
+    start: GatheredCandidates, tree: Tree, reader: Reader, handle: LexicalHandle, paths: Sequence[str] | None
+) -> GatheredCandidates:
     _ = start.question.windows  # worked out here, as who asks the vectors does so on the event loop
     named, by_name, by_definition, why = named_chunks(start.question, tree, reader)
     if paths is not None:
@@ -324,7 +327,7 @@ def _in_order(
 
 
 def _with_vectors(
-    gathered: Gathered, vector_hits: Sequence[tuple[bytes, float]], reader: Reader
+    gathered: GatheredCandidates, vector_hits: Sequence[tuple[bytes, float]], reader: Reader
 ) -> Candidates:
     """Add the chunks of contents that were found by meaning; a content may stand in several files."""
     scores = dict(vector_hits)
@@ -348,7 +351,9 @@ def _held(
     return {chunk.id: chunk for chunk in present if chosen.holds_chunk(chunk, lines.get(chunk.path, ()))}
 
 
-def _with_named_files(gathered: Gathered, candidates: Candidates, tree: Tree, reader: Reader) -> Candidates:
+def _with_named_files(
+    gathered: GatheredCandidates, candidates: Candidates, tree: Tree, reader: Reader
+) -> Candidates:
     """Add the beginnings of the files that the question names and nothing else led into."""
     found = {chunk.path for chunk in candidates.chunks.values()}
     missing = [path for path in candidates.named if path not in found]
@@ -377,7 +382,7 @@ def _rarities(question: Question, lexical: LexicalReader) -> dict[str, float]:
 
 
 def _structural(
-    start: Gathered,
+    start: GatheredCandidates,
     decided: Classification,
     tree: Tree,
     reader: Reader,
@@ -386,7 +391,7 @@ def _structural(
     limit: int,
     *,
     forced: bool,
-) -> Gathered:
+) -> GatheredCandidates:
     """Return what was gathered with what the graph says; it is the answer where it is one, or no other is to
     be given, because the caller chose so. Else the question is asked in words, and its names as text.
 

@@ -30,7 +30,7 @@ from .result_cache import ResultCache
 from .search import DescribedHits, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
-    from .router import Gathered
+    from .router import GatheredCandidates
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -116,7 +116,7 @@ class SearchService:
         deadline: Deadline,
         *,
         tells: bool = False,
-    ) -> tuple[Gathered, tuple[Hit, ...], list[str], DescribedHits | None]:
+    ) -> tuple[GatheredCandidates, tuple[Hit, ...], list[str], DescribedHits | None]:
         """Return what was gathered, the hits, who could not be asked, and the hits as they are told where
         `tells` says so and nothing can be added to them. Raises `DatabaseError`."""
         work = _gather_and_tell if tells else _gather_only
@@ -150,7 +150,7 @@ class SearchService:
             self._semantics.prefer(project.root, known)
 
     async def _vectors(
-        self, project: Project, gathered: Gathered, deadline: Deadline
+        self, project: Project, gathered: GatheredCandidates, deadline: Deadline
     ) -> tuple[tuple[tuple[bytes, float], ...], str]:
         """Return what the vectors say, or nothing and why."""
         from .candidates import VECTOR_MAX
@@ -231,7 +231,7 @@ def _load() -> None:
     import_module(".router", __package__)
 
 
-def _gather(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> Gathered:
+def _gather(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> GatheredCandidates:
     # Here and not above: its tables of words take longer to load than the daemon to start.
     from .router import gather
 
@@ -247,13 +247,15 @@ def _gather(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> Gath
     )
 
 
-def _gather_only(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> tuple[Gathered, None]:
+def _gather_only(
+    snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader
+) -> tuple[GatheredCandidates, None]:
     return _gather(snapshot, ask, reader), None
 
 
 def _gather_and_tell(
     snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader
-) -> tuple[Gathered, DescribedHits | None]:
+) -> tuple[GatheredCandidates, DescribedHits | None]:
     """Return what was gathered, and what is told of the graph's answer where that is all of it.
 
     To hand that to a thread by itself would take a tenth of what such a question takes.
@@ -278,7 +280,7 @@ def _changed(snapshot: ProjectSnapshot, found: SearchResult) -> list[str]:
     return changed_files(snapshot, found.hits)
 
 
-def _goes_on(gathered: Gathered, hits: tuple[Hit, ...], ask: SearchQuery) -> bool:
+def _goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQuery) -> bool:
     """Whether others follow the hits: the question's words left out most of the project, or both compete."""
     if ask.definitions and ask.route is None:
         return gathered.answer is not None or gathered.narrowed
@@ -295,11 +297,11 @@ def _given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit
 
 def _conclude(
     snapshot: ProjectSnapshot,
-    gathered: Gathered,
+    gathered: GatheredCandidates,
     vectors: tuple[tuple[bytes, float], ...],
     ask: SearchQuery,
     reader: Reader,
-) -> tuple[Gathered, tuple[Hit, ...]]:
+) -> tuple[GatheredCandidates, tuple[Hit, ...]]:
     """Return the hits, and what was gathered with the need of the code where definitions are asked for."""
     from .router import conclude, with_need
 
@@ -308,7 +310,7 @@ def _conclude(
     return with_need(gathered, vectors, hits, snapshot.lexical) if ask.definitions else gathered, hits
 
 
-def _answered(gathered: Gathered) -> tuple[Hit, ...]:
+def _answered(gathered: GatheredCandidates) -> tuple[Hit, ...]:
     from .definitions import answered
 
     return tuple(answered(gathered.question, gathered.answer or ()))
@@ -320,7 +322,7 @@ def _most(ask: SearchQuery) -> int:
 
 
 def _hint(
-    project: Project, snapshot: ProjectSnapshot, ask: SearchQuery, gathered: Gathered, best: float
+    project: Project, snapshot: ProjectSnapshot, ask: SearchQuery, gathered: GatheredCandidates, best: float
 ) -> str:
     """Return what to do about nothing; `best` is the best score of what `min_score` left out, 0 for none."""
     if best:

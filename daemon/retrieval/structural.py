@@ -19,7 +19,7 @@ from .code_graph import CodeGraph
 from .connection import connection
 from .file_links import cycles, importers, imports, outline
 from .filters import EVERYTHING, Filter
-from .found import FOUND_MAX, Findings, Found, in_order
+from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .hierarchy import implementations, overrides, subclasses, superclasses
 from .hits import Hit
 from .impact import IMPACT_DEPTH, impact, tests
@@ -42,7 +42,7 @@ BATCH: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GraphAnswer:
     """What the graph says to a question, at most as many hits as were asked for, best first.
 
     `known` says that its subjects exist, so that no hits are an answer as well. `remarks` are for the reader:
@@ -103,7 +103,7 @@ def held_by(decided: Classification, tree: Tree, reader: Reader, limit: int) -> 
             ]
             within = graph.members([each.id for each in definitions])
             found = [
-                Found(each.path, each.symbol.start_line, each.id, "resolved", "", why)
+                FoundPlace(each.path, each.symbol.start_line, each.id, "resolved", "", why)
                 for why, group in (("this is it", definitions), ("lies in it", within))
                 for each in group
             ]
@@ -144,7 +144,7 @@ def answer(
     chosen: Filter = EVERYTHING,
     paths: Collection[str] | None = None,
     depth: int = IMPACT_DEPTH,
-) -> Answer:
+) -> GraphAnswer:
     """Return what stands in a relation to things as a question names them, where a filter leaves it.
 
     `paths` are the files that the filter leaves, None for all. `depth` is how far an impact is followed.
@@ -163,7 +163,7 @@ def answer(
         least = "more than " if findings.more else ""
         filtered = "" if chosen == EVERYTHING and paths is None else ", before the filter"
         remarks.append(f"{len(hits)} shown of {least}{len(findings.found):,}{filtered}")
-    return Answer(
+    return GraphAnswer(
         tuple(hits),
         known,
         tuple(dict.fromkeys(remarks)),
@@ -189,15 +189,15 @@ def _asked(
 
 
 def _definitions(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     remarks: list[str] = []
     for meaning in meanings:
         found.extend(
-            Found(each.path, each.symbol.start_line, each.id, "name" if meaning.guess else "resolved", "",
-                  "defined here", distance=each.symbol.depth)
+            FoundPlace(each.path, each.symbol.start_line, each.id, "name" if meaning.guess else "resolved",
+                       "", "defined here", distance=each.symbol.depth)
             for each in meaning.definitions
         )  # fmt: skip
-        found.extend(Found(path, 1, 0, "resolved", "", "this file") for path in meaning.files)
+        found.extend(FoundPlace(path, 1, 0, "resolved", "", "this file") for path in meaning.files)
         if meaning.external:
             remarks.append(f"the project doesn't define `{meaning.written}`; ask what calls it")
         remarks.append(several(meaning))
@@ -216,7 +216,7 @@ def _plain_names(text: str) -> tuple[str, ...]:
 
 
 def _hits(
-    found: Sequence[Found], graph: CodeGraph, chosen: Filter, paths: Collection[str] | None
+    found: Sequence[FoundPlace], graph: CodeGraph, chosen: Filter, paths: Collection[str] | None
 ) -> Iterator[Hit]:
     """Yield hits for the places that the filter leaves, looking up no more than are asked for."""
     allowed = None if paths is None else frozenset(paths)
@@ -245,7 +245,7 @@ def _holds(chosen: Filter, node: Definition | None) -> bool:
     )
 
 
-def _hit(found: Found, place: int, chunk: StoredChunk, definitions: dict[int, Definition]) -> Hit:
+def _hit(found: FoundPlace, place: int, chunk: StoredChunk, definitions: dict[int, Definition]) -> Hit:
     node = definitions.get(found.node)
     steps = [definitions[each] for each in found.steps if each in definitions]
     return Hit(

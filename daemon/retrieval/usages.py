@@ -10,7 +10,7 @@ from typing import Final
 from ..index.link_table import Definition, Link
 from ..project.qualified_names import base_name, without_number
 from .code_graph import CALLS, CodeGraph, is_constructor
-from .found import FOUND_MAX, Findings, Found, in_order
+from .found import FOUND_MAX, Findings, FoundPlace, in_order
 from .hierarchy import OWNERS_MAX, is_kin, overridden_by
 from .subjects import Meaning, several
 
@@ -37,7 +37,7 @@ def callees(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     What is resolved is shown where it is defined, with `reference` telling where it is called; all else where
     it is called.
     """
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     remarks: list[str] = []
     for meaning in meanings:
         ids = meaning.ids or [each.id for file in meaning.files for each in graph.links.definitions_at(file)]
@@ -48,7 +48,7 @@ def callees(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
 
 def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str], why: str) -> Findings:
-    found: list[Found] = []
+    found: list[FoundPlace] = []
     remarks: list[str] = []
     more = False
     for meaning in meanings:
@@ -60,7 +60,9 @@ def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str],
     return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
 
 
-def _parts(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str) -> Iterator[list[Found]]:
+def _parts(
+    meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str
+) -> Iterator[list[FoundPlace]]:
     """Yield what is resolved, what may reach it through a base, and what only bears its name."""
     if meaning.external:
         yield _external(meaning, graph, kinds, why)
@@ -74,7 +76,7 @@ def _parts(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str)
     names = graph.definitions(stands_for)
     tell = len(stands_for) > 1
     yield [
-        Found(
+        FoundPlace(
             link.path,
             link.line,
             link.scope,
@@ -90,7 +92,7 @@ def _parts(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str)
     bases = overridden_by(definitions, graph)
     themselves = {each.id for each in definitions}  # what overrides calls what it overrides
     yield [
-        Found(
+        FoundPlace(
             link.path,
             link.line,
             link.scope,
@@ -103,12 +105,14 @@ def _parts(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str)
     ]
     overloads = _overloads(definitions, graph)
     yield [
-        Found(link.path, link.line, link.scope, "name", overloads[link.target], f"{why} an overload of it")
+        FoundPlace(
+            link.path, link.line, link.scope, "name", overloads[link.target], f"{why} an overload of it"
+        )
         for link in graph.links.into(overloads, kinds, FOUND_MAX + 1)
     ]
     families = {graph.family(each.path) for each in definitions}
     yield [
-        Found(link.path, link.line, link.scope, "name", "", f"{why} something of its name")
+        FoundPlace(link.path, link.line, link.scope, "name", "", f"{why} something of its name")
         for name in _borne(meaning, definitions)
         for link in graph.links.named(name, kinds, limit=FOUND_MAX + 1)
         if graph.family(link.path) in families
@@ -130,7 +134,7 @@ def _overloads(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int,
     }
 
 
-def _external(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str) -> list[Found]:
+def _external(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str) -> list[FoundPlace]:
     """Return who uses what isn't the project's; with a module, in the files that import it."""
     links = graph.links.named(meaning.name, kinds, ("external", "name"), FOUND_MAX + 1)
     if meaning.module and meaning.module != meaning.name:
@@ -140,7 +144,7 @@ def _external(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: s
         importing = {each.path for each in graph.reader.graph.module_imports(meaning.module, -1)}
         links = [link for link in links if link.path in importing]
     return [
-        Found(
+        FoundPlace(
             link.path, link.line, link.scope, "name", meaning.module, f"{why} it, which isn't the project's"
         )
         for link in links
@@ -159,7 +163,7 @@ def _borne(meaning: Meaning, definitions: Sequence[Definition]) -> list[str]:
     return list(names) or [meaning.name]
 
 
-def _called(graph: CodeGraph, links: Sequence[Link]) -> Iterator[Found]:
+def _called(graph: CodeGraph, links: Sequence[Link]) -> Iterator[FoundPlace]:
     """Yield what calls lead to, in their order; what is outside of the project last."""
     targets = graph.definitions(link.target for link in links)
     alike: dict[tuple[str, str], list[Definition]] = {}
@@ -168,7 +172,7 @@ def _called(graph: CodeGraph, links: Sequence[Link]) -> Iterator[Found]:
         target = targets.get(link.target)
         if target is not None:
             symbol = target.symbol
-            yield Found(
+            yield FoundPlace(
                 target.path, symbol.start_line, target.id, "resolved", _at(here), "called", (), here, place
             )
         elif link.state == "name":
@@ -176,13 +180,13 @@ def _called(graph: CodeGraph, links: Sequence[Link]) -> Iterator[Found]:
             if key not in alike:
                 alike[key] = _alike(graph, *key) if len(alike) < NAMES_MAX else []
             for one in alike[key]:
-                yield Found(
+                yield FoundPlace(
                     one.path, one.symbol.start_line, one.id, "name", _at(here), "called", (), here, place
                 )
             if not alike[key]:
-                yield Found(*here, link.scope, "name", link.name, "calls", distance=place)
+                yield FoundPlace(*here, link.scope, "name", link.name, "calls", distance=place)
         else:
-            yield Found(
+            yield FoundPlace(
                 *here,
                 link.scope,
                 "name",
@@ -228,7 +232,7 @@ def unused(
     while len(found) <= most and (batch := list(islice(chosen, max(most, 20)))):
         found.extend(_kept(batch, found, graph))
     shown = [
-        Found(each.path, each.symbol.start_line, each.id, "resolved", "", "nobody refers to it")
+        FoundPlace(each.path, each.symbol.start_line, each.id, "resolved", "", "nobody refers to it")
         for each in found[:most]
     ]
     return Findings(shown, (LIMITS,) if shown else (), len(found) > most)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from .evaluator import Evaluator
 from .interface import FileInterface
-from .rules import Rules
+from .rules import LinkRules
 
 
-class CsharpRules(Rules):
+class CsharpRules(LinkRules):
     """C#."""
 
     passes_imports_on = False

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple, Protocol
 from ..project.chains import parts_of
 from ..project.references import Binding, Export
 from ..project.vocabulary import words
-from .interface import Evidence, FileInterface
+from .interface import FileInterface, LinkEvidence
 from .questions import DEPTH_MAX, IMPORT_STEPS, INTERFACE_STEPS, Questions
-from .rules import Rules
+from .rules import LinkRules
 from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, called_external, external, is_external
 
 BASES_MAX: Final = 64
@@ -66,12 +66,12 @@ class Evaluator:
     """Follows chains for one file of some number of `references`. `consulted` gathers the files and folders
     that had a say in it, `questions` what was asked."""
 
-    def __init__(self, world: World, rules_of: Callable[[str], Rules], references: int = 0) -> None:
+    def __init__(self, world: World, rules_of: Callable[[str], LinkRules], references: int = 0) -> None:
         self._world = world
         self._rules_of = rules_of
         self.consulted: set[str] = set()
         self._interfaces: dict[str, FileInterface | None] = {}
-        self._rules: dict[str, Rules] = {}
+        self._rules: dict[str, LinkRules] = {}
         self._modules: dict[tuple[str, str, str], ModuleFiles] = {}
         self.questions = Questions(references)
         self._known = self.questions.known  # looked into first where most questions were asked before
@@ -94,7 +94,7 @@ class Evaluator:
             found = self._interfaces[path] = self._world.interface(path)
             return found
 
-    def rules(self, path: str) -> Rules:
+    def rules(self, path: str) -> LinkRules:
         """Return the rules of the language of a file."""
         rules = self._rules.get(path)
         if rules is None:
@@ -275,12 +275,12 @@ class Evaluator:
             return self.element(value, depth)
         return self.member(value, step.removeprefix("."), depth)
 
-    def evidence(self, path: str, found: Iterable[Evidence], holder: str, depth: int) -> Values:
+    def evidence(self, path: str, found: Iterable[LinkEvidence], holder: str, depth: int) -> Values:
         """Return what evidence from a file says; `holder` is the class whose object or method it is about."""
         return self.evidence_for(path, found, (path, holder) if holder else ("", ""), depth)
 
     def evidence_for(
-        self, path: str, found: Iterable[Evidence], receiver: tuple[str, str], depth: int
+        self, path: str, found: Iterable[LinkEvidence], receiver: tuple[str, str], depth: int
     ) -> Values:
         """Return what evidence says where the object is one of the class `receiver`."""
         if self.questions.is_too_deep(depth):
@@ -292,12 +292,12 @@ class Evaluator:
 
         return _merged(self._evidence(path, one, rules, lookup, depth + 1) for one in found)
 
-    def _evidence(self, path: str, one: Evidence, rules: Rules, lookup: Lookup, depth: int) -> Values:
+    def _evidence(self, path: str, one: LinkEvidence, rules: LinkRules, lookup: Lookup, depth: int) -> Values:
         if not one.is_type:
             return self.follow(one.chain, path, lookup, depth)
         return self.typed(one.chain, path, rules, lookup, depth)
 
-    def typed(self, chain: str, path: str, rules: Rules, lookup: Lookup, depth: int) -> Values:
+    def typed(self, chain: str, path: str, rules: LinkRules, lookup: Lookup, depth: int) -> Values:
         """Return an instance of the type that a chain names; `list[].Foo` holds instances of `Foo`."""
         _, dot, element = chain.partition("[].")
         if dot:
@@ -307,11 +307,11 @@ class Evaluator:
             return UNKNOWN_VALUE
         return self.instances(self.follow(chain, path, lookup, depth), rules)
 
-    def instances(self, values: Values, rules: Rules) -> Values:
+    def instances(self, values: Values, rules: LinkRules) -> Values:
         """Return objects of what values name as types."""
         return _merged(self._instance(value, rules) for value in values)
 
-    def _instance(self, value: Value, rules: Rules) -> Values:
+    def _instance(self, value: Value, rules: LinkRules) -> Values:
         if value.what is What.EXTERNAL:
             last = value.name.rpartition(".")[2]
             return UNKNOWN_VALUE if last in rules.opaque_types else external(value.name)
@@ -321,7 +321,7 @@ class Evaluator:
             return (Value(What.INSTANCE, value.path, value.name),)
         return UNKNOWN_VALUE
 
-    def named_object(self, rules: Rules, name: str, receiver: tuple[str, str]) -> Values:
+    def named_object(self, rules: LinkRules, name: str, receiver: tuple[str, str]) -> Values:
         """Return the object, its class or its bases, where a name is the language's word for one of them."""
         if not receiver[1]:
             return UNKNOWN_VALUE

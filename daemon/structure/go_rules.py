@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..project.vocabulary import words
 from .evaluator import Evaluator
 from .interface import FileInterface
-from .rules import Rules
+from .rules import LinkRules
 from .values import UNKNOWN_VALUE, Value, Values, What, external
 
 _BUILTINS = words(
@@ -18,7 +18,7 @@ _BUILTINS = words(
 """The predeclared identifiers of the language's specification (Go 1.24)."""
 
 
-class GoRules(Rules):
+class GoRules(LinkRules):
     """Go."""
 
     self_names = frozenset()

@@ -20,7 +20,7 @@ ALTERNATIVES_MAX: Final = 4
 """Types of one name that are kept: what is bound to more says nothing."""
 
 
-class Evidence(NamedTuple):
+class LinkEvidence(NamedTuple):
     """A chain that says what a name is: a type of which it is an instance, or an expression."""
 
     chain: str
@@ -44,7 +44,7 @@ class FileInterface:
     bindings: tuple[Binding, ...] = ()
     exports: tuple[Export, ...] = ()
     bases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    types: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
+    types: Mapping[str, tuple[LinkEvidence, ...]] = field(default_factory=dict)
 
     def encode(self) -> bytes:
         """Return the interface as bytes; the same interface gives the same bytes."""
@@ -72,7 +72,7 @@ class FileInterface:
             tuple(Binding(*each) for each in bindings),
             tuple(Export(*each) for each in exports),
             {name: tuple(chains) for name, chains in bases.items()},
-            {name: tuple(Evidence(*each) for each in found) for name, found in types.items()},
+            {name: tuple(LinkEvidence(*each) for each in found) for name, found in types.items()},
         )
 
 
@@ -132,13 +132,13 @@ def _base(name: str) -> str:
     return base_name(name.removesuffix("()"))
 
 
-def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tuple[Evidence, ...]]:
+def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tuple[LinkEvidence, ...]]:
     """Return the types of what can be seen from outside, with what is local inlined."""
-    by_scope: dict[int, dict[str, list[Evidence]]] = {}
+    by_scope: dict[int, dict[str, list[LinkEvidence]]] = {}
     for fact in facts:
         said = by_scope.setdefault(fact.scope, {}).setdefault(fact.name, [])
-        said.append(Evidence(fact.chain, fact.is_type))
-    found: dict[str, dict[Evidence, None]] = {}
+        said.append(LinkEvidence(fact.chain, fact.is_type))
+    found: dict[str, dict[LinkEvidence, None]] = {}
     classes = {symbol.name for symbol in symbols if symbol.kind not in _CALLABLE}
     for scope, known in by_scope.items():
         owner = symbols[scope] if scope >= 0 else None
@@ -158,7 +158,7 @@ def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tu
     }
 
 
-def _declared(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+def _declared(evidence: Iterable[LinkEvidence]) -> tuple[LinkEvidence, ...]:
     """Return the written types where there are any, else all: a declaration says what every value is."""
     found = tuple(evidence)
     return tuple(each for each in found if each.is_type) or found
@@ -188,7 +188,9 @@ SELF_NAMES: Final = frozenset({"self", "this", "cls", "$this", "@"})
 """What languages call the object whose code runs."""
 
 
-def _inlined(evidence: Evidence, known: Mapping[str, Sequence[Evidence]], depth: int) -> Evidence | None:
+def _inlined(
+    evidence: LinkEvidence, known: Mapping[str, Sequence[LinkEvidence]], depth: int
+) -> LinkEvidence | None:
     """Return evidence that holds outside of its function, or None where it rests on unknown variables."""
     if not evidence.chain or evidence.is_type:
         return evidence if evidence.chain else None
@@ -201,5 +203,5 @@ def _inlined(evidence: Evidence, known: Mapping[str, Sequence[Evidence]], depth:
     rest = "".join(steps[1:])
     if facts[0].is_type:
         # A member of an instance of a written type: the language's rules read `type:` chains that way.
-        return facts[0] if not rest else Evidence(f"{facts[0].chain}:{rest}", is_type=False)
-    return _inlined(Evidence(facts[0].chain + rest, is_type=False), known, depth - 1)
+        return facts[0] if not rest else LinkEvidence(f"{facts[0].chain}:{rest}", is_type=False)
+    return _inlined(LinkEvidence(facts[0].chain + rest, is_type=False), known, depth - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..project.vocabulary import words
 from .evaluator import Evaluator
-from .rules import Rules
+from .rules import LinkRules
 from .values import UNKNOWN_VALUE, Value, Values, What, external
 
 _LANGUAGE = words(
@@ -24,7 +24,7 @@ _LANGUAGE = words(
 """What `java.lang` brings into every file, and the words of the language."""
 
 
-class JavaRules(Rules):
+class JavaRules(LinkRules):
     """Java; Kotlin and Scala as far as they are alike."""
 
     self_names = frozenset({"this"})

@@ -6,14 +6,14 @@ from .csharp_rules import CsharpRules
 from .go_rules import GoRules
 from .java_rules import JavaRules
 from .python_rules import PythonRules
-from .rules import Rules
+from .rules import LinkRules
 from .rust_rules import RustRules
 from .script_rules import ScriptRules
 
-_PLAIN = Rules()
+_PLAIN = LinkRules()
 
 
-class _OwnImports(Rules):
+class _OwnImports(LinkRules):
     """What a file imports stays its own affair (Swift)."""
 
     passes_imports_on = False
@@ -22,7 +22,7 @@ class _OwnImports(Rules):
 _SCRIPT = ScriptRules()
 _JAVA = JavaRules()
 
-_RULES: dict[str, Rules] = {
+_RULES: dict[str, LinkRules] = {
     "python": PythonRules(),
     "csharp": CsharpRules(),
     "go": GoRules(),
@@ -37,6 +37,6 @@ _RULES: dict[str, Rules] = {
 }
 
 
-def rules_of(language: str) -> Rules:
+def rules_of(language: str) -> LinkRules:
     """Return the rules of a language; those that most have in common where it has none of its own."""
     return _RULES.get(language, _PLAIN)

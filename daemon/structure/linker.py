@@ -15,7 +15,7 @@ from ..project.tree import Symbol
 from .evaluator import Evaluator, World
 from .interface import SELF_NAMES
 from .languages import rules_of
-from .rules import Rules
+from .rules import LinkRules
 from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class _Linker:
         self._language = language
         self._symbols = symbols
         self._bindings = {(each.scope, each.name): each for each in references.bindings if each.scope >= 0}
-        self._rules: Rules = rules_of(language)
+        self._rules: LinkRules = rules_of(language)
         self.evaluator = Evaluator(world, rules_of, len(references.references))
         self._owners = Owners(symbols)
         self._names = {symbol.name: index for index, symbol in enumerate(symbols)}

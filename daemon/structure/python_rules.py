@@ -7,14 +7,14 @@ import builtins
 from ..project.references import LITERALS
 from .evaluator import Evaluator
 from .interface import FileInterface
-from .rules import Rules
+from .rules import LinkRules
 from .values import UNKNOWN_VALUE, Value, Values, What, external
 
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__path__", "reveal_type"}
 _CONSTANTS = frozenset({"None", "True", "False", "NotImplemented", "Ellipsis"})
 
 
-class PythonRules(Rules):
+class PythonRules(LinkRules):
     """Python."""
 
     self_names = frozenset({"self"})

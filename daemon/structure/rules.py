@@ -18,7 +18,7 @@ CLASS_KINDS: Final = frozenset(
 """Kinds of definitions that have members and instances."""
 
 
-class Rules:
+class LinkRules:
     """How names are looked up in one language; the defaults are those that most have in common."""
 
     self_names: frozenset[str] = frozenset({"self", "this"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..project.vocabulary import words
 from .evaluator import Evaluator
-from .rules import Rules
+from .rules import LinkRules
 from .values import UNKNOWN_VALUE, Value, Values, What, external
 
 _PRELUDE = words(
@@ -18,7 +18,7 @@ _PRELUDE = words(
 """The prelude of the standard library (2021 and 2024), primitive types, and the crates of the language."""
 
 
-class RustRules(Rules):
+class RustRules(LinkRules):
     """Rust."""
 
     parts_max = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..project.vocabulary import words
 from .evaluator import Evaluator
 from .interface import FileInterface
-from .rules import Rules
+from .rules import LinkRules
 from .values import UNKNOWN_VALUE, Value, Values, What, external
 
 COMMON_JS = "module.exports"
@@ -39,7 +39,7 @@ _TYPES = words(
 )
 
 
-class ScriptRules(Rules):
+class ScriptRules(LinkRules):
     """JavaScript and TypeScript."""
 
     self_names = frozenset({"this"})

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from ..core.lazy_dataclass import dataclass
 from .approvals import Approved, approved_servers
-from .server_definition import Server, ServerFile
+from .server_definition import McpServer, ServerFile
 from .server_variables import variables_in
 from .tool_list import ToolList, ToolLists
 from .tool_lister import ToolLister
@@ -18,7 +18,7 @@ class ServerState:
     """A configured server: what it would run or reach as it is written, the names of the variables whose
     values it would get, why it isn't listed (empty if it is), and its tools, None if it never was."""
 
-    server: Server
+    server: McpServer
     runs: str
     variables: tuple[str, ...]
     left_out: str
@@ -26,7 +26,7 @@ class ServerState:
 
 
 @dataclass(frozen=True, slots=True)
-class FileState:
+class ServerFileState:
     """A configuration file with its servers, and whether it is approved as it is now."""
 
     file: ServerFile
@@ -34,12 +34,14 @@ class FileState:
     servers: tuple[ServerState, ...]
 
 
-def file_states(files: Iterable[ServerFile], approved: Approved, lists: ToolLists) -> tuple[FileState, ...]:
+def file_states(
+    files: Iterable[ServerFile], approved: Approved, lists: ToolLists
+) -> tuple[ServerFileState, ...]:
     """Return the state of each file, in their order. Nothing is run."""
     files = tuple(files)
     chosen = approved_servers(files, approved)
     return tuple(
-        FileState(
+        ServerFileState(
             file,
             approved.covers(file),
             tuple(_state(server, file, chosen, approved, lists) for server in file.servers),
@@ -50,7 +52,7 @@ def file_states(files: Iterable[ServerFile], approved: Approved, lists: ToolList
 
 def list_tools(
     files: Iterable[ServerFile], approved: Approved, lists: ToolLists, lister: ToolLister, *, again: bool
-) -> tuple[tuple[Server, ToolList], ...]:
+) -> tuple[tuple[McpServer, ToolList], ...]:
     """List the tools of all approved servers that weren't listed as they are configured now, or of all with
     `again`; keep what came of it and return that.
 
@@ -62,7 +64,7 @@ def list_tools(
 
 
 def _state(
-    server: Server, file: ServerFile, chosen: tuple[Server, ...], approved: Approved, lists: ToolLists
+    server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved, lists: ToolLists
 ) -> ServerState:
     runs = server.url if server.transport != "stdio" else " ".join((server.command, *server.arguments))
     return ServerState(
@@ -74,7 +76,7 @@ def _state(
     )
 
 
-def _left_out(server: Server, file: ServerFile, chosen: tuple[Server, ...], approved: Approved) -> str:
+def _left_out(server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved) -> str:
     if server.problem:
         return server.problem
     if server.is_own:

@@ -14,7 +14,7 @@ from typing import Any
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.lazy_dataclass import dataclass
 from ..core.system import System
-from .server_definition import Server, ServerFile
+from .server_definition import McpServer, ServerFile
 
 VERSION = 1
 MAX_DIGESTS = 20
@@ -118,13 +118,13 @@ class Approvals:
         return StateError(f"The approvals in {self._path} {problem}. Mend the file or remove it.")
 
 
-def approved_servers(files: Iterable[ServerFile], approved: Approved) -> tuple[Server, ...]:
+def approved_servers(files: Iterable[ServerFile], approved: Approved) -> tuple[McpServer, ...]:
     """Return the servers whose tools may be listed, one for each name: of the most specific approved file.
 
     Left out are those that are disabled or can't be used, and foveal's own. `files` come in the order of
     precedence.
     """
-    chosen: dict[str, Server] = {}
+    chosen: dict[str, McpServer] = {}
     for file in files:
         if approved.covers(file):
             for server in file.servers:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, is_racy, stamp_of
-from .server_definition import SCOPES, Host, Scope, Server, ServerFile, digest_of
+from .server_definition import SCOPES, Host, McpServer, Scope, ServerFile, digest_of
 from .server_dialects import server_of
 
 MAX_BYTES = 1_048_576
@@ -128,7 +128,7 @@ class _Reader:
         run_in = home if place.scope == "user" else root
         servers = tuple(
             server_of(
-                Server(name, place.host, place.scope, path, _line(content.text, keys, name), run_in),
+                McpServer(name, place.host, place.scope, path, _line(content.text, keys, name), run_in),
                 definition,
             )
             for name, definition in list(section.items())[:MAX_SERVERS]

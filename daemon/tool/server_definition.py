@@ -23,7 +23,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class McpServer:
     """A server as a host's file defines it, with its variables as they are written there.
 
     `command` and `arguments` are of stdio, `url` and `headers` of http and sse. `forwarded` names variables
@@ -100,7 +100,7 @@ class ServerFile:
     host: Host
     scope: Scope
     digest: str
-    servers: tuple[Server, ...] = ()
+    servers: tuple[McpServer, ...] = ()
     problem: str = ""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ..item.texts import has_harmful
-from .server_definition import Host, Pairs, Server, Transport
+from .server_definition import Host, McpServer, Pairs, Transport
 
 MAX_STRINGS = 1_000
 MAX_STRING_CHARACTERS = 32_768
@@ -22,7 +22,7 @@ class _Bad(Exception):
     """A definition that can't be used. The text says why."""
 
 
-def server_of(blank: Server, definition: object) -> Server:
+def server_of(blank: McpServer, definition: object) -> McpServer:
     """Fill in a server that has name, host, scope, source, line and base, from its definition.
 
     One that can't be used comes with a `problem`. Never raises.
@@ -35,7 +35,7 @@ def server_of(blank: Server, definition: object) -> Server:
         return replace(blank, problem=f"{error}: mend it in {blank.source}")
 
 
-def _common(blank: Server, fields: Mapping[str, object]) -> Server:
+def _common(blank: McpServer, fields: Mapping[str, object]) -> McpServer:
     """Read what Claude Code, Cursor, VS Code and Copilot have in common."""
     kind = _text(fields, "type") or ("stdio" if "command" in fields else "http")
     disabled = fields.get("disabled") is True
@@ -56,7 +56,7 @@ def _common(blank: Server, fields: Mapping[str, object]) -> Server:
     return replace(server, disabled=disabled)
 
 
-def _gemini(blank: Server, fields: Mapping[str, object]) -> Server:
+def _gemini(blank: McpServer, fields: Mapping[str, object]) -> McpServer:
     allowed = _texts(fields, "includeTools") if "includeTools" in fields else None
     # A name may have arguments behind it in brackets, which say nothing of which tool it is.
     allowed = allowed and tuple(name.split("(")[0] for name in allowed)
@@ -71,7 +71,7 @@ def _gemini(blank: Server, fields: Mapping[str, object]) -> Server:
     return replace(server, allowed=allowed, denied=denied)
 
 
-def _codex(blank: Server, fields: Mapping[str, object]) -> Server:
+def _codex(blank: McpServer, fields: Mapping[str, object]) -> McpServer:
     timeout = fields.get("startup_timeout_sec", 0.0)
     common = {
         "allowed": _texts(fields, "enabled_tools") if "enabled_tools" in fields else None,
@@ -98,7 +98,7 @@ def _codex(blank: Server, fields: Mapping[str, object]) -> Server:
     return replace(server, **common)  # type: ignore[arg-type] # mixed values
 
 
-def _opencode(blank: Server, fields: Mapping[str, object]) -> Server:
+def _opencode(blank: McpServer, fields: Mapping[str, object]) -> McpServer:
     disabled = fields.get("enabled") is False
     if _text(fields, "type") == "remote":
         return replace(_remote(blank, fields, "http", _text(fields, "url")), disabled=disabled)
@@ -113,7 +113,7 @@ def _opencode(blank: Server, fields: Mapping[str, object]) -> Server:
     )
 
 
-_READERS: Mapping[Host, Callable[[Server, Mapping[str, object]], Server]] = {
+_READERS: Mapping[Host, Callable[[McpServer, Mapping[str, object]], McpServer]] = {
     "gemini": _gemini,
     "codex": _codex,
     "opencode": _opencode,
@@ -121,7 +121,7 @@ _READERS: Mapping[Host, Callable[[Server, Mapping[str, object]], Server]] = {
 
 
 def _program(
-    blank: Server,
+    blank: McpServer,
     *,
     command: str,
     arguments: tuple[str, ...],
@@ -129,7 +129,7 @@ def _program(
     folder: str,
     allowed: tuple[str, ...] | None = None,
     disabled: bool = False,
-) -> Server:
+) -> McpServer:
     if not command.strip():
         raise _Bad("it has neither a command nor a url")
     return replace(
@@ -144,7 +144,7 @@ def _program(
     )
 
 
-def _remote(blank: Server, fields: Mapping[str, object], transport: Transport, url: str) -> Server:
+def _remote(blank: McpServer, fields: Mapping[str, object], transport: Transport, url: str) -> McpServer:
     if not url.strip():
         raise _Bad("it has no url")
     return replace(blank, transport=transport, url=url.strip(), headers=_pairs(fields, "headers"))

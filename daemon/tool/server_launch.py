@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from ..core.lazy_dataclass import dataclass
-from .server_definition import Server, Transport
+from .server_definition import McpServer, Transport
 from .server_variables import Unresolved, Variables, variables_in
 
 INHERITED = (
@@ -64,7 +64,7 @@ class Launch:
 
 
 def launch_of(
-    server: Server, environ: Mapping[str, str], home: str, *, network: bool, timeout_s: float
+    server: McpServer, environ: Mapping[str, str], home: str, *, network: bool, timeout_s: float
 ) -> Launch:
     """Resolve a server's definition. `environ` is the daemon's environment.
 
@@ -99,7 +99,7 @@ def launch_of(
     )
 
 
-def _remote(server: Server, variables: Variables, *, network: bool, timeout_s: float) -> Launch:
+def _remote(server: McpServer, variables: Variables, *, network: bool, timeout_s: float) -> Launch:
     url = variables.resolve(server.url)
     host = _host(url)
     is_loopback = _is_loopback(host)
@@ -166,7 +166,7 @@ def _program(command: str, folder: str, path: str) -> str:
     return program
 
 
-def _secrets(server: Server, variables: Variables, texts: list[str]) -> tuple[str, ...]:
+def _secrets(server: McpServer, variables: Variables, texts: list[str]) -> tuple[str, ...]:
     """Return what was resolved from variables or stands in an environment or a header, the longest first."""
     values = {variables.environ.get(name, "") for name in variables_in(server)}
     values |= {variables.resolve(text) for text in texts}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ..core.lazy_dataclass import dataclass
-from .server_definition import Host, Server
+from .server_definition import Host, McpServer
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _SHELL = re.compile(rf"\$\{{(?P<name>{_NAME})(?::-(?P<default>[^{{}}$]*))?\}}")
@@ -44,7 +44,7 @@ class Unresolved(Exception):
 class Variables:
     """Resolves the variables of one server's definition. `environ` is where their values come from."""
 
-    server: Server
+    server: McpServer
     environ: Mapping[str, str]
     home: str
 
@@ -86,7 +86,7 @@ class Variables:
         return places.get(place, os.sep)
 
 
-def variables_in(server: Server) -> tuple[str, ...]:
+def variables_in(server: McpServer) -> tuple[str, ...]:
     """Return the names of all variables whose values a server would get, sorted: for who approves it."""
     names = {
         server.bearer_variable,
@@ -102,7 +102,7 @@ def variables_in(server: Server) -> tuple[str, ...]:
     return tuple(sorted(names - {""}))
 
 
-def _texts(server: Server) -> Iterator[str]:
+def _texts(server: McpServer) -> Iterator[str]:
     yield from (server.command, *server.arguments, server.folder, server.url)
     for _, value in (*server.environment, *server.headers):
         yield value

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 from mcp.types import Tool as ListedTool
 
 from ..item.texts import one_line
-from .tool_connection import Connection
+from .tool_connection import ToolConnection
 from .tool_list import MAX_DESCRIPTION_CHARACTERS, MAX_SCHEMA_CHARACTERS, MAX_TOOLS, is_name
 
 MAX_PAGES = 100
@@ -22,7 +22,7 @@ MAX_PAGES = 100
 
 async def list_tools(launch: dict[str, Any]) -> dict[str, Any]:
     """List a server's tools: a map with `tools`, `problem` and `left_out`. Never raises for what it does."""
-    server = Connection(launch)
+    server = ToolConnection(launch)
     listed: tuple[list[ListedTool], bool] | None = None
     try:
         async with asyncio.timeout(launch["timeout_s"]):

@@ -31,7 +31,7 @@ _LAST_WORDS_S = 5.0
 _ERROR_BYTES = 4_096
 
 
-class Connection:
+class ToolConnection:
     """The way to one server. `problem` says what broke it, where that is known better here than above."""
 
     def __init__(self, launch: dict[str, Any]) -> None:
@@ -192,7 +192,7 @@ class Connection:
 class _Counted(httpx2.AsyncByteStream):
     """A response's body that tells a connection how much was read of it."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, connection: Connection) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, connection: ToolConnection) -> None:
         self._stream = stream
         self._connection = connection
 

@@ -19,7 +19,7 @@ from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import clear_file, set_aside
 from ..core.system import System
 from ..item.texts import has_harmful
-from .server_definition import Server
+from .server_definition import McpServer
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ListedTool:
     """A tool as its server describes it; `input_schema` is JSON, empty for one that is too large."""
 
     name: str
@@ -53,7 +53,7 @@ class ToolList:
     `listed_at` is ISO 8601 UTC. `left_out` counts tools above the limits or whose names can't be used.
     """
 
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ListedTool, ...] = ()
     problem: str = ""
     left_out: int = 0
     listed_at: str = ""
@@ -66,7 +66,7 @@ class ToolLists:
         self._folder = folder
         self._system = system
 
-    def load(self, server: Server) -> ToolList | None:
+    def load(self, server: McpServer) -> ToolList | None:
         """Return a server's list, None if it wasn't listed as it is configured now.
 
         A file that can't be used counts as none: the tools are listed again.
@@ -88,7 +88,7 @@ class ToolLists:
                 set_aside(path, self._system)
             return None
 
-    def store(self, server: Server, found: ToolList) -> ToolList:
+    def store(self, server: McpServer, found: ToolList) -> ToolList:
         """Keep what came of listing a server, with the tools known before if it failed; returns that.
 
         Raises `StateError`.
@@ -106,7 +106,7 @@ class ToolLists:
             ) from error
         return found
 
-    def items(self, servers: Iterable[Server]) -> tuple[Item, ...]:
+    def items(self, servers: Iterable[McpServer]) -> tuple[Item, ...]:
         """Return the known tools of servers as items; which servers may be listed is the caller's to say."""
         items: list[Item] = []
         for server in servers:
@@ -114,7 +114,7 @@ class ToolLists:
             items += () if known is None else tool_items(server, known)
         return tuple(items)
 
-    def _path(self, server: Server) -> str:
+    def _path(self, server: McpServer) -> str:
         return os.path.join(self._folder, f"{server.digest}.json")
 
     def _prune(self) -> None:
@@ -126,7 +126,7 @@ class ToolLists:
                 os.unlink(path)
 
 
-def tool_items(server: Server, found: ToolList) -> tuple[Item, ...]:
+def tool_items(server: McpServer, found: ToolList) -> tuple[Item, ...]:
     """Return a server's tools as items of mode `always`, without those that its configuration forbids."""
     return tuple(
         Item(
@@ -146,7 +146,9 @@ def tool_items(server: Server, found: ToolList) -> tuple[Item, ...]:
 
 def list_in(fields: Mapping[str, Any]) -> ToolList:
     """Read a list out of a map. Raises `KeyError`, `TypeError` or `ValueError` for what is none."""
-    tools = tuple(Tool(each["name"], each["description"], each["input_schema"]) for each in fields["tools"])
+    tools = tuple(
+        ListedTool(each["name"], each["description"], each["input_schema"]) for each in fields["tools"]
+    )
     for tool in tools:
         if not all(isinstance(value, str) for value in asdict(tool).values()) or not is_name(tool.name):
             raise ValueError("a tool has something else than texts")

@@ -20,7 +20,7 @@ from dataclasses import asdict, replace
 
 from ..core.system import System
 from ..item.texts import one_line
-from .server_definition import Server
+from .server_definition import McpServer
 from .server_launch import Launch, NotAllowed, launch_of
 from .server_variables import Unresolved
 from .tool_list import ToolList, list_in
@@ -64,7 +64,7 @@ class ToolLister:
         self._closed = False
         self._lock = threading.Lock()
 
-    def list_tools(self, servers: Sequence[Server]) -> tuple[ToolList, ...]:
+    def list_tools(self, servers: Sequence[McpServer]) -> tuple[ToolList, ...]:
         """Run or connect to approved servers and return what came of each, in their order.
 
         Blocks until all have answered or were ended; never raises for what a server does.

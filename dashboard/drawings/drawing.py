@@ -21,7 +21,7 @@ LEAST = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChartPart:
     """A part of a bar: how much, what colour (a class of the style), what it says when pointed at, and the
     id of the element that it leads to, if any."""
 
@@ -51,7 +51,7 @@ def sparkline(values: Sequence[float | None], label: str) -> Markup:
     ).format(WIDTH, HEIGHT, label, " ".join(areas), " ".join(lines))
 
 
-def stacked_bar(parts: Iterable[Part], total: float, label: str, height: float = 22.0) -> Markup:
+def stacked_bar(parts: Iterable[ChartPart], total: float, label: str, height: float = 22.0) -> Markup:
     """Return parts side by side, to the scale of `total`, or of their sum where that is more.
 
     A part that would be too small to see takes `LEAST` units; what is over is taken from the others alike.

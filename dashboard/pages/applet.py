@@ -31,7 +31,7 @@ _ID = re.compile(r"[A-Za-z0-9._:@+-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ViewPlace:
     """A page that can be come back to: its address, with `{id}` where it has one, its title, and those of
     its parameters that say what it shows."""
 
@@ -40,20 +40,20 @@ class Place:
     parameters: tuple[str, ...] = ()
 
 
-PLACES: Final[Mapping[str, Place]] = {
-    "overview": Place("/", "Overview"),
-    "search": Place("/search", "Search", ("q", "route", "path", "language", "limit")),
-    "graph": Place("/graph", "Dependencies", ("path",)),
-    "contexts": Place("/contexts", "Contexts", ("agent",)),
-    "context": Place("/contexts/{id}", "Context"),
-    "scope": Place("/scopes/{id}", "Scope"),
-    "items": Place("/items", "Items", ("q", "type", "server", "mode", "page")),
-    "experiences": Place(
+PLACES: Final[Mapping[str, ViewPlace]] = {
+    "overview": ViewPlace("/", "Overview"),
+    "search": ViewPlace("/search", "Search", ("q", "route", "path", "language", "limit")),
+    "graph": ViewPlace("/graph", "Dependencies", ("path",)),
+    "contexts": ViewPlace("/contexts", "Contexts", ("agent",)),
+    "context": ViewPlace("/contexts/{id}", "Context"),
+    "scope": ViewPlace("/scopes/{id}", "Scope"),
+    "items": ViewPlace("/items", "Items", ("q", "type", "server", "mode", "page")),
+    "experiences": ViewPlace(
         "/experiences",
         "Experiences",
         ("query", "outcome", "agent_id", "session_id", "trust", "since", "until"),
     ),
-    "performance": Place("/performance", "Metrics", ("period",)),
+    "performance": ViewPlace("/performance", "Metrics", ("period",)),
 }
 """The pages by slug. Each may have `project` too; other parameters, such as an open dialog, are not kept."""
 
@@ -173,7 +173,7 @@ def _pairs(entries: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in (entry.partition("=") for entry in entries)}
 
 
-def _kept(place: Place, given: Mapping[str, str]) -> dict[str, str]:
+def _kept(place: ViewPlace, given: Mapping[str, str]) -> dict[str, str]:
     """Return those of a page's parameters that are kept, in the page's order."""
     found = {name: given.get(name, "").strip() for name in (*place.parameters, "project")}
     return {

@@ -11,7 +11,7 @@ from aiohttp import web
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..drawings.budget_bar import budget_bar, by_layer, uses_of
 from ..drawings.sandwich import layers_of, sandwich
-from ..view import Project, View, href, page_number
+from ..view import ProjectChoice, View, href, page_number
 from .sent_text import Text, on_page, sent_texts
 from .session_page import named_session
 from .slice_rows import SliceRow, dropped_rows, ordered, slice_rows
@@ -74,7 +74,7 @@ class ContextPage:
             **values,
         )
 
-    async def _explain(self, context_id: str, path: str, project: Project) -> Mapping[str, Any]:
+    async def _explain(self, context_id: str, path: str, project: ProjectChoice) -> Mapping[str, Any]:
         """Return why a file is in the context or not; what can't be asked is told in its place."""
         if project.status is None:  # a GET opens none
             return {"path": path, "problem": f"{project.name} isn't open now, so that it can't be asked"}

@@ -9,7 +9,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from ..drawings.budget_bar import layers_bar
-from ..view import PROJECT, Project, View, href, page_number
+from ..view import PROJECT, ProjectChoice, View, href, page_number
 
 CONTEXTS: Final = 50
 """Contexts on one page."""
@@ -37,7 +37,7 @@ class ContextsPage:
     async def _serve(self, request: web.Request) -> web.Response:
         view, query = self._view, request.query
         root = query.get(PROJECT) or None
-        project = Project.at(await view.call("ListProjects"), root or "")
+        project = ProjectChoice.at(await view.call("ListProjects"), root or "")
         contexts, made = await asyncio.gather(
             self._given(root),
             view.call("ListScopes", cwd=root),

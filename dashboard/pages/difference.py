@@ -125,7 +125,7 @@ class SliceChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """A line of what changed: `kind` is `added`, `gone`, `same` or `where`."""
 
     kind: str
@@ -137,7 +137,7 @@ class LineChanges:
     """What changed by line. `left_out` counts lines that found no room; `problem` says why nothing could be
     compared, else it is empty."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[DiffLine, ...] = ()
     added: int = 0
     gone: int = 0
     left_out: int = 0
@@ -187,19 +187,19 @@ def _change(
     return "rewritten" if len(texts) == 2 and texts[0] != texts[1] else None
 
 
-def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     matcher = difflib.SequenceMatcher(None, old, new)
     for group in matcher.get_grouped_opcodes(AROUND):
-        yield Line("where", f"line {group[0][3] + 1:,}")
+        yield DiffLine("where", f"line {group[0][3] + 1:,}")
         for tag, start, end, new_start, new_end in group:
             if tag == "equal":
-                yield from (Line("same", _cut(text)) for text in old[start:end])
+                yield from (DiffLine("same", _cut(text)) for text in old[start:end])
                 continue
-            yield from (Line("gone", _cut(text)) for text in old[start:end])
-            yield from (Line("added", _cut(text)) for text in new[new_start:new_end])
+            yield from (DiffLine("gone", _cut(text)) for text in old[start:end])
+            yield from (DiffLine("added", _cut(text)) for text in new[new_start:new_end])
 
 
-def _shown(lines: Sequence[Line]) -> int:
+def _shown(lines: Sequence[DiffLine]) -> int:
     """Return how many of the lines are shown."""
     room = SHOWN_CHARACTERS
     for count, line in enumerate(lines[:SHOWN_MAX]):

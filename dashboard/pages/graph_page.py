@@ -10,7 +10,7 @@ from aiohttp import web
 
 from ...ipc.errors import NOT_FOUND, RpcError
 from ..drawings.dependency_graph import SHOWN, arranged
-from ..view import Project, View, href
+from ..view import ProjectChoice, View, href
 from .applet import SESSION
 
 LISTED: Final = 100
@@ -45,7 +45,7 @@ class GraphPage:
             **values,
         )
 
-    async def _around(self, project: Project, path: str, session: str) -> dict[str, Any]:
+    async def _around(self, project: ProjectChoice, path: str, session: str) -> dict[str, Any]:
         """Return what the template shows of a file. An id of a definition leads to the file that it is in.
 
         `session` is what the page is looked at for, and stays in its links, which no script can change: the
@@ -69,7 +69,7 @@ class GraphPage:
             "outside": sorted({one["module"] for one in node["imports"] if "path" not in one}),
         }
 
-    async def _imports(self, project: Project, path: str) -> Sequence[str]:
+    async def _imports(self, project: ProjectChoice, path: str) -> Sequence[str]:
         """Return what a file imports; nothing if it went meanwhile."""
         try:
             return _paths((await self._view.call("GetNode", cwd=project.root, node_id=path))["imports"])

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..escaped import beginning, escaped_bytes, exact, pages_of
-from ..view import PROJECT, Project, View, href, page_number
+from ..view import PROJECT, ProjectChoice, View, href, page_number
 from .applet import SESSION
 from .item_rows import COLUMNS, MODES, key_fields, key_of, matches, mode_of, order_of
 
@@ -181,7 +181,7 @@ def _suggestions(
     return found[:SUGGESTIONS]
 
 
-def _address(request: web.Request, project: Project, kept: Mapping[str, Any]) -> str:
+def _address(request: web.Request, project: ProjectChoice, kept: Mapping[str, Any]) -> str:
     """Return the address of this page with another filter or number; a session that is looked at stays."""
     return href("/items", project=project.root, session=request.query.get(SESSION), **kept)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from ..drawings.drawing import sparkline
-from ..view import Project, View
+from ..view import ProjectChoice, View
 
 CONTEXTS: Final = 12
 """Latest contexts on the page; all of them have a page of their own."""
@@ -53,7 +53,7 @@ class Overview:
             at="overview",
             title="Overview",
             daemon=status,
-            known=Project("", known),
+            known=ProjectChoice("", known),
             metrics=metrics,
             contexts=contexts["contexts"],
             figures=list(_figures(metrics)),

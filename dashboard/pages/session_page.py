@@ -14,7 +14,7 @@ from aiohttp import web
 from ...ipc.errors import NOT_FOUND, RpcError
 from ..formats import editor_href
 from ..guard import VIEWER
-from ..view import PROJECT, NotOpen, Project, View, href
+from ..view import PROJECT, NotOpen, ProjectChoice, View, href
 from .applet import SET_NAME as APPLET
 from .applet import last_open
 from .item_rows import ItemKey, columns_of, key_of, matches, mode_of, rows_of
@@ -99,7 +99,7 @@ class SessionPage:
         return web.json_response({"items": completions(free, request.query.get("q", ""))})
 
 
-async def known_items(view: View, project: Project) -> tuple[dict[ItemKey, Mapping[str, Any]], str]:
+async def known_items(view: View, project: ProjectChoice) -> tuple[dict[ItemKey, Mapping[str, Any]], str]:
     """Return a project's items by key, and why they aren't known: it may not be open, or its folder gone."""
     if project.status is None:
         return {}, "their project isn't open"
@@ -211,7 +211,7 @@ TITLES: Final[Mapping[str, str]] = {"files": "Files", "endpoints": "Endpoints", 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SessionEntry:
     """An entry: its text as it is kept, as it is shown, and where it leads, if anywhere."""
 
     text: str
@@ -227,7 +227,7 @@ class ContextSet:
 
     name: str
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[SessionEntry, ...]
 
     @property
     def texts(self) -> list[str]:
@@ -253,15 +253,15 @@ def sets_of(
     ]
 
 
-def _entry(name: str, text: str, root: str, editor_link: Callable[[str, str], str]) -> Entry:
+def _entry(name: str, text: str, root: str, editor_link: Callable[[str, str], str]) -> SessionEntry:
     if name == "files":
         inside = text.removeprefix(root.rstrip("/") + "/")
-        return Entry(text, inside, editor_link(root, text) if os.path.isabs(text) else "")
+        return SessionEntry(text, inside, editor_link(root, text) if os.path.isabs(text) else "")
     if name == "endpoints":
-        return Entry(text, text, text if is_web(text) else "", leaves=True)
+        return SessionEntry(text, text, text if is_web(text) else "", leaves=True)
     if name == "ports" and text.isascii() and text.isdecimal():
-        return Entry(text, text, f"http://localhost:{text}", leaves=True)
-    return Entry(text, text)
+        return SessionEntry(text, text, f"http://localhost:{text}", leaves=True)
+    return SessionEntry(text, text)
 
 
 def is_web(text: str) -> bool:

@@ -17,14 +17,14 @@ FLUSH_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class LspDocument:
     """A file of an open folder: absolute paths of the folder and of the file."""
 
     cwd: str
     path: str
 
 
-class Documents:
+class LspDocuments:
     """Tells the daemon of documents. `complain` gets what the daemon refuses, each text once."""
 
     def __init__(self, link: DaemonLink, complain: Callable[[str], None], delay_s: float = DELAY_S) -> None:
@@ -32,18 +32,18 @@ class Documents:
         self._complain = complain
         self._delay_s = delay_s
         self._complaints: set[str] = set()
-        self._delayed: dict[Document, tuple[asyncio.TimerHandle, str]] = {}
-        self._pending: dict[tuple[Document, str], str | None] = {}
-        self._unsaved: set[Document] = set()
+        self._delayed: dict[LspDocument, tuple[asyncio.TimerHandle, str]] = {}
+        self._pending: dict[tuple[LspDocument, str], str | None] = {}
+        self._unsaved: set[LspDocument] = set()
         self._sending: asyncio.Task[None] | None = None
 
-    def tell(self, document: Document, event: str) -> None:
+    def tell(self, document: LspDocument, event: str) -> None:
         """Tell an event of NotifyFile; after `changed` and `closed` the file on the disk counts again."""
         if event in {"changed", "closed"}:
             self._forget_text(document)
         self._put(document, event, None)
 
-    def tell_text(self, document: Document, text: str) -> None:
+    def tell_text(self, document: LspDocument, text: str) -> None:
         """Tell the text of a document that isn't saved, when no other one came for a while."""
         delayed = self._delayed.pop(document, None)
         if delayed is not None:
@@ -67,20 +67,20 @@ class Documents:
             self._sending.cancel()
             await asyncio.wait({self._sending})
 
-    def _forget_text(self, document: Document) -> None:
+    def _forget_text(self, document: LspDocument) -> None:
         delayed = self._delayed.pop(document, None)
         if delayed is not None:
             delayed[0].cancel()
         self._pending.pop((document, "changed"), None)
         self._unsaved.discard(document)
 
-    def _put_text(self, document: Document) -> None:
+    def _put_text(self, document: LspDocument) -> None:
         handle, text = self._delayed.pop(document)
         handle.cancel()
         self._unsaved.add(document)
         self._put(document, "changed", text)
 
-    def _put(self, document: Document, event: str, text: str | None) -> None:
+    def _put(self, document: LspDocument, event: str, text: str | None) -> None:
         """Append an event, in the place of one of its kind that wasn't told yet."""
         self._pending.pop((document, event), None)
         self._pending[document, event] = text
@@ -101,7 +101,7 @@ class Documents:
                 if text is not None:
                     self._withdraw(document)
 
-    def _withdraw(self, document: Document) -> None:
+    def _withdraw(self, document: LspDocument) -> None:
         """Let the file count again, in the place of a text that the daemon didn't take."""
         if (document, "changed") not in self._pending:
             self._unsaved.discard(document)

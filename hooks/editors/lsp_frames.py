@@ -34,7 +34,7 @@ class BadFrame(Exception):
     """Bytes that are no frame. Where the next one begins can't be known, so the connection is over."""
 
 
-class TooLarge(Exception):
+class FrameTooLarge(Exception):
     """A body above the limit, which was passed over; `size` is its length in bytes."""
 
     def __init__(self, size: int) -> None:
@@ -43,7 +43,7 @@ class TooLarge(Exception):
 
 
 def read_frame(source: BinaryIO) -> bytes | None:
-    """Return the body of the next message, None at the end. Raises `BadFrame` and `TooLarge`."""
+    """Return the body of the next message, None at the end. Raises `BadFrame` and `FrameTooLarge`."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         line = source.readline(MAX_HEAD_BYTES)
@@ -59,7 +59,7 @@ def read_frame(source: BinaryIO) -> bytes | None:
             if not data:
                 raise BadFrame("the input ends within a message")
             left -= len(data)
-        raise TooLarge(size)
+        raise FrameTooLarge(size)
     body = source.read(size)
     if len(body) < size:
         raise BadFrame("the input ends within a message")

@@ -17,7 +17,7 @@ REPLAY_ID: Final = "foveal-reconnect"
 """Under this id a new server gets the host's `initialize` again; the answer goes to nobody."""
 
 
-class Opening:
+class LspOpening:
     """What was opened and not closed. `note` each message of the editor; `replayed` gives the frames."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ from .lsp_frames import (
     PARSE_ERROR,
     UNAVAILABLE,
     BadFrame,
-    TooLarge,
+    FrameTooLarge,
     error_frame,
     frame,
     id_of,
@@ -30,7 +30,7 @@ from .lsp_frames import (
     read_message,
     reply_frame,
 )
-from .lsp_opening import REPLAY_ID, Opening
+from .lsp_opening import REPLAY_ID, LspOpening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class LspPump:
         self._state = threading.Condition()
         self._connection: socket.socket | None = None  # guarded by _state, as is _waiting
         self._waiting: set[Id] = set()
-        self._opening = Opening()  # of the main thread only, as is what follows
+        self._opening = LspOpening()  # of the main thread only, as is what follows
         self._is_shut = False
         self._retry_at = 0.0
 
@@ -94,7 +94,7 @@ class LspPump:
         while True:
             try:
                 body = read_frame(source)
-            except TooLarge as error:
+            except FrameTooLarge as error:
                 self._write(log_frame(f"{error}; it was left out"))
                 continue
             if body is None:
@@ -168,7 +168,7 @@ class LspPump:
                 with connection.makefile("rb") as stream:
                     while (body := read_frame(stream)) is not None:
                         self._deliver(body)
-            except (OSError, ValueError, BadFrame, TooLarge):
+            except (OSError, ValueError, BadFrame, FrameTooLarge):
                 pass  # a connection that broke, within a message perhaps, ends like any other
         self._lose(connection)
 

@@ -23,7 +23,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from ... import __version__
 from ...ipc.errors import DaemonUnavailable, RpcError
 from ...ipc.link import DaemonLink
-from .lsp_documents import Document, Documents
+from .lsp_documents import LspDocument, LspDocuments
 from .lsp_frames import (
     INVALID_REQUEST,
     MAX_BODY_BYTES,
@@ -37,7 +37,7 @@ from .lsp_frames import (
     method_of,
     read_message,
 )
-from .lsp_symbols import Place, SymbolIndex
+from .lsp_symbols import SymbolIndex, SymbolPlace
 
 DID_FOCUS = "foveal/didFocus"
 """A notification `{uri}` of our own, since the protocol has none for the document that a person looks at."""
@@ -100,7 +100,7 @@ class _Session:
         self._writer = writer
         self._cwd = cwd
         self._index = SymbolIndex(link)
-        self._documents = Documents(link, self._complain)
+        self._documents = LspDocuments(link, self._complain)
         self._server = LanguageServer("foveal", __version__, lsp.TextDocumentSyncKind.Full)
         self._server.protocol.set_writer(writer)
         self._answering: set[asyncio.Task[Any]] = set()
@@ -199,14 +199,14 @@ class _Session:
         if document is not None:
             self._documents.tell(document, event)
 
-    def _document(self, uri: str) -> Document | None:
+    def _document(self, uri: str) -> LspDocument | None:
         """Return the file of a URI; None where it is none, or lies in no folder that is open."""
         path = to_fs_path(uri) if uri.startswith("file:") else None
         if not path or not path.startswith("/") or "\0" in path:
             return None
         path = os.path.normpath(path)
         around = [one for one in self._folders() if path.startswith(one.rstrip("/") + "/")]
-        return Document(max(around, key=len), path) if around else None
+        return LspDocument(max(around, key=len), path) if around else None
 
     def _folders(self) -> list[str]:
         """Return the open folders, else the one that the editor started the server in."""
@@ -214,7 +214,7 @@ class _Session:
         paths = [to_fs_path(uri) for uri in workspace.folders] or [workspace.root_path]
         return [os.path.normpath(path) for path in paths if path] or [self._cwd]
 
-    def _location(self, place: Place) -> lsp.Location:
+    def _location(self, place: SymbolPlace) -> lsp.Location:
         units = self._server.workspace.position_codec.client_num_units
         found = re.search(rf"(?<![\w$]){re.escape(place.name)}(?![\w$])", place.text) if place.name else None
         start, end = found.span() if found else (0, 0)
@@ -226,7 +226,7 @@ class _Session:
             ),
         )
 
-    def _information(self, place: Place) -> lsp.SymbolInformation:
+    def _information(self, place: SymbolPlace) -> lsp.SymbolInformation:
         kind = KINDS.get(place.kind, lsp.SymbolKind.Variable)
         return lsp.SymbolInformation(
             self._location(place), place.name, kind, container_name=place.container or None

@@ -19,7 +19,7 @@ PLACES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SymbolPlace:
     """A definition: absolute `path`, its `line`, and `text`, what is written there, empty if unknown."""
 
     path: str
@@ -45,7 +45,7 @@ class SymbolIndex:
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
 
-    async def find_definitions(self, cwd: str, path: str, line: int, name: str) -> list[Place]:
+    async def find_definitions(self, cwd: str, path: str, line: int, name: str) -> list[SymbolPlace]:
         """Return where what a name means at a line of a file is defined; several where that isn't sure.
 
         What the line refers to for sure goes before all definitions of that name. Raises `RpcError`.
@@ -59,7 +59,7 @@ class SymbolIndex:
         found = await self._defined(cwd, name)
         return sorted(found, key=lambda place: place.path != path)
 
-    async def find_symbols(self, cwd: str, query: str) -> list[Place]:
+    async def find_symbols(self, cwd: str, query: str) -> list[SymbolPlace]:
         """Return definitions that a part of a name finds, or a question in words, best first.
 
         Raises `RpcError`.
@@ -75,7 +75,7 @@ class SymbolIndex:
 
     async def _referred(
         self, cwd: str, root: str, node: Mapping[str, Any], line: int, name: str
-    ) -> list[Place]:
+    ) -> list[SymbolPlace]:
         """Return what the index knows for sure that this line means by a name."""
         symbols = _symbols(root, node)
         own = [place for place in symbols if place.line == line and place.name == name]
@@ -95,10 +95,10 @@ class SymbolIndex:
         imported = [one["path"] for one in node["imports"] if one["line"] == line and one.get("path")]
         return await self._places(cwd, root, [f"{path}#{name}" for path in imported])
 
-    async def _places(self, cwd: str, root: str, node_ids: Iterable[str]) -> list[Place]:
+    async def _places(self, cwd: str, root: str, node_ids: Iterable[str]) -> list[SymbolPlace]:
         nodes = await asyncio.gather(*[self._node(cwd, node_id) for node_id in node_ids])
         return [
-            Place(
+            SymbolPlace(
                 f"{root}/{node['path']}",
                 node["start_line"],
                 node["kind"],
@@ -109,7 +109,7 @@ class SymbolIndex:
             if node is not None
         ]
 
-    async def _defined(self, cwd: str, name: str) -> list[Place]:
+    async def _defined(self, cwd: str, name: str) -> list[SymbolPlace]:
         """Return all definitions of a name, and not of others that are nearly the same."""
         reply = await self._query(cwd, f"where is `{name}` defined", route="structural", limit=PLACES)
         places = [_place(reply["project"], result) for result in reply["results"]]
@@ -143,12 +143,12 @@ def _root_of(path: str, relative: str) -> str:
     return path.removesuffix(f"/{relative}")
 
 
-def _symbol_place(root: str, symbol: Mapping[str, Any]) -> Place:
+def _symbol_place(root: str, symbol: Mapping[str, Any]) -> SymbolPlace:
     name = _symbol_of(symbol["node_id"])
-    return Place(f"{root}/{symbol['path']}", symbol["line"], symbol["kind"], name, symbol["text"])
+    return SymbolPlace(f"{root}/{symbol['path']}", symbol["line"], symbol["kind"], name, symbol["text"])
 
 
-def _symbols(root: str, node: Mapping[str, Any]) -> list[Place]:
+def _symbols(root: str, node: Mapping[str, Any]) -> list[SymbolPlace]:
     """Return the definitions of a file's node."""
     lines = node["definition"].split("\n")
     first = node["start_line"]
@@ -157,7 +157,7 @@ def _symbols(root: str, node: Mapping[str, Any]) -> list[Place]:
         at = symbol["start_line"]
         text = lines[at - first] if 0 <= at - first < len(lines) else ""
         places.append(
-            Place(f"{root}/{node['path']}", at, symbol["kind"], _symbol_of(symbol["node_id"]), text)
+            SymbolPlace(f"{root}/{node['path']}", at, symbol["kind"], _symbol_of(symbol["node_id"]), text)
         )
     return places
 
@@ -169,14 +169,14 @@ def _innermost(symbols: Iterable[Mapping[str, Any]], line: int) -> str:
     return str(shortest["node_id"]) if shortest else ""
 
 
-def _place(root: str, result: Mapping[str, Any]) -> Place:
+def _place(root: str, result: Mapping[str, Any]) -> SymbolPlace:
     line = result["start_line"]
     lines = result["snippet"].split("\n")
     at = line - result["snippet_line"]
     text = lines[at] if 0 <= at < len(lines) else ""
-    return Place(f"{root}/{result['path']}", line, result["kind"], result.get("symbol", ""), text)
+    return SymbolPlace(f"{root}/{result['path']}", line, result["kind"], result.get("symbol", ""), text)
 
 
-def _distinct(places: Iterable[Place]) -> list[Place]:
+def _distinct(places: Iterable[SymbolPlace]) -> list[SymbolPlace]:
     """Leave out what was there before, by where it is; and what has no name."""
     return list({(place.path, place.line, place.symbol): place for place in places if place.symbol}.values())

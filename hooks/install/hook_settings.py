@@ -14,7 +14,7 @@ from typing import Any
 from . import jsonc_edit
 from .errors import InstallError
 from .hosts import Registration
-from .jsonc_tree import Node, parse
+from .jsonc_tree import JsoncNode, parse
 from .program import hook_program
 
 
@@ -76,7 +76,7 @@ def registered(text: str) -> tuple[Registered, ...]:
     )
 
 
-def _found(event: str, handlers: Node) -> Iterator[Registered]:
+def _found(event: str, handlers: JsoncNode) -> Iterator[Registered]:
     for group, item in enumerate(handlers.items):
         inner = item.node.get("hooks")
         if inner is None or inner.kind != "array":
@@ -144,7 +144,7 @@ def _remove(text: str, path: Sequence[str | int]) -> str:
     return _remove(text, path[:-2] if path[-2] == "hooks" and len(path) > 2 else path[:-1])
 
 
-def _position(container: Node, key: str | int) -> int:
+def _position(container: JsoncNode, key: str | int) -> int:
     if isinstance(key, int):
         return key
     index = container.index(key)
@@ -152,7 +152,7 @@ def _position(container: Node, key: str | int) -> int:
     return index
 
 
-def _node(text: str, one: Registered) -> Node:
+def _node(text: str, one: Registered) -> JsoncNode:
     hooks = _hooks(text)
     assert hooks
     handlers = hooks.get(one.event)
@@ -164,7 +164,7 @@ def _node(text: str, one: Registered) -> Node:
     return inner.items[one.position].node
 
 
-def _hooks(text: str) -> Node | None:
+def _hooks(text: str) -> JsoncNode | None:
     if not text.strip():
         return None
     root = parse(text)

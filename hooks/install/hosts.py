@@ -26,7 +26,7 @@ END_S = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class HostEvent:
     """One event of a host: what is matched in it ("" for all), how long it may take, whether anyone waits."""
 
     name: str
@@ -44,62 +44,62 @@ class Registration:
     matcher: str | None
 
 
-EVENTS: Mapping[Host, tuple[Event, ...]] = {
+EVENTS: Mapping[Host, tuple[HostEvent, ...]] = {
     "claude-code": (
-        Event("SessionStart", START_S, "startup|resume|clear|compact"),
-        Event("UserPromptSubmit"),
-        Event("PreToolUse", matcher="Agent|Task|SubagentHandback"),
-        Event("PostToolUse", None, "Write|Edit|NotebookEdit", runs_beside=True),
-        Event("SubagentStart"),
-        Event("SubagentStop", None, runs_beside=True),
-        Event("PreCompact"),
-        Event("Stop", None, runs_beside=True),
-        Event("SessionEnd", None),  # all hooks share 1.5 s, a timeout would lengthen that for everyone's
+        HostEvent("SessionStart", START_S, "startup|resume|clear|compact"),
+        HostEvent("UserPromptSubmit"),
+        HostEvent("PreToolUse", matcher="Agent|Task|SubagentHandback"),
+        HostEvent("PostToolUse", None, "Write|Edit|NotebookEdit", runs_beside=True),
+        HostEvent("SubagentStart"),
+        HostEvent("SubagentStop", None, runs_beside=True),
+        HostEvent("PreCompact"),
+        HostEvent("Stop", None, runs_beside=True),
+        HostEvent("SessionEnd", None),  # all hooks share 1.5 s, a timeout would lengthen that for everyone's
     ),
     "codex": (
-        Event("SessionStart", START_S),
-        Event("UserPromptSubmit"),
-        Event("PreToolUse", matcher="Agent"),
-        Event("PostToolUse", matcher="apply_patch", runs_beside=True),
-        Event("SubagentStart"),
-        Event("SubagentStop", runs_beside=True),
-        Event("PreCompact"),
-        Event("Stop", runs_beside=True),
-        Event("SessionEnd", None),  # 1 s by itself, 3 s at most
+        HostEvent("SessionStart", START_S),
+        HostEvent("UserPromptSubmit"),
+        HostEvent("PreToolUse", matcher="Agent"),
+        HostEvent("PostToolUse", matcher="apply_patch", runs_beside=True),
+        HostEvent("SubagentStart"),
+        HostEvent("SubagentStop", runs_beside=True),
+        HostEvent("PreCompact"),
+        HostEvent("Stop", runs_beside=True),
+        HostEvent("SessionEnd", None),  # 1 s by itself, 3 s at most
     ),
     "cursor": (
-        Event("sessionStart", START_S),
-        Event("beforeSubmitPrompt"),
-        Event("preToolUse", matcher="Task"),
-        Event("subagentStart"),
-        Event("subagentStop"),
-        Event("afterFileEdit"),
+        HostEvent("sessionStart", START_S),
+        HostEvent("beforeSubmitPrompt"),
+        HostEvent("preToolUse", matcher="Task"),
+        HostEvent("subagentStart"),
+        HostEvent("subagentStop"),
+        HostEvent("afterFileEdit"),
         # Takes text for the model, which beforeSubmitPrompt doesn't. afterFileEdit tells what Write does.
-        Event("postToolUse", matcher="Read|Grep|Shell"),
-        Event("preCompact"),
-        Event("stop"),
-        Event("sessionEnd", END_S),
+        HostEvent("postToolUse", matcher="Read|Grep|Shell"),
+        HostEvent("preCompact"),
+        HostEvent("stop"),
+        HostEvent("sessionEnd", END_S),
     ),
     "gemini": (
-        Event("SessionStart", START_S),
-        Event("BeforeAgent"),
-        Event("AfterTool", matcher="write_file|replace"),
-        Event("AfterAgent"),
-        Event("PreCompress"),
-        Event("SessionEnd", END_S),
+        HostEvent("SessionStart", START_S),
+        HostEvent("BeforeAgent"),
+        HostEvent("AfterTool", matcher="write_file|replace"),
+        HostEvent("AfterAgent"),
+        HostEvent("PreCompress"),
+        HostEvent("SessionEnd", END_S),
     ),
     "copilot": (
-        Event("sessionStart", START_S),
-        Event("userPromptSubmitted"),
-        Event("postToolUse"),
-        Event("subagentStart"),
-        Event("subagentStop"),
-        Event("preCompact"),
-        Event("agentStop"),
-        Event("sessionEnd", END_S),
+        HostEvent("sessionStart", START_S),
+        HostEvent("userPromptSubmitted"),
+        HostEvent("postToolUse"),
+        HostEvent("subagentStart"),
+        HostEvent("subagentStop"),
+        HostEvent("preCompact"),
+        HostEvent("agentStop"),
+        HostEvent("sessionEnd", END_S),
     ),
     "opencode": (),  # its plugin file subscribes by itself
-    "git": (Event("post-checkout"), Event("post-merge"), Event("post-commit")),
+    "git": (HostEvent("post-checkout"), HostEvent("post-merge"), HostEvent("post-commit")),
 }
 
 SKELETONS: Mapping[Host, Mapping[str, Any]] = {"cursor": {"version": 1}, "copilot": {"version": 1}}
@@ -136,7 +136,7 @@ def registrations(host: Host, program: str) -> tuple[Registration, ...]:
     )
 
 
-def _handler(host: Host, event: Event, program: str) -> dict[str, Any]:
+def _handler(host: Host, event: HostEvent, program: str) -> dict[str, Any]:
     # Copilot's payloads don't say which event they are, so the command does.
     words = hook_command(program, host, *([event.name] if host == "copilot" else []))
     line = command_line(words)
@@ -155,7 +155,7 @@ def _handler(host: Host, event: Event, program: str) -> dict[str, Any]:
     return {"type": "command", "bash": line, **_timeout("timeoutSec", event.timeout_s)}
 
 
-def _beside(event: Event) -> dict[str, Any]:
+def _beside(event: HostEvent) -> dict[str, Any]:
     return {"async": True} if event.runs_beside else {}
 
 

@@ -10,12 +10,12 @@ import json
 import re
 from typing import Any
 
-from .jsonc_tree import Item, Node, comments, skip_blank
+from .jsonc_tree import JsoncItem, JsoncNode, comments, skip_blank
 
 DEFAULT_INDENT = "  "
 
 
-def insert(text: str, container: Node, value: Any, key: str | None = None) -> str:
+def insert(text: str, container: JsoncNode, value: Any, key: str | None = None) -> str:
     """Put a value behind the last one of a container; in an object it needs its key."""
     place = _behind_last(text, container)
     inline = _is_inline(text, container)
@@ -36,7 +36,7 @@ def insert(text: str, container: Node, value: Any, key: str | None = None) -> st
     return f"{text[: last.node.end]},{text[last.node.end : place]}{lead}{body}{text[place:]}"
 
 
-def remove(text: str, container: Node, index: int) -> str:
+def remove(text: str, container: JsoncNode, index: int) -> str:
     """Take out one value with its key and comma. Comments stay where they are."""
     item = container.items[index]
     is_last = index == len(container.items) - 1
@@ -60,14 +60,14 @@ def remove(text: str, container: Node, index: int) -> str:
     return text[: container.start + 1] + text[container.end - removed - 1 :]
 
 
-def replace(text: str, node: Node, value: Any) -> str:
+def replace(text: str, node: JsoncNode, value: Any) -> str:
     """Put a value in another's place; it is spread over lines if that one was."""
     inline = "\n" not in text[node.start : node.end]
     body = _render(text, value, "" if inline else _line_indent(text, node.start), inline=inline)
     return text[: node.start] + body + text[node.end :]
 
 
-def is_bare(text: str, container: Node) -> bool:
+def is_bare(text: str, container: JsoncNode) -> bool:
     """Whether there is neither a value nor a comment in a container."""
     return not text[container.start + 1 : container.end - 1].strip(" \t\r\n")
 
@@ -83,7 +83,7 @@ def render_file(value: Any) -> str:
     return json.dumps(value, indent=DEFAULT_INDENT, ensure_ascii=False) + "\n"
 
 
-def _behind_last(text: str, container: Node) -> int:
+def _behind_last(text: str, container: JsoncNode) -> int:
     """Return the place behind a container's last value, its comma and the comments there."""
     place = container.start + 1
     if container.items:
@@ -94,7 +94,7 @@ def _behind_last(text: str, container: Node) -> int:
     return place
 
 
-def _gap_before(text: str, container: Node, index: int) -> tuple[int, int]:
+def _gap_before(text: str, container: JsoncNode, index: int) -> tuple[int, int]:
     """Return the blank stretch between an item and what stands before it, if it may go."""
     item = container.items[index]
     start = container.items[index - 1].comma + 1 if index else container.start + 1
@@ -108,7 +108,7 @@ def _gap_before(text: str, container: Node, index: int) -> tuple[int, int]:
     return start, item.start
 
 
-def _gap_behind(text: str, item: Item) -> tuple[int, int]:
+def _gap_behind(text: str, item: JsoncItem) -> tuple[int, int]:
     """Return the blank stretch behind the comma of a first item, so that the next takes its place."""
     start = item.comma + 1
     blank = re.compile(r"[ \t\r\n]*").match(text, start)
@@ -122,7 +122,7 @@ def _cut(text: str, cuts: list[tuple[int, int]]) -> str:
     return text
 
 
-def _is_inline(text: str, container: Node) -> bool:
+def _is_inline(text: str, container: JsoncNode) -> bool:
     """Whether what comes into a container goes on its line."""
     if "\n" in text[container.start : container.end]:
         return False
@@ -136,7 +136,7 @@ def _is_packed(text: str) -> bool:
     return not re.search(r'[,:\[{][ \t\r\n]|[ \t\r\n][\]}"]', text.strip())
 
 
-def _item_indent(text: str, container: Node) -> str:
+def _item_indent(text: str, container: JsoncNode) -> str:
     """Return the indentation of a container's values, or what it would be by the rest of the file."""
     for item in container.items:
         line = text[_line_start(text, item.start) : item.start]

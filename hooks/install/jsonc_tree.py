@@ -22,7 +22,7 @@ Kind = Literal["object", "array", "scalar"]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class JsoncItem:
     """One member of an object or element of an array. `start` is the key's place, or the value's.
 
     `comma` is the place of the comma behind it, -1 where there is none. `key` is "" in arrays.
@@ -30,19 +30,19 @@ class Item:
 
     start: int
     key: str
-    node: Node
+    node: JsoncNode
     comma: int
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsoncNode:
     """A value: `text[start:end]`. `value` is Python's for scalars, None for the others."""
 
     kind: Kind
     start: int
     end: int
     value: Any = None
-    items: tuple[Item, ...] = ()
+    items: tuple[JsoncItem, ...] = ()
 
     def plain(self) -> Any:
         """Return the value as `json.loads` has it, the last of equal keys winning."""
@@ -59,13 +59,13 @@ class Node:
             raise InstallError(f"the key {key!r} stands there twice, and only one can count", "remove one")
         return found[0] if self.kind == "object" and found else None
 
-    def get(self, key: str) -> Node | None:
+    def get(self, key: str) -> JsoncNode | None:
         """Return the value of a key. Raises as `index` does."""
         index = self.index(key)
         return None if index is None else self.items[index].node
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> JsoncNode:
     """Return the tree of a text without BOM. Raises `UnreadableText` with the place of what is wrong."""
     return _Parser(text).document()
 
@@ -98,7 +98,7 @@ class _Parser:
         self._text = text
         self._at = 0
 
-    def document(self) -> Node:
+    def document(self) -> JsoncNode:
         self._skip()
         node = self._value(0)
         self._skip()
@@ -106,7 +106,7 @@ class _Parser:
             raise self._wrong("nothing more was expected here")
         return node
 
-    def _value(self, depth: int) -> Node:
+    def _value(self, depth: int) -> JsoncNode:
         if depth > MAX_DEPTH:
             raise self._wrong(f"values nest deeper than {MAX_DEPTH}")
         first = self._text[self._at : self._at + 1]
@@ -118,15 +118,15 @@ class _Parser:
             match = pattern.match(self._text, self._at)
             if match:
                 self._at = match.end()
-                return Node("scalar", match.start(), match.end(), read(match.group()))
+                return JsoncNode("scalar", match.start(), match.end(), read(match.group()))
         raise self._wrong(
             "a value was expected here" if first else "the file ends where a value was expected"
         )
 
-    def _container(self, kind: Kind, closing: str, depth: int) -> Node:
+    def _container(self, kind: Kind, closing: str, depth: int) -> JsoncNode:
         start = self._at
         self._at += 1
-        items: list[Item] = []
+        items: list[JsoncItem] = []
         self._skip()
         while self._text[self._at : self._at + 1] != closing:
             if items and items[-1].comma < 0:
@@ -134,16 +134,16 @@ class _Parser:
             items.append(self._item(kind, depth))
             self._skip()
         self._at += 1
-        return Node(kind, start, self._at, items=tuple(items))
+        return JsoncNode(kind, start, self._at, items=tuple(items))
 
-    def _item(self, kind: Kind, depth: int) -> Item:
+    def _item(self, kind: Kind, depth: int) -> JsoncItem:
         start = self._at
         key = self._key() if kind == "object" else ""
         node = self._value(depth + 1)
         self._skip()
         comma = self._at if self._text[self._at : self._at + 1] == "," else -1
         self._at += comma >= 0
-        return Item(start, key, node, comma)
+        return JsoncItem(start, key, node, comma)
 
     def _key(self) -> str:
         match = _STRING.match(self._text, self._at)

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import jsonc_edit, toml_tables
 from .errors import InstallError
-from .jsonc_tree import Node, parse
+from .jsonc_tree import JsoncNode, parse
 from .program import NAME, mcp_program
 
 
@@ -96,7 +96,7 @@ _OURS = frozenset({"command", "args"})
 """What we keep as it must be; a person may have changed anything else, such as which tools are shown."""
 
 
-def _servers(text: str, section: str) -> Node | None:
+def _servers(text: str, section: str) -> JsoncNode | None:
     root = parse(text)
     if root.kind != "object":
         raise InstallError("the file holds no object, so no host reads it", "mend the file first")

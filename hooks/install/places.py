@@ -14,7 +14,7 @@ from .hosts import EVENTS, SKELETONS, Host, registrations
 from .mcp_settings import McpSettings, McpTable
 from .program import NAME, mcp_command
 from .script_block import ScriptBlock
-from .target import Part, Target
+from .target import Target, TargetPart
 from .whole_file import opencode_plugin, plugin_files
 
 Level = Literal["user", "project"]
@@ -23,7 +23,7 @@ LEVELS: tuple[Level, ...] = ("user", "project")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SettingsPlace:
     """A user's home, a project's root (both absolute) and the environment, read once."""
 
     home: str
@@ -72,7 +72,7 @@ def registered_program(program: str, host: Host, level: Level) -> str:
     return NAME if level == "project" and host != "git" else program
 
 
-def host_files(host: Host, level: Level, place: Place, program: str, version: str = "") -> HostFiles:
+def host_files(host: Host, level: Level, place: SettingsPlace, program: str, version: str = "") -> HostFiles:
     """Return the files of a host for a program as it is to be registered. Raises `InstallError`."""
     if host == "git":
         return HostFiles(tuple(_git(level, place, program)), ())
@@ -112,9 +112,9 @@ def host_files(host: Host, level: Level, place: Place, program: str, version: st
     )
 
 
-def _claude(level: Level, place: Place, program: str, version: str) -> HostFiles:
+def _claude(level: Level, place: SettingsPlace, program: str, version: str) -> HostFiles:
     hooks = HookSettings(registrations("claude-code", program), {})
-    servers: tuple[Part, ...] = (McpSettings("mcpServers", _server(program)),)
+    servers: tuple[TargetPart, ...] = (McpSettings("mcpServers", _server(program)),)
     if level == "project":
         folder, within = os.path.join(place.root, ".claude"), place.root
         mcp = Target(os.path.join(place.root, ".mcp.json"), servers, 0, within)
@@ -131,7 +131,7 @@ def _claude(level: Level, place: Place, program: str, version: str) -> HostFiles
     return HostFiles((Target(os.path.join(folder, "settings.json"), (hooks,), 1, within),), (mcp,), files)
 
 
-def _opencode(level: Level, place: Place, program: str) -> HostFiles:
+def _opencode(level: Level, place: SettingsPlace, program: str) -> HostFiles:
     if level == "project":
         folder, config, within = os.path.join(place.root, ".opencode"), place.root, place.root
     else:
@@ -148,7 +148,7 @@ def _opencode(level: Level, place: Place, program: str) -> HostFiles:
     return HostFiles((plugin,), (servers,))
 
 
-def _git(level: Level, place: Place, program: str) -> Iterator[Target]:
+def _git(level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:
     found = (
         user_folder(place.home, place.environ)
         if level == "user"
@@ -170,7 +170,7 @@ def _server(program: str) -> dict[str, str | list[str]]:
     return {"command": command, "args": arguments}
 
 
-def check_level(host: Host, level: Level, place: Place) -> None:
+def check_level(host: Host, level: Level, place: SettingsPlace) -> None:
     """Raise `InstallError` where a level makes no sense: the home as a project would be the user's files."""
     if level == "project" and host != "git" and os.path.realpath(place.root) == os.path.realpath(place.home):
         raise InstallError("the home folder is no project", f"foveal hooks install {host} --user")

@@ -9,13 +9,13 @@ from .errors import InstallError
 from .hook_settings import HookSettings, Registered, registered
 from .hosts import Host
 from .mcp_settings import McpSettings, McpTable
-from .places import Level, Place, host_files, registered_program
+from .places import Level, SettingsPlace, host_files, registered_program
 from .plan import plan_install
 from .program import ProgramState, program_state
 from .script_block import ScriptBlock, block_program
 from .settings_file import read
 from .switches import Obstacle, switched_off, untrusted
-from .target import Part, Target
+from .target import Target, TargetPart
 from .whole_file import OPENCODE_MARKER, PLUGIN_HOOKS, PLUGIN_SERVERS, WholeFile, opencode_program
 
 MCP = "mcp"
@@ -23,7 +23,7 @@ MCP = "mcp"
 
 
 @dataclass(frozen=True, slots=True)
-class FileState:
+class SettingsFileState:
     """One file of a host: what of us it holds. `problem` says why it can't be read, "" where it can."""
 
     path: str
@@ -41,7 +41,7 @@ class HostState:
 
     host: Host
     level: Level
-    files: tuple[FileState, ...]
+    files: tuple[SettingsFileState, ...]
     is_plugin: bool = False
     problem: str = ""
 
@@ -67,7 +67,7 @@ class HostState:
         return tuple(dict.fromkeys(program for file in self.files for program in file.programs))
 
 
-def inspect(host: Host, level: Level, place: Place, program: str, version: str) -> HostState:
+def inspect(host: Host, level: Level, place: SettingsPlace, program: str, version: str) -> HostState:
     """Return what is registered with a host at a level. `program` is the one that runs."""
     try:
         files = host_files(host, level, place, registered_program(program, host, level), version)
@@ -78,7 +78,7 @@ def inspect(host: Host, level: Level, place: Place, program: str, version: str) 
     return HostState(host, level, states, is_plugin)
 
 
-def problems(state: HostState, place: Place, program: str, version: str) -> Iterator[Obstacle]:
+def problems(state: HostState, place: SettingsPlace, program: str, version: str) -> Iterator[Obstacle]:
     """Yield what is wrong with a host at a level, each with what to do about it."""
     again = f"foveal hooks install {state.host} --{state.level}{' --plugin' if state.is_plugin else ''}"
     for file in state.files:
@@ -99,7 +99,7 @@ def problems(state: HostState, place: Place, program: str, version: str) -> Iter
                 yield from untrusted(state.level, place, file.path, file.hooks)
 
 
-def _older(state: HostState, place: Place, version: str, again: str) -> Iterator[Obstacle]:
+def _older(state: HostState, place: SettingsPlace, version: str, again: str) -> Iterator[Obstacle]:
     """Compare what is registered with what this version would register for the same program."""
     if not state.programs:
         yield Obstacle("it can't be told what is registered", again)
@@ -121,25 +121,25 @@ def _wrong_program(found: str, condition: ProgramState, program: str, again: str
     return Obstacle(f"{found} is registered, which is another foveal than {program}", again)
 
 
-def _file_state(target: Target) -> FileState:
+def _file_state(target: Target) -> SettingsFileState:
     try:
         found = read(target.path, target.within)
         holds = target.holds(found.data)
     except InstallError as error:
-        return FileState(target.path, True, False, (), (), str(error))
+        return SettingsFileState(target.path, True, False, (), (), str(error))
     except OSError as error:
-        return FileState(target.path, True, False, (), (), f"{target.path}: {error.strerror}")
+        return SettingsFileState(target.path, True, False, (), (), f"{target.path}: {error.strerror}")
     if not holds or found.data is None:
-        return FileState(target.path, found.data is not None, False, (), ())
+        return SettingsFileState(target.path, found.data is not None, False, (), ())
     text = found.data.decode(target.encoding).removeprefix("\ufeff")
     entries = [entry for part in target.parts for entry in _entries(target.path, part, text)]
     hooks = registered(text) if any(isinstance(part, HookSettings) for part in target.parts) else ()
     events = tuple(dict.fromkeys(event for event, _ in entries))
     programs = tuple(dict.fromkeys(program for _, program in entries if program))
-    return FileState(target.path, True, True, events, programs, hooks=hooks)
+    return SettingsFileState(target.path, True, True, events, programs, hooks=hooks)
 
 
-def _entries(path: str, part: Part, text: str) -> Sequence[tuple[str, str | None]]:
+def _entries(path: str, part: TargetPart, text: str) -> Sequence[tuple[str, str | None]]:
     """Return (event, program) for each command of ours in a file."""
     if isinstance(part, HookSettings) or (isinstance(part, WholeFile) and path.endswith(PLUGIN_HOOKS)):
         return [(one.event, one.program) for one in registered(text)]

@@ -12,7 +12,7 @@ from . import jsonc_tree, toml_tables
 from .errors import InstallError
 from .hook_settings import Registered
 from .hosts import Host
-from .places import Level, Place
+from .places import Level, SettingsPlace
 from .program import NAME
 from .settings_file import read
 
@@ -30,7 +30,7 @@ class Obstacle:
     fix: str
 
 
-def switched_off(host: Host, level: Level, place: Place) -> Iterator[Obstacle]:
+def switched_off(host: Host, level: Level, place: SettingsPlace) -> Iterator[Obstacle]:
     """Yield the switches that are set against hooks. A file that can't be read says nothing here."""
     if host == "claude-code":
         yield from _claude(level, place)
@@ -49,7 +49,9 @@ def switched_off(host: Host, level: Level, place: Place) -> Iterator[Obstacle]:
         yield from _all_off("Copilot's", path)
 
 
-def untrusted(level: Level, place: Place, path: str, hooks: tuple[Registered, ...]) -> Iterator[Obstacle]:
+def untrusted(
+    level: Level, place: SettingsPlace, path: str, hooks: tuple[Registered, ...]
+) -> Iterator[Obstacle]:
     """Yield what Codex waits for before it runs our hooks in the file at `path`.
 
     Codex notes a reviewed hook in its config.toml by file, event and position, with a hash of which the
@@ -75,7 +77,7 @@ def untrusted(level: Level, place: Place, path: str, hooks: tuple[Registered, ..
         yield Obstacle(f"in Codex these hooks are switched off: {', '.join(off)}", "enter /hooks in codex")
 
 
-def _claude(level: Level, place: Place) -> Iterator[Obstacle]:
+def _claude(level: Level, place: SettingsPlace) -> Iterator[Obstacle]:
     user = place.folder("CLAUDE_CONFIG_DIR", ".claude")
     paths = [os.path.join(user, "settings.json")]
     if level == "project":
@@ -90,7 +92,7 @@ def _claude(level: Level, place: Place) -> Iterator[Obstacle]:
             )
 
 
-def _gemini(level: Level, place: Place) -> Iterator[Obstacle]:
+def _gemini(level: Level, place: SettingsPlace) -> Iterator[Obstacle]:
     for base in (place.home, place.root) if level == "project" else (place.home,):
         path = os.path.join(base, ".gemini", "settings.json")
         settings = _table(_json(path), "hooksConfig")

@@ -12,7 +12,7 @@ from .errors import InstallError, UnreadableText
 BOM = "\ufeff"
 
 
-class Part(Protocol):
+class TargetPart(Protocol):
     """What we put into a file: our hooks, our MCP server, a block, or all of it."""
 
     def register(self, text: str) -> str:
@@ -33,7 +33,7 @@ class Target:
     """
 
     path: str
-    parts: Sequence[Part]
+    parts: Sequence[TargetPart]
     folders: int
     within: str | None = None
     encoding: str = "utf-8"
