@@ -77,6 +77,7 @@ def test_parameters_are_those_of_the_protocol(shared_daemon: DaemonProcess, read
         "query": 1,
         "limit": 1_001,
         "route": "astral",
+        "relation": "enemies",
         "path_prefix": "../x",
         "glob": "!x",
         "languages": ["pyton"],

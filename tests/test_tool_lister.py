@@ -143,7 +143,7 @@ def test_servers_end_with_the_daemon(tmp_path: Path) -> None:
     server = raw_server(tmp_path, "hold", str(pipe))
     code = (
         "import os, sys\n"
-        "from foveal.daemon.tool.server_definition import Server\n"
+        "from foveal.daemon.tool.server_definition import McpServer\n"
         "from foveal.daemon.tool.tool_lister import ToolLister\n"
         "from foveal.daemon.core.system import System\n"
         f"ToolLister(os.environ, '/', System(), timeout_s=100).list_tools([{server!r}])\n"

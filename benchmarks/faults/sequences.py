@@ -23,7 +23,7 @@ from .storming import WORDS, text_of
 
 _START = """import sys
 from foveal.__main__ import main
-from foveal.daemon import child
+from foveal.daemon.core import child
 
 child.BACKOFF_S = (0.05,)
 sys.argv[1:] = ["up", "--foreground"]
