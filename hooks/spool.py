@@ -1,6 +1,6 @@
 """Owns what a hook keeps for a daemon that isn't there: one durable file an event, a bounded number of them.
 
-The daemon reads them at its next start, see daemon/hook/grafts.py: the words of an event, each ended by a
+The daemon reads them at its next start, see daemon/hooks/grafts.py: the words of an event, each ended by a
 zero byte, and behind them the payload as it came. Imports the standard library only.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.hook.answer import CONTEXT_TAG
+from foveal.daemon.hooks.answer import CONTEXT_TAG
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
 HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode")

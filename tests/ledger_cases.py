@@ -10,21 +10,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.item.item_keys import ItemKey
-from foveal.daemon.ledger import request_table
-from foveal.daemon.ledger.contents import LedgerLimits, forget
-from foveal.daemon.ledger.ledger import Ledger
-from foveal.daemon.ledger.ledger_file import LedgerFile
-from foveal.daemon.ledger.messages import ItemPart, Said, Sent, conversation
-from foveal.daemon.ledger.request_record import (
+from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.sessions import request_table
+from foveal.daemon.sessions.item_usage import Usage
+from foveal.daemon.sessions.request_log import Ledger
+from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions.request_messages import ItemPart, Said, Sent, conversation
+from foveal.daemon.sessions.request_record import (
     ConsideredItem,
     RecordedSlice,
     RequestRecord,
     UsedItem,
     message_hash,
 )
-from foveal.daemon.ledger.usage import Usage
-from foveal.daemon.session.sessions import timestamp_of
+from foveal.daemon.sessions.sessions import timestamp_of
+from foveal.daemon.sessions.stored_contents import LedgerLimits, forget
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROOT = "/home/user/project"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from foveal.benchmarks.source_world import SourceWorld
-from foveal.daemon.structure.linker import Linked
+from foveal.daemon.linking.linker import Linked
 
 _EXPECTED = re.compile(r"(?:#|//|/\*|--) ?=> (.*?)(?: \*/)?$", re.MULTILINE)
 

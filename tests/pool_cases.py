@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.core.system import System
-from foveal.daemon.experience.draft import Draft
-from foveal.daemon.experience.pool import Pool
+from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.pool import Pool
 
 
 class Clock(System):

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.transcript.cursor import Cursor
-from foveal.daemon.transcript.entry import Entry
-from foveal.daemon.transcript.transcripts import read
+from foveal.daemon.transcripts.cursor import Cursor
+from foveal.daemon.transcripts.entry import Entry
+from foveal.daemon.transcripts.transcripts import read
 
 AT = "2026-11-20T10:00:00.000Z"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from random import Random
 
 from foveal.daemon.core.system import System
-from foveal.daemon.experience.draft import Draft
-from foveal.daemon.experience.pool import Pool
-from foveal.daemon.experience.pruning import Criteria
+from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pruning import Criteria
 
 from ..statistics import Measure, table
 from .crashes import crash

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.core.system import System
-from foveal.daemon.experience.pool import Pool
+from foveal.daemon.memory.pool import Pool
 
 from .writer import PRUNED_OUTCOME, ROTATE_BYTES
 

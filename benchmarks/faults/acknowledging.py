@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.core.system import System
-from foveal.daemon.experience.pool import Pool
-from foveal.daemon.item.item_store import ItemStore
-from foveal.daemon.session.session_store import SessionStore
+from foveal.daemon.memory.pool import Pool
+from foveal.daemon.rules.item_store import ItemStore
+from foveal.daemon.sessions.session_store import SessionStore
 from foveal.ipc.client import Client
 from foveal.ipc.errors import RpcError
 

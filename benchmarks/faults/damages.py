@@ -36,21 +36,21 @@ from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.vectors import VectorIndex
-from foveal.daemon.experience.pool import Pool
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.store import Reader, Store
 from foveal.daemon.index.suspects import Suspects
-from foveal.daemon.item.item_store import ItemStore
-from foveal.daemon.ledger.ledger import Ledger
-from foveal.daemon.ledger.ledger_file import LedgerFile
-from foveal.daemon.policy.trust import TrustStore
+from foveal.daemon.memory.pool import Pool
+from foveal.daemon.privacy.trust import TrustStore
 from foveal.daemon.project.own_folder import make_usable
 from foveal.daemon.project.projects import known_roots, read_tree
-from foveal.daemon.session.session_store import SessionStore
-from foveal.daemon.tool.approvals import Approvals
-from foveal.daemon.transcript.cursor import Cursor
-from foveal.daemon.transcript.cursor_store import CursorStore
+from foveal.daemon.rules.approvals import Approvals
+from foveal.daemon.rules.item_store import ItemStore
+from foveal.daemon.sessions.request_log import Ledger
+from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions.session_store import SessionStore
+from foveal.daemon.transcripts.cursor import Cursor
+from foveal.daemon.transcripts.cursor_store import CursorStore
 
 from . import damaging
 from .damaging import Damage, files_below

@@ -20,8 +20,8 @@ from foveal.daemon.config.files import load_project_config, load_user_config
 from foveal.daemon.config.settings import UserConfig
 from foveal.daemon.core.errors import ConfigError, InvalidRequest
 from foveal.daemon.core.system import System
-from foveal.daemon.transcript.extraction import extract
-from foveal.daemon.transcript.transcripts import read
+from foveal.daemon.transcripts.extraction import extract
+from foveal.daemon.transcripts.transcripts import read
 from foveal.ipc.protocol import Decoder, Message, ProtocolError
 
 from .promise import NotHere

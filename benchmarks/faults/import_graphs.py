@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from foveal.daemon.structure.linker import LinkedFile, link_file
+from foveal.daemon.linking.linker import LinkedFile, link_file
 
 from ..source_world import SourceWorld
 

@@ -23,19 +23,19 @@ from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.exact import as_ids
 from foveal.daemon.embedding.graph import Graph, GraphBuilder
 from foveal.daemon.embedding.vector_file import UnusableVectors, read_vector_file, write_vector_file
-from foveal.daemon.experience.draft import Draft
-from foveal.daemon.experience.pool import Pool
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.store import Reader, Store
-from foveal.daemon.item.item_draft import draft_of
-from foveal.daemon.item.item_store import ItemStore
-from foveal.daemon.ledger.ledger import Ledger
-from foveal.daemon.ledger.ledger_file import LedgerFile
-from foveal.daemon.policy.trust import TrustStore
-from foveal.daemon.session.session_store import SessionStore
-from foveal.daemon.tool.approvals import Approvals
+from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.pool import Pool
+from foveal.daemon.privacy.trust import TrustStore
+from foveal.daemon.rules.approvals import Approvals
+from foveal.daemon.rules.item_draft import draft_of
+from foveal.daemon.rules.item_store import ItemStore
+from foveal.daemon.sessions.request_log import Ledger
+from foveal.daemon.sessions.request_log_file import LedgerFile
+from foveal.daemon.sessions.session_store import SessionStore
 
 SYSTEM = System()
 DIM = 32

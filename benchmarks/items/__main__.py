@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from foveal.daemon.context.items import Item
-from foveal.daemon.item.item_choice import LEXICAL_WEIGHT, ItemScore
-from foveal.daemon.item.item_search import ItemMatches, ItemSearch
-from foveal.daemon.item.item_text import chunks, item_text
-from foveal.daemon.item.selection import Profile, Profiles, parse_selection, resolve
+from foveal.daemon.rules.item_choice import LEXICAL_WEIGHT, ItemScore
+from foveal.daemon.rules.item_search import ItemMatches, ItemSearch
+from foveal.daemon.rules.item_text import chunks, item_text
+from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.selection import Profile, Profiles, parse_selection, resolve
 
 from ..statistics import Measure, table
 from .labelled import Query, read_items, read_queries

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from foveal.daemon.context.items import Item
-from foveal.daemon.item.item_keys import ItemKey
+from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import Item
 
 DATA = Path(__file__).parent / "data"
 

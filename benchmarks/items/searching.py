@@ -14,7 +14,7 @@ from foveal.daemon.core.work import Work
 from foveal.daemon.embedding.model_cache import open_model_folder
 from foveal.daemon.embedding.semantics import FOLDER, Semantics
 from foveal.daemon.embedding.upkeep import MODELS_FOLDER
-from foveal.daemon.item.item_search import ItemSearch
+from foveal.daemon.rules.item_search import ItemSearch
 
 PATIENT_S = 600.0
 """For what isn't timed, on a machine that is busy."""

@@ -16,11 +16,11 @@ from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.retrieval.candidates import LEXICAL_MAX, VECTOR_MAX, named_chunks, search_terms
-from foveal.daemon.retrieval.classify import classify
-from foveal.daemon.retrieval.filters import EVERYTHING
-from foveal.daemon.retrieval.question import Question, take_apart
-from foveal.daemon.retrieval.router import GatheredCandidates, conclude, gather
+from foveal.daemon.search.candidates import LEXICAL_MAX, VECTOR_MAX, named_chunks, search_terms
+from foveal.daemon.search.classify import classify
+from foveal.daemon.search.filters import EVERYTHING
+from foveal.daemon.search.question import Question, take_apart
+from foveal.daemon.search.router import GatheredCandidates, conclude, gather
 
 from .variants import LEXICAL, TREE, VECTOR, Variant
 
@@ -147,7 +147,7 @@ class Asked:
     def _queries(self, gathered: GatheredCandidates, clock: Clock) -> Floats | None:
         """Embed a question as the embedder does, None where it wouldn't be asked to."""
         question, model = gathered.question, self._model
-        # As in daemon/retrieval/service.py.
+        # As in daemon/search/service.py.
         texts = question.windows or ((question.text[:1_000],) if question.text.strip() else ())
         if model is None or self._vectors is None or not texts:
             return None

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from foveal.daemon.retrieval.fusion import Fusion
-from foveal.daemon.retrieval.path_roles import Role
-from foveal.daemon.retrieval.ranking import DEFAULT, RankWeights
+from foveal.daemon.search.fusion import Fusion
+from foveal.daemon.search.path_roles import Role
+from foveal.daemon.search.ranking import DEFAULT, RankWeights
 
 LEXICAL, VECTOR, TREE = "lexical", "vector", "tree"
 ALL_LISTS = frozenset({LEXICAL, VECTOR, TREE})

@@ -1,4 +1,4 @@
-"""Fit the weights of daemon/retrieval/need.py: python -m benchmarks.silence.fit CLONES --state STATE.
+"""Fit the weights of daemon/search/need.py: python -m benchmarks.silence.fit CLONES --state STATE.
 
 CLONES has a git repository for each of these projects. Prints the weights, and the precision and recall of
 silence for each set of prompts, and for each project, when it is left out of the fit.
@@ -16,13 +16,13 @@ import numpy as np
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.retrieval import need
-from foveal.daemon.retrieval.candidates import VECTOR_MAX
-from foveal.daemon.retrieval.clauses import split_clauses
-from foveal.daemon.retrieval.filters import EVERYTHING
-from foveal.daemon.retrieval.router import conclude, gather
-from foveal.daemon.retrieval.small_talk import is_small_talk, telling_words
-from foveal.daemon.transcript.injections import asked
+from foveal.daemon.search import need
+from foveal.daemon.search.candidates import VECTOR_MAX
+from foveal.daemon.search.clauses import split_clauses
+from foveal.daemon.search.filters import EVERYTHING
+from foveal.daemon.search.router import conclude, gather
+from foveal.daemon.search.small_talk import is_small_talk, telling_words
+from foveal.daemon.transcripts.injections import asked
 
 from ..retrieval.embedding import Embedder
 from ..retrieval.indexing import ensure_index

@@ -6,7 +6,7 @@ does elsewhere.
 Each folder holds transcripts, `<name>.jsonl`, and one `labels.jsonl`.
 
 **A transcript** is a file as its host writes it: Claude Code's JSON Lines (a subagent's file too, with
-`isSidechain` and `agentId`), a Codex rollout, or the plain format that `foveal.daemon.transcript`
+`isSidechain` and `agentId`), a Codex rollout, or the plain format that `foveal.daemon.transcripts`
 documents. A line `{"filler": 300}` stands for 300 calls of tools with their results, and now and then a
 sentence such as `Now I'll look at the tests.`, in the format of the line before it. They are made when the
 file is read, always the same ones, and hold nothing worth keeping; a long transcript stays a small file

@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from foveal.daemon.transcript.extraction import Finding, extract
-from foveal.daemon.transcript.transcripts import read
+from foveal.daemon.transcripts.extraction import Finding, extract
+from foveal.daemon.transcripts.transcripts import read
 
 from .labelled import OTHER_LANGUAGES, SETS, read_set, transcript_lines
 from .matching import Compared, Figures, compare, figures

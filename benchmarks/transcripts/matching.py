@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from foveal.daemon.transcript.extraction import Finding
+from foveal.daemon.transcripts.extraction import Finding
 
 from .labelled import Label, Labelled
 

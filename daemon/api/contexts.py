@@ -11,16 +11,16 @@ from typing import Any, cast
 
 from ..app.engine import Engine
 from ..config.settings import ContextConfig
-from ..context.items import ItemType
 from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, Message
 from ..context.scopes import Scope, ScopeTable
 from ..context.scoping import ScopeSelector
 from ..core.errors import InvalidRequest
 from ..core.lazy_dataclass import dataclass
 from ..core.parameters import Parameters
-from ..item.item_draft import key_in
-from ..policy.permissions import agent_in
+from ..privacy.permissions import agent_in
 from ..project.projects import Project
+from ..rules.item_draft import key_in
+from ..rules.items import ItemType
 from .method_parts import Answer, Method, deadline_in, freshness_in, node_id_in, timed
 
 MAX_TOKENS = 100_000_000

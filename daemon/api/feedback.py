@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from ..app.engine import Engine
-from ..context.items import ItemType
 from ..core.parameters import Parameters
+from ..rules.items import ItemType
 from .method_parts import Method
 
 

@@ -12,7 +12,7 @@ from ..app.engine import Engine
 from ..context.given_contexts import GIVEN_MAX, TEXT_FIELDS, Given
 from ..core.errors import FovealError, NotFound
 from ..core.parameters import Parameters
-from ..policy.policy import Policy
+from ..privacy.policy import Policy
 from .method_parts import Method, timed
 
 LIST_MAX = 100

@@ -12,12 +12,12 @@ from typing import Any, Literal
 from ..context.scopes import Scope, ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
 from ..core.parameters import Parameters
-from ..item.item_keys import ItemKey
-from ..policy.permissions import Permissions
-from ..policy.policy import Policy
+from ..privacy.permissions import Permissions
+from ..privacy.policy import Policy
 from ..privacy.secret_values import may_hold_secrets
 from ..project.open_projects import OpenProjects
-from ..session.service import NOBODY, Sessions, SessionState
+from ..rules.item_keys import ItemKey
+from ..sessions.service import NOBODY, Sessions, SessionState
 from .method_parts import Answer, Method
 from .visible_reply import SENT_FIELDS, Sight, texts_in, visible_reply, without_texts
 

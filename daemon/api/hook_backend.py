@@ -10,20 +10,20 @@ from functools import partial
 from typing import Any
 
 from ..app.engine import Engine
-from ..context.items import Item
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError
 from ..core.parameters import Parameters
 from ..core.system import System
-from ..hook.backend import Ask, OpenedSession
-from ..hook.events import Origin
-from ..hook.native_rules import folder_in, native_rules
-from ..hook.texts import INCOMPLETE_CHARACTERS, incomplete_line
+from ..hooks.backend import Ask, OpenedSession
+from ..hooks.events import Origin
+from ..hooks.native_rules import folder_in, native_rules
+from ..hooks.texts import INCOMPLETE_CHARACTERS, incomplete_line
 from ..project.projects import Project
 from ..project.roots import relative_path
-from ..session.session_ids import is_id
-from ..session.sessions import Session
-from ..transcript.injections import asked
+from ..rules.items import Item
+from ..sessions.session_ids import is_id
+from ..sessions.sessions import Session
+from ..transcripts.injections import asked
 from .contexts import ContextMethods
 from .guard import PolicyGuard
 from .sessions import SessionMethods
@@ -181,8 +181,8 @@ class DaemonHookBackend:
 
 def _asks(prompt: str) -> bool:
     # Here and not above: its tables of words take longer to load than the daemon to start.
-    from ..retrieval.question import take_apart
-    from ..retrieval.small_talk import is_small_talk
+    from ..search.question import take_apart
+    from ..search.small_talk import is_small_talk
 
     text = asked(prompt)
     return bool(text) and not is_small_talk(take_apart(text))

@@ -13,14 +13,14 @@ from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import Parameters
 from ..core.system import System
-from ..hook.answer import NOTHING
-from ..hook.dialects import speaker_of
-from ..hook.events import SessionEnding, SubagentStopped, TurnEnded
-from ..hook.fields import fields_in
-from ..hook.grafts import HookGrafts
-from ..hook.repeats import Repeats
-from ..hook.responder import Clock, Responder
-from ..policy.permissions import agent_in
+from ..hooks.answer import NOTHING
+from ..hooks.dialects import speaker_of
+from ..hooks.events import SessionEnding, SubagentStopped, TurnEnded
+from ..hooks.fields import fields_in
+from ..hooks.grafts import HookGrafts
+from ..hooks.repeats import Repeats
+from ..hooks.responder import Clock, Responder
+from ..privacy.permissions import agent_in
 from ..project.projects import Project
 from .hook_backend import DaemonHookBackend
 from .method_parts import DEADLINE_MAX_MS, Method

@@ -8,13 +8,13 @@ from typing import Any
 from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import MISSING, Parameters
-from ..experience.draft import draft_of
-from ..experience.edits import Edit, changed_fields
-from ..experience.experience import Experience
-from ..experience.pool import PoolStatistics
-from ..experience.pruning import Criteria
-from ..experience.records import Known
-from ..experience.service import ExperienceListing
+from ..memory.draft import draft_of
+from ..memory.edits import Edit, changed_fields
+from ..memory.experience import Experience
+from ..memory.pool import PoolStatistics
+from ..memory.pruning import Criteria
+from ..memory.records import Known
+from ..memory.service import ExperienceListing
 from .method_parts import Method
 
 OUTCOMES = ("success", "failure", "reverted")

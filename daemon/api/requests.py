@@ -9,13 +9,13 @@ from typing import Any
 from ..app.engine import Engine
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import Parameters
-from ..item.item_draft import key_in
-from ..item.item_keys import ItemKey
-from ..ledger.ledger import Recalled
-from ..ledger.messages import conversation
-from ..ledger.request_record import key_map, record_map
-from ..ledger.request_table import RequestSummary
-from ..ledger.usage import Reported
+from ..rules.item_draft import key_in
+from ..rules.item_keys import ItemKey
+from ..sessions.item_usage import Reported
+from ..sessions.request_log import Recalled
+from ..sessions.request_messages import conversation
+from ..sessions.request_record import key_map, record_map
+from ..sessions.request_table import RequestSummary
 
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]
 

@@ -8,19 +8,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from ..app.engine import Engine
-from ..context.items import IncludeMode, Item
 from ..core.errors import InvalidRequest, NotFound
 from ..core.parameters import MISSING, Parameters
-from ..item.agent_items import AgentItems
-from ..item.item_choice import ItemScore
-from ..item.item_draft import draft_of, key_in
-from ..item.item_keys import ItemKey, item_key, key_of
-from ..item.item_plans import profiles_for
-from ..item.selection import ItemSelection, parse_selection, resolve
-from ..ledger.request_record import key_map
 from ..project.freshness import deadline_of
 from ..project.projects import Project
-from ..tool.agent_tools import ServerFileState, ServerState
+from ..rules.agent_items import AgentItems
+from ..rules.agent_tools import ServerFileState, ServerState
+from ..rules.item_choice import ItemScore
+from ..rules.item_draft import draft_of, key_in
+from ..rules.item_keys import ItemKey, item_key, key_of
+from ..rules.item_plans import profiles_for
+from ..rules.items import IncludeMode, Item
+from ..rules.selection import ItemSelection, parse_selection, resolve
+from ..sessions.request_record import key_map
 
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]
 

@@ -15,10 +15,10 @@ from ..core.parameters import Parameters
 from ..project.languages import LANGUAGES
 from ..project.projects import Project
 from ..project.roots import relative_path
-from ..retrieval.file_search import FILES_MAX, FILES_SHOWN
-from ..retrieval.filters import Filter, all_kinds, check_glob, kinds_in
-from ..retrieval.routes import RELATIONS, Relation, Route
-from ..retrieval.search import SearchQuery
+from ..search.file_search import FILES_MAX, FILES_SHOWN
+from ..search.filters import Filter, all_kinds, check_glob, kinds_in
+from ..search.routes import RELATIONS, Relation, Route
+from ..search.search import SearchQuery
 from .method_parts import Method, deadline_in, freshness_in, node_id_in, timed
 
 ROUTES = ("structural", "semantic", "positional", "hybrid")

@@ -8,11 +8,11 @@ from typing import Any, cast
 from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, MISSING, Parameters
-from ..ledger.request_record import key_map
-from ..session.context_sets import SetMode, SetOutcome, name_warnings
-from ..session.service import SessionChange
-from ..session.session_summary import SessionSummary
-from ..session.sessions import ItemOutcome, Session
+from ..sessions.context_sets import SetMode, SetOutcome, name_warnings
+from ..sessions.request_record import key_map
+from ..sessions.service import SessionChange
+from ..sessions.session_summary import SessionSummary
+from ..sessions.sessions import ItemOutcome, Session
 from .rules import item_key_of
 
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]

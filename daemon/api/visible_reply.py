@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..core.lazy_dataclass import dataclass
-from ..policy.policy import Policy
+from ..privacy.policy import Policy
 
 PATH_FIELDS = ("path", "node_id", "file")
 """What tells of one file has its path in one of these; the whole goes where that is hidden."""

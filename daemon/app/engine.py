@@ -29,28 +29,28 @@ from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
-from ..experience.commit_marks import CommitMarks
-from ..experience.experience_meaning import ExperienceMeaning
-from ..experience.grafting import Grafting
-from ..experience.service import Experiences
 from ..index.indexing import Indexing
-from ..item.agent_items import AgentItems
-from ..item.item_searching import ItemSearching
-from ..item.service import Items
-from ..ledger.service import RequestLog
-from ..policy.permissions import Permissions
-from ..policy.policy import NO_POLICY, Policy
+from ..memory.commit_marks import CommitMarks
+from ..memory.experience_meaning import ExperienceMeaning
+from ..memory.grafting import Grafting
+from ..memory.service import Experiences
+from ..privacy.permissions import Permissions
+from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.open_projects import OpenProjects
 from ..project.projects import IndexSize, Project
 from ..project.snapshot import ProjectSnapshot
-from ..retrieval.file_search import find_files
-from ..retrieval.nodes import describe_node
-from ..retrieval.search import DescribedHits, SearchQuery, SearchResult
-from ..retrieval.service import SearchService
-from ..retrieval.symbol_search import describe_symbols
-from ..session.service import Sessions
-from ..tool.tool_lister import ToolLister
+from ..rules.agent_items import AgentItems
+from ..rules.item_searching import ItemSearching
+from ..rules.service import Items
+from ..rules.tool_lister import ToolLister
+from ..search.file_search import find_files
+from ..search.nodes import describe_node
+from ..search.search import DescribedHits, SearchQuery, SearchResult
+from ..search.service import SearchService
+from ..search.symbol_search import describe_symbols
+from ..sessions.request_log_service import RequestLog
+from ..sessions.service import Sessions
 from .metric_history import MetricHistory
 from .metric_sample import Gauges
 
@@ -343,13 +343,13 @@ class Engine:
 def _told(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResult) -> DescribedHits:
     # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
     if ask.for_agent:
-        from ..retrieval.agent_results import describe_for_agents
+        from ..search.agent_results import describe_for_agents
 
         return DescribedHits(
             *describe_for_agents(
                 snapshot, ask.text, found.hits, ask.for_agent, asks_for_all=found.intent == "structural"
             )
         )
-    from ..retrieval.results import describe_hits
+    from ..search.results import describe_hits
 
     return DescribedHits(*describe_hits(snapshot, ask.text, found.hits))

@@ -24,18 +24,19 @@ from ..core.system import System
 from ..embedding import embeddings
 from ..embedding.model_cache import is_whole
 from ..embedding.vector_file import check_vector_file
-from ..experience.fields import BadField
-from ..experience.lines import lines_from, read_line
 from ..index.lexical_files import check_files, read_listing
 from ..index.lexical_format import check_format
 from ..index.store import check_index
-from ..item.item_store import ItemStore
-from ..ledger import former, ledger_file
-from ..policy.trust import TrustStore
-from ..session.session_meta import NewerVersion, session_in
-from ..tool.approvals import Approvals
-from ..tool.tool_list import list_in
-from ..transcript import cursor_store
+from ..memory.fields import BadField
+from ..memory.lines import lines_from, read_line
+from ..privacy.trust import TrustStore
+from ..rules.approvals import Approvals
+from ..rules.item_store import ItemStore
+from ..rules.tool_list import list_in
+from ..sessions import request_log_file as ledger_file
+from ..sessions import request_log_migration as former
+from ..sessions.session_meta import NewerVersion, session_in
+from ..transcripts import cursor_store
 from . import dashboard_file
 from .state import VERSION_FILE, check_version
 

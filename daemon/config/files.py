@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 from ..core.errors import ConfigError, InvalidRequest
 from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
-from ..item.selection import ItemSelection, parse_selection
-from ..policy.agent_tables import AgentTable, AgentTables, parse_agent_tables
+from ..privacy.agent_tables import AgentTable, AgentTables, parse_agent_tables
 from ..project.globs import compile_glob
+from ..rules.selection import ItemSelection, parse_selection
 from .editor_links import editor_problem
 from .named_tables import is_named_table, merged, models_in, task_weights_in
 from .settings import (

@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar
 
 from ..core.lazy_dataclass import dataclass
-from ..item.selection import ItemSelection
-from ..policy.agent_tables import NO_TABLES, AgentTables
+from ..privacy.agent_tables import NO_TABLES, AgentTables
+from ..rules.selection import ItemSelection
 
 USER_FILE = "config.toml"
 PROJECT_FILE = "foveal.toml"

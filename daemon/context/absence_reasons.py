@@ -16,7 +16,7 @@ from ..project.left_out import LeftOut, left_out
 from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import FileRecord, Tree
-from .items import Item
+from ..rules.items import Item
 from .requests import ContextRequest
 
 NEAR_MAX = 3

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..experience.choice import Chosen
+from ..memory.choice import Chosen
 from ..project.metadata import ProjectMetadata
+from ..rules.item_plan import PlannedItem
 from . import render
 from .build_state import BuildState
 from .forms import experience_form, metadata_form
-from .item_plan import PlannedItem
 from .skeleton import printable
 from .slices import Form, Slice
 

@@ -17,6 +17,7 @@ from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.secret_values import MASK
 from ..project.metadata import ProjectMetadata
+from ..rules.item_plan import LeftOutItem, PlannedItem
 from .anchor import (
     constraint_slices,
     experience_slices,
@@ -42,7 +43,6 @@ from .forms import SkeletonForms, hot_form
 from .found_definitions import found_definitions
 from .gathered import GatheredSources
 from .hit_slices import hit_slices, needed_slices
-from .item_plan import LeftOutItem, PlannedItem
 from .prompts import PromptTemplates, PromptValues
 from .reply import Conversation, conversation_of, reply_of
 from .sent_content import (
@@ -300,7 +300,7 @@ def boosted(slices: Iterable[Slice], boosts: Mapping[str, float]) -> Iterator[Sl
 
 
 if TYPE_CHECKING:
-    from ..retrieval.need import Need
+    from ..search.need import Need
 
 BEGINNING: frozenset[SliceType] = frozenset({"project_meta", "hot", "skeleton"})
 """What a conversation begins with, and isn't news with any prompt."""

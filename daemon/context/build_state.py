@@ -12,20 +12,20 @@ from ..core.lazy_dataclass import dataclass
 from ..index.store import Reader
 from ..project.languages import fence_tag, language_of
 from ..project.snapshot import ProjectSnapshot
+from ..rules.item_plan import ItemPlan, plan_without_session
+from ..rules.rule_files import RuleFiles, rule_files
 from .content import Content
 from .excerpt import FileSource
 from .focus import prompt_words
 from .gathered import GatheredSources
-from .item_plan import ItemPlan, plan_without_session
 from .known_files import KnownFiles
 from .numbered_lines import split_lines
 from .requests import ContextRequest
-from .rule_files import RuleFiles, rule_files
 from .scopes import Scope
 from .tokens import TokenCounter, counter_of
 
 if TYPE_CHECKING:
-    from ..retrieval.need import Need
+    from ..search.need import Need
 
 
 @dataclass(slots=True)

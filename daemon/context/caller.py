@@ -7,13 +7,13 @@ from dataclasses import field, replace
 
 from ..core.errors import InvalidRequest
 from ..core.lazy_dataclass import dataclass
-from ..item.item_plans import selection_of
-from ..item.selection import ItemSelection
-from ..policy.permissions import policy_for
-from ..policy.policy import NO_POLICY, Policy
+from ..privacy.permissions import policy_for
+from ..privacy.policy import NO_POLICY, Policy
 from ..project.projects import Project
-from ..session.service import SessionState
-from ..session.sessions import Session
+from ..rules.item_plans import selection_of
+from ..rules.selection import ItemSelection
+from ..sessions.service import SessionState
+from ..sessions.sessions import Session
 from .requests import ContextRequest
 from .scopes import Scope
 from .sent_content import Resident

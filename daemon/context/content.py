@@ -12,7 +12,7 @@ from threading import Lock
 from ..core.lazy_dataclass import dataclass
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, is_racy, is_stamp_of, stamp_of
-from ..policy.policy import NO_POLICY, Policy
+from ..privacy.policy import NO_POLICY, Policy
 from ..project.binary import classify_content
 
 DIGEST_BYTES = 16

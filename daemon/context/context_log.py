@@ -8,9 +8,9 @@ from typing import Any
 from ..core.events import EventHub
 from ..core.metrics import ContextFigures, Metrics
 from ..core.system import System
-from ..ledger.service import RequestLog
 from ..project.projects import Project
-from ..session.service import Sessions
+from ..sessions.request_log_service import RequestLog
+from ..sessions.service import Sessions
 from .assembly import Built
 from .caller import Caller
 from .given_contexts import GivenContexts

@@ -10,13 +10,13 @@ from typing import Any
 
 from ..core.errors import InvalidRequest
 from ..core.work import Work
-from ..policy.permissions import Permissions
+from ..privacy.permissions import Permissions
 from ..project.freshness import deadline_of
 from ..project.projects import Project
 from ..project.roots import relative_path
 from ..project.snapshot import ProjectSnapshot
-from ..retrieval.search import SearchQuery
-from ..retrieval.service import SearchService
+from ..search.search import SearchQuery
+from ..search.service import SearchService
 from .absence_reasons import Absence, why_no_item, why_not_related, why_not_there
 from .focus import split_node_id
 from .given_contexts import Given

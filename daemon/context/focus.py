@@ -10,7 +10,7 @@ from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
 from ..index.store import Reader
-from ..policy.policy import NO_POLICY, Policy
+from ..privacy.policy import NO_POLICY, Policy
 from ..project.globs import compile_glob
 from ..project.languages import language_of
 from ..project.tree import Layout, Tree

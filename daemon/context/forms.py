@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from ..experience.choice import Chosen
+from ..memory.choice import Chosen
 from ..project.metadata import ProjectMetadata
 from ..project.tree import Layout
 from . import render

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
 
-from ..retrieval.hits import FoundDefinition, Hit
+from ..search.hits import FoundDefinition, Hit
 from .build_state import BuildState
 from .focus import FocusNode
 

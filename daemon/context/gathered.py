@@ -14,15 +14,15 @@ from ..compression.compress import Compress, compress
 from ..core.lazy_dataclass import dataclass
 from ..project.metadata import ProjectMetadata
 from ..project.snapshot import ProjectSnapshot
-from ..retrieval.hits import Hit
-from .item_plan import ItemPlan
+from ..rules.item_plan import ItemPlan
+from ..search.hits import Hit
 from .prompts import TemplateFolder
 from .requests import ContextRequest
 from .scopes import Scope
 from .sent_content import Resident
 
 if TYPE_CHECKING:
-    from ..retrieval.need import Need
+    from ..search.need import Need
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.lazy_dataclass import dataclass
 from ..core.system import System
-from ..policy.policy import Policy
+from ..privacy.policy import Policy
 from .assembly import Built
 from .caller import Caller
 from .requests import ContextRequest

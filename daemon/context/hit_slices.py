@@ -7,10 +7,10 @@ from math import sqrt
 
 from ..project.languages import language_of
 from ..project.tree import Symbol
-from ..retrieval.code_graph import CLASSES
-from ..retrieval.hits import FoundDefinition
-from ..retrieval.needed_by import Needed, Role, needed_by
-from ..retrieval.path_roles import role_of
+from ..search.code_graph import CLASSES
+from ..search.hits import FoundDefinition
+from ..search.needed_by import Needed, Role, needed_by
+from ..search.path_roles import role_of
 from . import render
 from .build_state import BuildState, content_key
 from .content import Content

@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import Any
 
 from ..compression.compress import MARK
+from ..rules.items import Item
 from .budget import Cost, Measure
 from .excerpt import fenced
-from .items import Item
 from .shortened import left_out_note, shorten_text
 from .slices import Form, Slice, SliceType
 from .tokens import TokenCounter

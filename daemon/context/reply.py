@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from ..core.lazy_dataclass import dataclass
+from ..rules.item_plan import PlannedItem
+from ..rules.items import Item
 from . import render
 from .budget import Dropped, Selection
-from .item_plan import PlannedItem
-from .items import Item
 from .requests import ContextRequest
 from .slices import Form, Slice
 from .tokens import TokenCounter

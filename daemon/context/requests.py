@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
-from .items import ItemType
+from ..rules.items import ItemType
 
 Format = Literal["markdown", "prompts", "messages", "json"]
 Freshness = Literal["shown", "tree", "no"]

@@ -13,18 +13,18 @@ from typing import Any
 from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..item.service import Items
-from ..ledger.messages import conversation
-from ..ledger.service import sent_of
-from ..policy.permissions import Permissions
-from ..policy.policy import Policy
-from ..policy.trust import TEMPLATE_FOLDER
+from ..privacy.permissions import Permissions
+from ..privacy.policy import Policy
+from ..privacy.trust import TEMPLATE_FOLDER
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.metadata import ProjectMetadata
 from ..project.projects import Project
 from ..project.tree import Tree
-from ..retrieval.search import NOTHING_FOUND
-from ..session.service import NOBODY, Sessions, SessionState
+from ..rules.service import Items
+from ..search.search import NOTHING_FOUND
+from ..sessions.request_log_service import sent_of
+from ..sessions.request_messages import conversation
+from ..sessions.service import NOBODY, Sessions, SessionState
 from .answer_fields import ContextReply
 from .assembly import Built, build
 from .caller import Caller, Callers, capped

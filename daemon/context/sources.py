@@ -15,22 +15,22 @@ from ..core.errors import StateError
 from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..experience.experience_meaning import WAIT_S, ExperienceMeaning, Meanings
-from ..item.agent_items import AgentItems
-from ..item.item_keys import ItemKey
-from ..item.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
-from ..item.item_searching import ItemSearching
-from ..ledger.service import RequestLog
-from ..policy.permissions import Permissions
-from ..policy.visible import visible_session
+from ..memory.experience_meaning import WAIT_S, ExperienceMeaning, Meanings
+from ..privacy.permissions import Permissions
+from ..privacy.visible import visible_session
 from ..project.freshness import Deadline
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..project.projects import Project
-from ..retrieval.search import NOTHING_FOUND, SearchQuery, SearchResult
-from ..retrieval.service import SearchService
-from ..session.sessions import Session
+from ..rules.agent_items import AgentItems
+from ..rules.item_keys import ItemKey
+from ..rules.item_plan import ItemPlan
+from ..rules.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
+from ..rules.item_searching import ItemSearching
+from ..search.search import NOTHING_FOUND, SearchQuery, SearchResult
+from ..search.service import SearchService
+from ..sessions.request_log_service import RequestLog
+from ..sessions.sessions import Session
 from .caller import Caller
-from .item_plan import ItemPlan
 from .requests import ContextRequest
 from .scopes import Scope
 

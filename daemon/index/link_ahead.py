@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, cast
 
-from ..structure.linker import LinkedFile
+from ..linking.linker import LinkedFile
 from .ahead import Ahead
 from .beside import MakeBeside
 

@@ -7,11 +7,11 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from typing import Final, Generic, TypeVar
 
+from ..linking.evaluator import ModuleFiles
+from ..linking.interface import FileInterface
 from ..project.imports import ImportResolver
 from ..project.languages import SCRIPT_LANGUAGES, family_of
 from ..project.tree import FileRecord, Import
-from ..structure.evaluator import ModuleFiles
-from ..structure.interface import FileInterface
 from .fact_table import FactsDamaged, FactTable
 
 log = logging.getLogger(__name__)

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from ..context.content import decode
 from ..core.system import Stamp, System, stamp_of
-from ..experience.draft import Draft
-from ..experience.experience import Experience
-from ..experience.fields import SKETCHES_MAX, BadField, relative_files
-from ..experience.sketch import Sketch, decoded, encoded, sketch_of
-from ..experience.staleness import Staleness, staleness_of
+from ..memory.draft import Draft
+from ..memory.experience import Experience
+from ..memory.fields import SKETCHES_MAX, BadField, relative_files
+from ..memory.sketch import Sketch, decoded, encoded, sketch_of
+from ..memory.staleness import Staleness, staleness_of
 from . import commits, git
 
 SKETCHED_BYTES = 262_144

@@ -12,10 +12,10 @@ from ..config.settings import PROJECT_FILE, Environment, ProjectConfig, UserConf
 from ..core.errors import ConfigError, StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..experience.pool import Pool
-from ..experience.pruning import Retention
 from ..index.indexing import Indexing
-from ..policy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
+from ..memory.pool import Pool
+from ..memory.pruning import Retention
+from ..privacy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
 from .projects import Project, known_roots, load, project_folder, read_settings
 from .roots import check_named_root, find_root, is_temporary
 

@@ -20,25 +20,25 @@ from ..config.settings import ProjectConfig, UserConfig
 from ..context.content import Shown
 from ..context.divisions import DIVISIONS
 from ..context.feedback import Feedback, feedback_path
-from ..context.instructions import RuleSet, discover, is_instruction_path
 from ..context.kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
-from ..context.zone import stamp_now
 from ..core.errors import ProjectUnavailable
 from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import set_aside
 from ..core.storage import DatabaseError, damage_raised
 from ..core.system import Stamp, System
-from ..experience.choice import Chosen, choose
-from ..experience.pool import Pool
 from ..index.lexical_handle import LexicalHandle
 from ..index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from ..index.reader_pool import ReaderPool
 from ..index.store import Activity, Reader
-from ..item.agent_items import AgentItems
-from ..policy.policy import NO_POLICY, Policy
-from ..policy.trust import NOTHING_TRUSTED, Trusted
-from ..policy.visible import visible_experiences
+from ..memory.choice import Chosen, choose
+from ..memory.pool import Pool
+from ..privacy.policy import NO_POLICY, Policy
+from ..privacy.trust import NOTHING_TRUSTED, Trusted
+from ..privacy.visible import visible_experiences
+from ..rules.agent_items import AgentItems
+from ..rules.instructions import RuleSet, discover, is_instruction_path
+from ..rules.zone import stamp_now
 from .file_sketches import FileSketches
 from .git import head
 from .metadata import MetadataKey, ProjectMetadata, metadata_key

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
 from ..config.settings import ProjectConfig
-from ..context.instructions import RuleSet
 from ..core.lazy_dataclass import dataclass
 from ..core.system import System
-from ..experience.choice import Chosen
 from ..index.lexical_handle import LexicalHandle
 from ..index.store import Reader
-from ..policy.policy import NO_POLICY, Policy
+from ..memory.choice import Chosen
+from ..privacy.policy import NO_POLICY, Policy
+from ..rules.instructions import RuleSet
 from .tree import Tree
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from ..index.partial_reader import PartialReader
 from ..index.reader_pool import ReaderPool
 from ..index.store import Reader
-from ..policy.policy import Policy, folded_path
+from ..privacy.policy import Policy, folded_path
 from .tree import Tree
 
 VIEWS_MAX = 8

@@ -119,12 +119,12 @@ PROMISE = Promise(
     1,
     "What was acknowledged is durable",
     (
-        Test(KILL, kill_writing, 200, "tests/test_faults_acknowledged.py"),
+        Test(KILL, kill_writing, 200, "tests/faults/test_acknowledged.py"),
         Test(
             CUT,
             cut_power,
             2000,
-            "tests/test_faults_acknowledged.py",
+            "tests/faults/test_acknowledged.py",
         ),
     ),
 )

@@ -309,9 +309,9 @@ PROMISE = Promise(
     2,
     "A damaged file is never fatal and never silently dropped",
     (
-        Test(STARTED, start_on_damage, 300, "tests/test_faults_damaged.py"),
-        Test(UNREADABLE, start_on_unreadable, 60, "tests/test_faults_damaged.py"),
-        Test(OPENED, open_damaged, 10_000, "tests/test_faults_damaged.py", 100),
-        Test(TABLE, damages.try_damages, 20 * PAIRS, "tests/test_faults_damaged.py", PAIRS),
+        Test(STARTED, start_on_damage, 300, "tests/faults/test_damaged.py"),
+        Test(UNREADABLE, start_on_unreadable, 60, "tests/faults/test_damaged.py"),
+        Test(OPENED, open_damaged, 10_000, "tests/faults/test_damaged.py", 100),
+        Test(TABLE, damages.try_damages, 20 * PAIRS, "tests/faults/test_damaged.py", PAIRS),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..promise import Ground, Promise, Test, Trial
 from ..soaking import DAYS, Taken, grown, soak
 
-PROOF = "tests/test_faults_limits.py"
+PROOF = "tests/faults/test_limits.py"
 SOAK = "years of use, a clock that is set ahead"
 
 WARM_ROUNDS = 90

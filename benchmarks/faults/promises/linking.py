@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..import_graphs import FORMS, SHAPES, generated, link_all
 from ..promise import Ground, Promise, Test, Trial
 
-PROOF = "tests/test_faults_linking.py"
+PROOF = "tests/faults/test_linking.py"
 GRAPHS = "generated import graphs, linked"
 MODULES_MAX = 30
 ASKED = (0, 0, 20, 100)

@@ -18,7 +18,7 @@ from ..home import home
 from ..misbehaving import KINDS, misbehaving
 from ..promise import Ground, Promise, Test, Trial
 
-PROOF = "tests/test_faults_neighbours.py"
+PROOF = "tests/faults/test_neighbours.py"
 BESIDE = "others answered beside a client that misbehaves"
 DESCRIPTORS = "more connections than there are descriptors for"
 FUZZED = {reader: f"{reader} reader, fuzzed" for reader in fuzzing.READERS}

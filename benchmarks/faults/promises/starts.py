@@ -21,7 +21,7 @@ from ..home import DEADLINE_S, NO_EMBEDDING, PROJECT, Home, home, wait_until
 from ..promise import Ground, Promise, Test, Trial
 from .workers import ask_faces
 
-PROOF = "tests/test_faults_starts.py"
+PROOF = "tests/faults/test_starts.py"
 AT_ONCE = "50 clients start at once"
 LEFT = "kill -9 of the daemon with all its processes at work"
 REUSED = "the pid in the lock and daemon.json is somebody else's"

@@ -27,7 +27,7 @@ from .. import stranger
 from ..home import PROJECT, Home, home
 from ..promise import Ground, NotHere, Promise, Test, Trial
 
-PROOF = "tests/test_faults_strangers.py"
+PROOF = "tests/faults/test_strangers.py"
 USERS = "another user connects, reads and listens"
 MODES = "modes of what is made, looked at while it is made"
 ESCAPES = "paths that lead out of the project"

@@ -23,7 +23,7 @@ from .. import jumping_clock
 from ..home import PROJECT, Home, home, wait_until
 from ..promise import Ground, NotHere, Promise, Test, Trial
 
-PROOF = "tests/test_faults_surroundings.py"
+PROOF = "tests/faults/test_surroundings.py"
 FULL = "the disk is full for a while"
 READ_ONLY = "the state folder is read-only for a while"
 DESCRIPTORS = "descriptors run out"
@@ -382,9 +382,9 @@ PROMISE = Promise(
         Test(FULL, fill_disk, 60, PROOF, 5),
         Test(READ_ONLY, make_read_only, 60, PROOF, 5),
         Test(DESCRIPTORS, take_descriptors, 200, PROOF),
-        Test(WATCHES, take_watches, 60, "tests/test_watcher.py::test_running_out_leads_to_polling"),
+        Test(WATCHES, take_watches, 60, "tests/project/test_watcher.py::test_running_out_leads_to_polling"),
         Test(CLOCK, jump, 200, PROOF),
-        Test(ROOT, take_root, 60, "tests/test_daemon_bad_input.py::test_a_root_that_went_away", 5),
+        Test(ROOT, take_root, 60, "tests/daemon/test_bad_input.py::test_a_root_that_went_away", 5),
         Test(SUSPENDED, suspend, 60, PROOF, 5),
     ),
 )

@@ -26,7 +26,7 @@ from foveal.ipc.protocol import (
 from ..home import Home, home
 from ..promise import Ground, Promise, Test, Trial
 
-PROOF = "tests/test_faults_upgrades.py"
+PROOF = "tests/faults/test_upgrades.py"
 CLIENTS = "clients of other versions and this daemon"
 DAEMONS = "daemons of other versions and this client"
 

@@ -18,7 +18,7 @@ from ..filled import fill, project_files
 from ..home import PROJECT, Home, home
 from ..promise import Ground, Promise, Test, Trial
 
-PROOF = "tests/test_faults_versions.py"
+PROOF = "tests/faults/test_versions.py"
 NEWER = "a newer folder, filled, met by a daemon"
 KILLED = "a migration killed at each sync"
 FIRST = "the layout of the first release"

@@ -21,14 +21,14 @@ from ..faulty_daemon import COMMAND
 from ..home import DEADLINE_S, NO_EMBEDDING, Home, home, wait_until
 from ..promise import Ground, Promise, Test, Trial
 
-PROOF = "tests/test_faults_workers.py"
+PROOF = "tests/faults/test_workers.py"
 KILLED = "kill -9 of indexer, embedder, miner and faces"
 DEADLY = "a file that kills, hangs or outgrows the indexer"
 ABANDONED = "the daemon is killed while its indexer hangs"
 
 MODULES = {
     "indexer": "foveal.daemon.index.worker",
-    "miner": "foveal.daemon.transcript.miner",
+    "miner": "foveal.daemon.transcripts.miner",
     "faces": "foveal.dashboard.app",
     "embedder": "foveal.daemon.embedding.worker",
 }
@@ -207,7 +207,7 @@ PROMISE = Promise(
     "A worker that dies is started again, a file that ends it twice is left alone",
     (
         Test(KILLED, kill_workers, 120, PROOF, 8),
-        Test(DEADLY, index_deadly, 40, "tests/test_suspects.py", 4),
+        Test(DEADLY, index_deadly, 40, "tests/index/test_suspects.py", 4),
         Test(ABANDONED, abandon_hanging, 10, PROOF, 1),
     ),
 )

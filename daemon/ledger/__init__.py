@@ -1,1 +1,0 @@
-"""Owns the record of requests: what was used and sent for each message, given back as it was."""

@@ -1,1 +1,0 @@
-"""What an agent may see of a project. Policy, not authentication: an agent says itself who it is."""

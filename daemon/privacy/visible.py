@@ -1,0 +1,114 @@
+"""Owns what is left for an agent of things that aren't files: experiences, items, sessions' sets, records.
+
+What names a hidden path is left out; what is left has its secrets masked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ..memory.experience import Experience
+from ..rules.agent_items import AgentItems
+from ..rules.item_keys import ItemKey
+from ..rules.items import Item
+from ..sessions.sessions import Session
+from .policy import Policy
+
+
+def visible_experience(policy: Policy, experience: Experience, root: str) -> Experience | None:
+    """Return an experience as an agent may see it, None if it is about hidden files only or names one."""
+    files = tuple(path for path in experience.files_touched if not policy.denies(path))
+    texts = (experience.decision, experience.rationale, experience.error)
+    if (experience.files_touched and not files) or any(policy.names_denied(text, root) for text in texts):
+        return None
+    decision, rationale, error = map(policy.mask, texts)
+    sketches = tuple(one for one in experience.sketches if one[0] in files)
+    return replace(
+        experience,
+        decision=decision,
+        rationale=rationale,
+        error=error,
+        files_touched=files,
+        sketches=sketches,
+    )
+
+
+def visible_experiences(
+    policy: Policy, experiences: Iterable[Experience], root: str
+) -> tuple[Experience, ...]:
+    """Return experiences as an agent may see them, in their order."""
+    found = (visible_experience(policy, one, root) for one in experiences)
+    return tuple(one for one in found if one is not None)
+
+
+def denies_item(policy: Policy, item: Item, root: str) -> bool:
+    """Whether an item is kept from an agent: by its name, or since its file is hidden.
+
+    An instruction file that imports a hidden file holds its text.
+    """
+    if policy.denies_item(item.type, item.name, item.server_name):
+        return True
+    below = f"{root.rstrip('/')}/"
+    sources = [one[len(below) :] for one in (item.source, *item.parts) if one.startswith(below)]
+    if item.source and not os.path.isabs(item.source):
+        sources.append(item.source)  # what whoever put it said
+    if item.type != "tool":
+        sources.append(item.name)
+    return any(policy.denies(path) or policy.is_secret(path) for path in sources)
+
+
+def denied_keys(policy: Policy, items: AgentItems, root: str) -> frozenset[ItemKey]:
+    """Return the keys of the items that an agent doesn't get."""
+    return frozenset(key for key, item in items.by_key.items() if denies_item(policy, item, root))
+
+
+def visible_items(policy: Policy, items: AgentItems, root: str) -> AgentItems:
+    """Return the items that an agent gets, their texts without secrets."""
+    denied = denied_keys(policy, items, root)
+    by_key = {key: _masked(policy, item) for key, item in items.by_key.items() if key not in denied}
+    warnings = policy.sentences(items.warnings, root)
+    stored = items.stored - denied
+    return replace(items, items=tuple(by_key.values()), warnings=warnings, stored=stored, by_key=by_key)
+
+
+def visible_session(policy: Policy, session: Session, denied: frozenset[ItemKey]) -> Session:
+    """Return a session as an agent may see it: its sets, notes and items without what is hidden."""
+    root = session.project_root
+    context = visible_sets(policy, session.context, root)
+    intent, hint = (
+        "" if policy.names_denied(text, root) else policy.mask(text)
+        for text in (session.current_intent, session.env_hint)
+    )
+    return replace(
+        session,
+        context=context,
+        current_intent=intent,
+        env_hint=hint,
+        items=tuple(one for one in session.items if one.key not in denied),
+        removed=tuple(key for key in session.removed if key not in denied),
+    )
+
+
+def visible_sets(
+    policy: Policy, context: Mapping[str, tuple[str, ...]], root: str
+) -> dict[str, tuple[str, ...]]:
+    """Return a session's sets without the entries that name what is hidden."""
+    return {name: visible_entries(policy, entries, root) for name, entries in context.items()}
+
+
+def visible_entries(policy: Policy, entries: Iterable[str], root: str) -> tuple[str, ...]:
+    """Return the entries of a set that name nothing that is hidden: a path may have spaces."""
+    below = f"{root.rstrip('/')}/"
+    return tuple(
+        policy.mask(entry)
+        for entry in entries
+        if not policy.denies(entry.removeprefix(below)) and not policy.names_denied(entry, root)
+    )
+
+
+def _masked(policy: Policy, item: Item) -> Item:
+    text, description = policy.mask(item.text), policy.mask(item.description)
+    unchanged = (text, description) == (item.text, item.description)
+    return item if unchanged else replace(item, text=text, description=description)

@@ -1,0 +1,194 @@
+"""Owns the agent level: which items exist for a project, from all sources, and which source one comes from.
+
+Pure but for what it stores: whoever holds the sources merges them again when one of them changed, so that a
+rule file's change is the item's at once, in every session, since sessions only name items.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import field, replace
+
+from ..core.errors import InvalidRequest, NotFound
+from ..core.lazy_dataclass import dataclass
+from .item_draft import ItemDraft, draft_of
+from .item_keys import ItemKey, item_key, key_of
+from .item_store import ItemStore, StoredItems
+from .items import IncludeMode, Item
+
+STORED_SOURCE = "PutItem"
+"""The source of an item whose client named none."""
+_COMPARED = 200
+"""Names that one is compared with to find the nearest, which takes about 20 µs each."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentItems:
+    """All items of a project, by priority level, then rules, references and tools in their order of
+    precedence. `stored` are the keys of those that PutItem put or changed, `server_modes` and `tool_modes`
+    the settings of servers and of single tools, by server and name, that their modes come from."""
+
+    items: tuple[Item, ...] = ()
+    warnings: tuple[str, ...] = ()
+    stored: frozenset[ItemKey] = frozenset()
+    by_key: Mapping[ItemKey, Item] = field(default_factory=dict)
+    server_modes: Mapping[str, IncludeMode] = field(default_factory=dict)
+    tool_modes: Mapping[tuple[str, str], IncludeMode] = field(default_factory=dict)
+
+    def get(self, key: ItemKey) -> Item | None:
+        """Return an item, None where there is none (any more)."""
+        return self.by_key.get(key)
+
+
+def merge_items(
+    rules: Iterable[Item], configured: Iterable[Item], stored: StoredItems, tools: Iterable[Item]
+) -> AgentItems:
+    """Merge the sources: instruction files, configuration files (the user's first), what clients put, tools
+    of MCP servers (those of the more specific file first).
+
+    Of several with one key the first in that order stands, so that no project's foveal.toml can take
+    the place of a rule of the user, and is named in a warning; but what was put stands for all: in full
+    where it has a text, else with its mode, patterns and, where given, level and description. A tool's mode
+    is its own setting, else the one it was put with, else its server's default, else `always`.
+    """
+    found: dict[ItemKey, Item] = {}
+    warnings: list[str] = []
+    for item in (*rules, *configured, *tools):
+        first = found.setdefault(key_of(item), item)
+        if first is not item and first.source != item.source:
+            warnings.append(
+                f"{_place(item)}: {key_of(item)} is defined in {_place(first)} too, which counts: rename one"
+            )
+    for key, draft in stored.drafts.items():
+        own = found.get(key)
+        if draft.text or (own is None and draft.stands_alone):
+            found[key] = draft.item(STORED_SOURCE)
+        elif own is not None:
+            found[key] = _changed(own, draft)
+        else:
+            warnings.append(
+                f"The {key} was put without a text for an item that is gone: delete it, "
+                "or put it again with a text"
+            )
+    items = [_with_mode(item, stored) for item in found.values()]
+    items.sort(key=lambda item: (item.priority_level, _TYPES.index(item.type)))
+    return AgentItems(
+        tuple(items),
+        tuple(warnings),
+        frozenset(stored.drafts),
+        {key_of(item): item for item in items},
+        stored.server_modes,
+        stored.tool_modes,
+    )
+
+
+def put_item(store: ItemStore, fields: Mapping[str, object], known: AgentItems) -> ItemDraft:
+    """Store an item as a client gives it, in the place of one that was put under its key.
+
+    Without a text it changes how the item is included: one that was put with a text keeps it, that of one
+    of another source stays its file's, whatever becomes of it. Raises `InvalidRequest` for a field that
+    can't be used, for a rule or reference without text that no other source has, `TooLarge`, `StateError`.
+    """
+    draft = draft_of(fields)
+    if draft.key.type == "tool" and draft.include == "glob":
+        raise InvalidRequest(
+            "item.include can't be glob for a tool: use always, agent or manual.", "item.include"
+        )
+    before = store.load().drafts.get(draft.key)
+    if before is not None and before.text and not draft.text:
+        draft = replace(draft, text=before.text, description=draft.description or before.description)
+    if not draft.stands_alone and known.get(draft.key) is None:
+        raise InvalidRequest(
+            f"item.text is missing: there is no {draft.key} whose text it could have.", "item.text"
+        )
+    store.put(draft)
+    return draft
+
+
+def delete_item(store: ItemStore, key: ItemKey, known: AgentItems) -> None:
+    """Delete what was put under a key; an item of another source that it stood for is back then.
+
+    Raises `NotFound` with the nearest name for an item that doesn't exist, `InvalidRequest` that says where
+    it comes from for one of another source, `StateError`.
+    """
+    if store.delete(key):
+        return
+    item = known.get(key)
+    if item is None:
+        raise NotFound(f"There is no {key}.{_nearest(key, known)}")
+    raise InvalidRequest(
+        f"The {key} wasn't put by PutItem, it comes from {_place(item)}: change it there, or "
+        "put it with include manual to keep it out.",
+        "name",
+    )
+
+
+def set_tool_mode(
+    store: ItemStore,
+    server_name: str,
+    name: str,
+    include: IncludeMode | None,
+    known: AgentItems,
+    servers: Collection[str],
+) -> bool:
+    """Set a tool's own mode, or its server's default where `name` is empty; None forgets the setting.
+
+    `servers` are the names of all configured servers, also of those whose tools aren't listed yet. Returns
+    whether anything changed. Raises `NotFound` with the nearest name for a server that isn't known, and for
+    a tool that isn't among the known ones of its server; `InvalidRequest` for `glob`.
+    """
+    item_key("tool", name or "*", server_name)
+    of_server = [item for item in known.items if item.type == "tool" and item.server_name == server_name]
+    tools = [item.name for item in of_server]
+    listed = any(key_of(item) not in known.stored for item in of_server)
+    stored = store.load()
+    if include is not None or not _has_mode(stored, server_name, name):
+        if not tools and server_name not in servers:
+            names = {*servers, *(item.server_name for item in known.items if item.type == "tool")}
+            raise NotFound(f"No server {server_name!r} is configured.{_hint(server_name, names)}")
+        if name and (listed or server_name not in servers) and name not in tools:
+            raise NotFound(f"The server {server_name} has no tool {name!r}.{_hint(name, tools)}")
+    return store.set_mode(server_name, name, include)
+
+
+_TYPES = ("rule", "reference", "tool")
+
+
+def _changed(own: Item, draft: ItemDraft) -> Item:
+    """Return an item of another source as a draft without a text wants it included."""
+    return replace(
+        own,
+        include=draft.include,
+        globs=draft.globs if draft.include == "glob" else (),
+        description=draft.description or own.description,
+        priority_level=own.priority_level if draft.priority_level is None else draft.priority_level,
+    )
+
+
+def _with_mode(item: Item, stored: StoredItems) -> Item:
+    if item.type != "tool":
+        return item
+    own = stored.tool_modes.get((item.server_name, item.name))
+    if own is None and key_of(item) in stored.drafts:
+        own = item.include
+    include = own or stored.server_modes.get(item.server_name, "always")
+    return item if include == item.include else replace(item, include=include)
+
+
+def _has_mode(stored: StoredItems, server_name: str, name: str) -> bool:
+    return (server_name, name) in stored.tool_modes if name else server_name in stored.server_modes
+
+
+def _place(item: Item) -> str:
+    return f"{item.source}, line {item.line}" if item.source.startswith("/") else item.source
+
+
+def _nearest(key: ItemKey, known: AgentItems) -> str:
+    alike = [item for item in known.items if (item.type, item.server_name) == (key.type, key.server_name)]
+    return _hint(key.name, [item.name for item in alike])
+
+
+def _hint(name: str, names: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(names)[:_COMPARED], 1)
+    return f" Did you mean {near[0]!r}?" if near else " ListItems names what there is."

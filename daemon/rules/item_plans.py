@@ -1,0 +1,147 @@
+"""Owns which items a request is to have: the session's, those that the focus calls for, those that a search
+finds. Knows neither files nor the budget, which may leave some of them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
+
+from ..config.settings import ProjectConfig
+from ..context.requests import ContextRequest
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
+from ..sessions.sessions import Session
+from .agent_items import AgentItems
+from .item_choice import ItemScore
+from .item_keys import ItemKey
+from .item_plan import ItemPlan, LeftOutItem, PlannedItem
+from .item_searching import ItemSearching
+from .items import IncludeMode, Item
+from .selection import ItemSelection, Profiles, parse_selection, resolve
+
+ITEMS_WAIT_S = 2.0
+"""How long an answer waits for the search of items: loading the model takes .5 s, the first time 1.2 s."""
+
+SERVED_WELL = 0.6
+"""An item that served nearly equal messages so well is taken whatever its score: replies referred to it most
+times, and the words were nearly the same (four fifths or more, see `NEARLY_EQUAL`)."""
+
+MISSING_MAX = 5
+"""Maximum number of missing items named."""
+
+_NO_SELECTION = ItemSelection()
+
+
+def profiles_for(config: ProjectConfig, agent_name: str, own: ItemSelection = _NO_SELECTION) -> Profiles:
+    """Return how items are chosen: as the user, the project, the agent's name and the session say."""
+    return resolve(*config.selection.levels(agent_name), own)
+
+
+def selection_of(session: Session | None) -> tuple[ItemSelection, str]:
+    """Return what a session says of how items are chosen, and why that can't be used, in words.
+
+    Methods check it, so that only a file that was mended by hand holds what can't be used; then the
+    levels above the session hold.
+    """
+    if session is None:
+        return _NO_SELECTION, ""
+    try:
+        return parse_selection(session.selection), ""
+    except InvalidRequest as error:
+        return _NO_SELECTION, f"the selection of the session {session.id} is ignored: {error}"
+
+
+async def plan_items(
+    known: AgentItems,
+    session: Session | None,
+    request: ContextRequest,
+    profiles: Profiles,
+    served: Mapping[ItemKey, float],
+    search: ItemSearching,
+    within_s: float,
+) -> ItemPlan:
+    """Return the items of a request in their order; nothing of it is written back to the session.
+
+    Those of mode `always`, those of mode `glob` that match, and with a prompt those of mode `agent` that are
+    found for it: by today's modes, whatever they were when the session was made. A session adds what came
+    into it by hand, whatever its mode, and takes away what was removed from it. `served` says how well items
+    served nearly equal earlier messages, which counts where a search alone would leave them.
+    """
+    chosen: dict[ItemKey, tuple[IncludeMode, float | None]] = {}
+    removed: Collection[ItemKey] = frozenset(() if session is None else session.removed)
+    if session is not None:
+        chosen |= {one.key: ("manual", None) for one in session.items if one.include == "manual"}
+    for key, item in known.by_key.items():
+        if item.include in {"always", "glob"} and key not in chosen and key not in removed:
+            chosen[key] = (item.include, None)
+    # Also those that came into it by their mode, so that it is said when one is gone.
+    in_session = [] if session is None else [one.key for one in session.items]
+    wanted = [ItemKey(*one) for one in request.include_items]
+    unwanted = [ItemKey(*one) for one in request.exclude_items]
+    chosen |= {key: (_asked_mode(known, key), None) for key in wanted if key not in chosen}
+    for key in unwanted:
+        chosen.pop(key, None)
+    barred: dict[ItemKey, Literal["removed", "denied"]] = dict.fromkeys(removed, "removed")
+    barred |= dict.fromkeys(unwanted, "denied")
+    found = await _search(known, chosen, barred, request, profiles, search, within_s)
+    again = [one for one in found.considered if _served(one, served)]
+    chosen |= {one.key: ("agent", one.score) for one in (*found.taken, *again)}
+    return ItemPlan(
+        tuple(PlannedItem(item, *chosen[key]) for key, item in known.by_key.items() if key in chosen),
+        tuple(LeftOutItem(one.item, one.score, one.reason) for one in found.considered if one not in again),
+        () if session is None else session.context.get("files", ()),
+        (*known.warnings, *_missing(known, [*in_session, *chosen, *unwanted])),
+        found.degraded,
+        tuple(item for key, item in known.by_key.items() if key in removed and key not in chosen),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What a search found, if there was one."""
+
+    taken: tuple[ItemScore, ...] = ()
+    considered: tuple[ItemScore, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+
+async def _search(
+    known: AgentItems,
+    chosen: Mapping[ItemKey, object],
+    barred: Mapping[ItemKey, Literal["removed", "denied"]],
+    request: ContextRequest,
+    profiles: Profiles,
+    search: ItemSearching,
+    within_s: float,
+) -> _Chosen:
+    """Search the items of mode `agent` that aren't in yet; nothing without a prompt."""
+    candidates: Sequence[Item] = [
+        item for key, item in known.by_key.items() if item.include == "agent" and key not in chosen
+    ]
+    if not candidates or not request.prompt.strip():
+        return _Chosen()
+    history = [{"role": one.role, "content": one.content} for one in request.history]
+    found = await search.search(
+        candidates, request.prompt, profiles, within_s=within_s, history=history, barred=barred
+    )
+    return _Chosen(found.taken, found.considered, found.degraded)
+
+
+def _served(one: ItemScore, served: Mapping[ItemKey, float]) -> bool:
+    """Whether an item that a search left for its score is taken since it served before."""
+    return one.reason in {"floor", "near_best", "top_n"} and served.get(one.key, 0.0) >= SERVED_WELL
+
+
+def _asked_mode(known: AgentItems, key: ItemKey) -> IncludeMode:
+    """Return how an item that the request names came in: by hand, unless an agent may take it by itself."""
+    item = known.get(key)
+    return "agent" if item is not None and item.include == "agent" else "manual"
+
+
+def _missing(known: AgentItems, keys: Sequence[ItemKey]) -> list[str]:
+    gone = [key for key in dict.fromkeys(keys) if known.get(key) is None]
+    said = [f"the {key} isn't there (any more)" for key in gone[:MISSING_MAX]]
+    if len(gone) > MISSING_MAX:
+        said.append(f"{len(gone) - MISSING_MAX:,} more items aren't there")
+    return said

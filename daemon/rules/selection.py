@@ -1,0 +1,186 @@
+"""Owns how many items are chosen for a request, and how good they must be: presets, settings, their merging.
+
+A score is a cosine of the bundled model plus `LEXICAL_WEIGHT` for the words (see `item_search.py`), so the
+numbers here mean nothing for another scale: 0.7, which is common advice, is reached by one relevant rule in
+ten. They were chosen on half of the labelled queries of `benchmarks/items`; benchmarks/README.md has the
+figures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal, cast, get_args
+
+from ..core.errors import InvalidRequest
+from ..core.lazy_dataclass import dataclass
+from .items import ItemType
+
+Preset = Literal["aggressive", "normal", "conservative"]
+
+MAX_TOP_K = 1_000
+MAX_TOP_N = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How items of one kind are chosen.
+
+    An item is taken if its score is at least `floor`, at least the share `near_best` of the best item's
+    score, and among the best `top_n`. From `include_score` on the floor alone counts. Looked at are the items
+    of the best `top_k` chunks.
+    """
+
+    top_k: int
+    top_n: int
+    floor: float
+    near_best: float
+    include_score: float = math.inf
+
+
+RULE_PROFILES: Mapping[Preset, Profile] = {
+    "aggressive": Profile(top_k=10, top_n=3, floor=0.40, near_best=0.9),
+    "normal": Profile(top_k=20, top_n=5, floor=0.30, near_best=0.7),
+    "conservative": Profile(top_k=40, top_n=8, floor=0.22, near_best=0.6),
+}
+"""For rules and references. The floors leave 58, 79 and 90 % of the relevant ones; see the benchmarks."""
+
+TOOL_PROFILES: Mapping[Preset, Profile] = {
+    "aggressive": Profile(top_k=10, top_n=3, floor=0.36, near_best=0.9),
+    "normal": Profile(top_k=20, top_n=5, floor=0.32, near_best=0.7),
+    "conservative": Profile(top_k=40, top_n=8, floor=0.26, near_best=0.7),
+}
+"""For tools, whose descriptions are short: relevant and irrelevant ones score lower than rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """What holds for a request; None where that kind isn't searched."""
+
+    rules: Profile | None
+    tools: Profile | None
+
+    def of(self, kind: ItemType) -> Profile | None:
+        """Return what holds for items of a type; references go with rules."""
+        return self.tools if kind == "tool" else self.rules
+
+
+@dataclass(frozen=True, slots=True)
+class KindSettings:
+    """What one level says of one kind of items; None where it leaves that to the level below it."""
+
+    preset: Preset | Literal["off"] | None = None
+    top_k: int | None = None
+    top_n: int | None = None
+    include_score: float | None = None
+    floor: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSelection:
+    """What one level (a project, an agent name, a session, a request) says of both kinds."""
+
+    rules: KindSettings = KindSettings()
+    tools: KindSettings = KindSettings()
+
+
+def parse_selection(value: object, field: str = "selection") -> ItemSelection:
+    """Read the settings of one level.
+
+    A preset's name or `off` stands for `{preset: …}`. A map has `preset`, `top_k`, `top_n`, `include_score`
+    and `floor` for both kinds, and `rules` (which holds for references too) and `tools` with the same for
+    one, which go before. Fields that aren't known are ignored. Raises `InvalidRequest` that names the field.
+    """
+    if isinstance(value, str):
+        both = _parse_kind(value, field)
+        return ItemSelection(both, both)
+    if not isinstance(value, Mapping):
+        raise InvalidRequest(f"{field} must be a map, a preset's name or off", field)
+    both = _parse_kind(value, field)
+    rules, tools = (
+        _over(both, _parse_kind(value[name], f"{field}.{name}")) if value.get(name) is not None else both
+        for name in ("rules", "tools")
+    )
+    return ItemSelection(rules, tools)
+
+
+def resolve(*levels: ItemSelection) -> Profiles:
+    """Return what holds where later levels go before earlier ones: project, agent, session, request.
+
+    A level that names a preset sets the numbers of the levels below it aside, which were meant for another
+    one. What no level says is as in the preset `normal`.
+    """
+    rules = tools = KindSettings("normal")
+    for level in levels:
+        rules, tools = _over(rules, level.rules), _over(tools, level.tools)
+    return Profiles(_profile(rules, RULE_PROFILES), _profile(tools, TOOL_PROFILES))
+
+
+def _over(below: KindSettings, above: KindSettings) -> KindSettings:
+    if above.preset is not None:
+        return above
+    return KindSettings(
+        below.preset,
+        below.top_k if above.top_k is None else above.top_k,
+        below.top_n if above.top_n is None else above.top_n,
+        below.include_score if above.include_score is None else above.include_score,
+        below.floor if above.floor is None else above.floor,
+    )
+
+
+def _profile(settings: KindSettings, presets: Mapping[Preset, Profile]) -> Profile | None:
+    if settings.preset == "off":
+        return None
+    base = presets[settings.preset or "normal"]
+    return Profile(
+        base.top_k if settings.top_k is None else settings.top_k,
+        base.top_n if settings.top_n is None else settings.top_n,
+        # A floor that is set says what is good enough; how good the best one is doesn't matter then.
+        *((base.floor, base.near_best) if settings.floor is None else (settings.floor, 0.0)),
+        base.include_score if settings.include_score is None else settings.include_score,
+    )
+
+
+def _parse_kind(value: object, field: str) -> KindSettings:
+    if isinstance(value, str):
+        return KindSettings(_preset(value, field))
+    if not isinstance(value, Mapping):
+        raise InvalidRequest(f"{field} must be a map, a preset's name or off", field)
+    preset = value.get("preset")
+    return KindSettings(
+        None if preset is None else _preset(preset, f"{field}.preset"),
+        _count(value, "top_k", field, MAX_TOP_K),
+        _count(value, "top_n", field, MAX_TOP_N),
+        _score(value, "include_score", field),
+        _score(value, "floor", field),
+    )
+
+
+def _preset(value: object, field: str) -> Preset | Literal["off"]:
+    known = (*get_args(Preset), "off")
+    if value not in known:
+        raise InvalidRequest(f"{field} must be one of {', '.join(known)}, not {value!r:.60}", field)
+    return cast("Preset | Literal['off']", value)
+
+
+def _count(value: Mapping[object, object], name: str, field: str, most: int) -> int | None:
+    number = value.get(name)
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= most:
+        raise InvalidRequest(f"{field}.{name} must be a whole number from 0 to {most:,}", f"{field}.{name}")
+    return number
+
+
+def _score(value: Mapping[object, object], name: str, field: str) -> float | None:
+    number = value.get(name)
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int | float) or not _is_score(number):
+        raise InvalidRequest(f"{field}.{name} must be a number from -1 to 2", f"{field}.{name}")
+    return float(number)
+
+
+def _is_score(number: float) -> bool:
+    """Whether an item could score so: a cosine and what its words add stay between -1 and 2."""
+    return math.isfinite(number) and -1 <= number <= 2

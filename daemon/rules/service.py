@@ -1,0 +1,358 @@
+"""Owns what the daemon knows of items: a project's sources merged, kept while they are as they were; the
+changes that clients ask for; which servers' tools are listed. Knows no session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from ..config.settings import PROJECT_FILE, Environment
+from ..config.source import read_source
+from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import Stamp, System
+from ..core.work import Work
+from ..project.projects import Project
+from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
+from .agent_tools import ServerFileState, file_states, list_tools
+from .approvals import Approvals, Approved, approved_servers
+from .instructions import RuleSet, discover
+from .item_draft import ItemDraft, draft_of
+from .item_keys import ItemKey
+from .item_store import ItemStore, StoredItems
+from .items import IncludeMode, Item
+from .server_config import ServerFiles, read_server_files
+from .server_definition import McpServer
+from .tool_list import ToolList, ToolLists
+from .tool_lister import ToolLister
+from .zone import stamp_now
+
+ITEMS_FILE = "items.json"
+APPROVALS_FILE = "approvals.json"
+TOOLS_FOLDER = "tools"
+
+SERVERS_CHECK_S = 10.0
+"""How often an answer looks whether servers are configured anywhere else. Hosts write into these files all
+the time (~/.claude.json holds a history of tens of megabytes), and who adds a server lists its tools anew.
+The approved files, whose tools are in use, are looked at every time: once changed, they aren't approved."""
+
+_NOTHING_APPROVED = Approved({})
+_NO_SERVERS = ServerFiles((), (), settled=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSources:
+    """What a project's items were merged of: the rules, the stamps of the other files, the servers' files,
+    which were looked at `at`, in seconds of the event loop's clock. Without approvals those are not read.
+    `in_use` are those of the servers' files that are approved. They aren't `lasting` where something was not
+    read for a reason that passes without another stamp, see `System`."""
+
+    rules: RuleSet
+    stamps: tuple[tuple[str, Stamp | None], ...]
+    servers: ServerFiles
+    in_use: ServerFiles
+    at: float
+    lasting: bool
+
+    def unchanged(self, system: System, now: float) -> bool:
+        """Whether the same would be merged again: some stats. The rules are not looked at."""
+        if not self.lasting or not all(stamp_now(system, path) == stamp for path, stamp in self.stamps):
+            return False
+        if not self.in_use.unchanged(system):
+            return False
+        return now - self.at < SERVERS_CHECK_S or self.servers.unchanged(system)
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """The items with their sources, and why a source could not be used, in words."""
+
+    items: AgentItems
+    sources: ItemSources
+    problem: str
+
+
+class Items:
+    """The items of all open projects. On the event loop only; what blocks runs in threads."""
+
+    def __init__(self, environment: Environment, system: System, work: Work, lister: ToolLister) -> None:
+        state = environment.state_dir
+        self._environment = environment
+        self._system = system
+        self._work = work
+        self._lister = lister
+        self._approvals = Approvals(os.path.join(state, APPROVALS_FILE), system)
+        self._lists = ToolLists(os.path.join(state, TOOLS_FOLDER), system)
+        self._stores: dict[str, ItemStore] = {}
+        self._sources: dict[str, ItemSources] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    # What there is
+
+    def holds(self, project: Project, now: float) -> bool:
+        """Whether the items are those on the disk: some stats, of all places now and then, of the servers'
+        files whose tools are in use each time.
+
+        `now` is the event loop's time in seconds.
+        """
+        known = self._sources.get(project.root)
+        if known is None or known.rules is not project.rules or not known.in_use.unchanged(self._system):
+            return False
+        due = project.rules_check_due(now)
+        return project.rules_hold(now) and (not due or known.unchanged(self._system, now))
+
+    async def refresh(self, project: Project) -> AgentItems:
+        """Return a project's items as they are on the disk now."""
+        async with self._lock(project):
+            if not await self._is_current(project):
+                await self._read(project)
+        return project.items
+
+    async def put(self, project: Project, fields: Mapping[str, object]) -> tuple[Item, AgentItems]:
+        """Put an item; durable when this returns. Returns it as it is now, and all items."""
+        known = await self._usable(project)
+        draft = await self._work.in_writer(partial(put_item, self._store(project), fields, known))
+        items = await self._reread(project)
+        item = items.get(draft.key)
+        if item is None:
+            raise NotFound(f"the {draft.key} was put, but is gone already; put it again")
+        return item, items
+
+    async def delete(self, project: Project, key: ItemKey) -> Item | None:
+        """Delete what was put under a key; returns the item of another source that it stood for, if any."""
+        known = await self._usable(project)
+        await self._work.in_writer(partial(delete_item, self._store(project), key, known))
+        return (await self._reread(project)).get(key)
+
+    async def set_tool_mode(
+        self, project: Project, server_name: str, name: str, include: IncludeMode | None
+    ) -> bool:
+        """Set a tool's mode, or its server's default where `name` is empty; whether that changed anything."""
+        known = await self._usable(project)
+        files = (await asyncio.to_thread(self._server_files, project.root)).files
+        servers = {server.name for file in files for server in file.servers}
+        change = partial(set_tool_mode, self._store(project), server_name, name, include, known, servers)
+        changed = await self._work.in_writer(change)
+        await self._reread(project)
+        return changed
+
+    # The servers that offer tools
+
+    async def servers(self, project: Project) -> tuple[ServerFileState, ...]:
+        """Return the configuration files with their servers and what is known of their tools."""
+        await self.refresh(project)
+        return await asyncio.to_thread(self._file_states, project.root)
+
+    async def approve(self, project: Project, path: str, section: str | None, digest: str) -> int:
+        """Approve a file as a person saw it; returns how many of its sections were not approved before."""
+        files = (await asyncio.to_thread(self._server_files, project.root)).files
+        chosen = [file for file in files if file.path == path and section in {None, file.section}]
+        chosen = [file for file in chosen if not digest or file.digest == digest] or chosen[:1]
+        if not chosen:
+            known = ", ".join(sorted({file.path for file in files})) or "none"
+            raise NotFound(f"{path!r:.300} configures no servers for {project.root}; these do: {known}")
+        done = 0
+        for file in chosen:
+            done += await self._work.in_writer(partial(self._approvals.approve, file, digest or file.digest))
+        await self._reread(project)
+        return done
+
+    async def revoke(self, project: Project, path: str) -> int:
+        """Take back the approval of a file; returns how many there were."""
+        done = await self._work.in_writer(partial(self._approvals.revoke, path))
+        await self._reread(project)
+        return done
+
+    async def list_tools(self, project: Project, *, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
+        """Run the approved servers that weren't listed, or all, and take in their tools."""
+        # In a thread of its own: it takes seconds, which no build should wait for.
+        found = await asyncio.to_thread(self._list_tools, project.root, again)
+        await self._reread(project)
+        return found
+
+    def close(self) -> None:
+        """End what lists tools."""
+        self._lister.close()
+
+    # Reading, in threads
+
+    def _file_states(self, root: str) -> tuple[ServerFileState, ...]:
+        return file_states(self._server_files(root).files, self._approvals.load(), self._lists)
+
+    def _list_tools(self, root: str, again: bool) -> tuple[tuple[McpServer, ToolList], ...]:
+        files = self._server_files(root).files
+        return list_tools(files, self._approvals.load(), self._lists, self._lister, again=again)
+
+    def _server_files(self, root: str) -> ServerFiles:
+        return read_server_files(root, self._environment.home, self._system)
+
+    def _merge(self, root: str, store: ItemStore, rules: RuleSet, now: float) -> _Merged:
+        """Read all sources but the rules, and merge them."""
+        own, project = self._environment.config_path, os.path.join(root, PROJECT_FILE)
+        approvals = os.path.join(self._environment.state_dir, APPROVALS_FILE)
+        denials = self._system.denials
+        # Before they are read, since they may change while they are.
+        stamps = tuple(
+            (path, stamp_now(self._system, path)) for path in (own, project, store.path, approvals)
+        )
+        problems: list[str] = []
+        try:
+            stored = store.load()
+        except StateError as error:
+            stored = StoredItems()
+            problems.append(str(error))
+        try:
+            approved = self._approvals.load()
+        except StateError as error:
+            approved = _NOTHING_APPROVED
+            problems.append(str(error))
+        servers = self._server_files(root) if approved.digests else _NO_SERVERS
+        configured = [self._configured(own, ""), self._configured(project, root)]
+        in_use = approved_servers(servers.files, approved)
+        tools = self._lists.items(in_use)
+        items = merge_items(rules.items, [item for one in configured for item in one.items], stored, tools)
+        warnings = (*(warning for one in configured for warning in one.warnings), *items.warnings)
+        items = replace(items, warnings=warnings)
+        lasting = self._system.denials == denials
+        sources = ItemSources(rules, stamps, servers, _files_of(in_use, servers), now, lasting)
+        return _Merged(items, sources, " ".join(problems))
+
+    def _configured(self, path: str, root: str) -> ConfiguredItems:
+        """Return the items of a configuration file; none where it can't be read, which others tell."""
+        try:
+            source = read_source(path, self._system, within=root)
+        except ConfigError:
+            return ConfiguredItems()
+        if source is None:
+            return ConfiguredItems()
+        return items_in(path, source.text, source.tables, source.stamp, trusted=not root)
+
+    # What these share
+
+    async def _is_current(self, project: Project) -> bool:
+        known = self._sources.get(project.root)
+        if known is None or known.rules is not project.rules or project.rules_stale:
+            return False
+
+        now = asyncio.get_running_loop().time()
+
+        def unchanged() -> bool:
+            return known.rules.unchanged(self._system) and known.unchanged(self._system, now)
+
+        return await self._work.in_builder(unchanged)
+
+    async def _read(self, project: Project) -> None:
+        """Read the sources of a project; its lock is held."""
+        rules = project.rules
+        if project.rules_stale or not await self._work.in_builder(partial(rules.unchanged, self._system)):
+            project.rules_stale = False
+            found = partial(discover, project.root, self._environment.home, project.tree.files, self._system)
+            project.set_rules(await self._work.in_builder(found))
+        now = asyncio.get_running_loop().time()
+        work = partial(self._merge, project.root, self._store(project), project.rules, now)
+        merged = await self._work.in_builder(work)
+        self._sources[project.root] = merged.sources
+        project.set_items(merged.items, merged.problem)
+
+    async def _reread(self, project: Project) -> AgentItems:
+        """Read the sources again after one was changed here."""
+        async with self._lock(project):
+            await self._read(project)
+        return project.items
+
+    async def _usable(self, project: Project) -> AgentItems:
+        """Return the items; raises `StateError` where what was put can't be read."""
+        items = await self.refresh(project)
+        await self._work.in_builder(self._store(project).load)
+        return items
+
+    def _store(self, project: Project) -> ItemStore:
+        store = self._stores.get(project.folder)
+        if store is None:
+            store = ItemStore(os.path.join(project.folder, ITEMS_FILE), self._system)
+            self._stores[project.folder] = store
+        return store
+
+    def _lock(self, project: Project) -> asyncio.Lock:
+        return self._locks.setdefault(project.root, asyncio.Lock())
+
+
+def _files_of(servers: Iterable[McpServer], files: ServerFiles) -> ServerFiles:
+    """Return what is known of the files that define these servers."""
+    paths = {server.source for server in servers}
+    return ServerFiles((), tuple(one for one in files.stamps if one[0] in paths), files.settled)
+
+
+USER_LEVEL, PROJECT_LEVEL = 200, 300
+"""The levels of items that name none: those of instruction files of the user and at the project's root. It
+is also the lowest a project's item may have, so that it comes before no rule of the user."""
+MAX_ITEMS = 500
+MAX_WARNINGS = 20
+_HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:items|\"items\"|'items')[ \t]*\]\]", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredItems:
+    """The items of one file, and sentences that begin with its path about what can't be used."""
+
+    items: tuple[Item, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def items_in(
+    path: str, text: str, tables: Mapping[str, object], stamp: Stamp | None, *, trusted: bool
+) -> ConfiguredItems:
+    """Read the items of a file that was parsed: its absolute path, its text, and what TOML made of it.
+
+    Each table of `[[items]]` has type ("rule", "reference"), name, text, include (else "always"),
+    description, globs, priority_level. One that can't be used is left out with a warning. Never raises.
+    """
+    given = tables.get("items")
+    if given is None:
+        return ConfiguredItems()
+    if not isinstance(given, list) or not all(isinstance(fields, dict) for fields in given):
+        return ConfiguredItems(
+            (), (f"{path}: items must be tables that begin with [[items]]; they are ignored.",)
+        )
+    lines = [text.count("\n", 0, match.start()) + 1 for match in _HEADER.finditer(text)]
+    items: dict[tuple[str, str], Item] = {}
+    warnings: list[str] = []
+    for number, fields in enumerate(given[:MAX_ITEMS]):
+        line = lines[number] if len(lines) == len(given) else 1
+        try:
+            item = _item(fields, path, line, stamp, trusted=trusted)
+        except InvalidRequest as error:
+            warnings.append(f"{path}, line {line}: an item is left out, {error}")
+            continue
+        first = items.setdefault((item.type, item.name), item)
+        if first is not item:
+            warnings.append(
+                f"{path}, line {line}: an item is left out, since line {first.line} has a "
+                f"{item.type} {item.name!r} already."
+            )
+    if len(given) > MAX_ITEMS:
+        warnings.append(f"{path}: of {len(given)} items only the first {MAX_ITEMS} are read.")
+    if len(warnings) > MAX_WARNINGS:
+        warnings[MAX_WARNINGS:] = [f"{path}: {len(warnings) - MAX_WARNINGS} more warnings about items."]
+    return ConfiguredItems(tuple(items.values()), tuple(warnings))
+
+
+def _item(fields: Mapping[str, object], path: str, line: int, stamp: Stamp | None, *, trusted: bool) -> Item:
+    """Make an item of a table. Raises `InvalidRequest`."""
+    draft = draft_of({"include": "always", **fields, "source": None}, "")
+    if draft.key.type == "tool":
+        raise InvalidRequest("tools come from MCP servers: name a rule or a reference.", "type")
+    if not draft.text:
+        raise InvalidRequest("text is missing: give it in the file.", "text")
+    return replace(draft.item(path, line), priority_level=_level(draft, trusted=trusted), stamp=stamp)
+
+
+def _level(draft: ItemDraft, *, trusted: bool) -> int:
+    if draft.priority_level is None:
+        return USER_LEVEL if trusted else PROJECT_LEVEL
+    return draft.priority_level if trusted else max(draft.priority_level, PROJECT_LEVEL)

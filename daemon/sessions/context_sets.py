@@ -1,0 +1,227 @@
+"""Owns the context sets of a session: how they change, their caps, their warnings; knows no file."""
+
+from __future__ import annotations
+
+import difflib
+import os.path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+from urllib.parse import urlsplit
+
+from ..core.errors import InvalidRequest, TooLarge
+from ..core.lazy_dataclass import dataclass
+from ..rules.item_texts import has_harmful, one_line
+from .applet import applet_entries, merged_applet
+from .sessions import Session
+
+SetMode = Literal["replace", "merge"]
+
+KNOWN_SETS = ("files", "applet", "endpoints", "ports")
+MAX_SET_ENTRIES = 10
+MAX_ENTRIES = 50
+"""Of all sets together. They are put before an agent whenever it resumes, so they stay few."""
+MAX_SET_NAME_CHARACTERS = 60
+_SIMILAR = 0.7
+"""A letter or two of a name left out or changed; below it, `people` would mean `applet`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetOutcome:
+    """What a call made of a set: its entries now, those that are new, those that are gone, and warnings."""
+
+    set_name: str
+    items: tuple[str, ...]
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether the set has other entries now; their order alone counts for nothing."""
+        return bool(self.added or self.removed)
+
+    @property
+    def text(self) -> str:
+        """Say it in a sentence, and the warnings after it."""
+        if not self.changed:
+            said = f"{self.set_name} is as it was ({_counted(len(self.items))})."
+        elif not self.items:
+            said = f"{self.set_name} was cleared ({len(self.removed)} removed)."
+        else:
+            counts = f"{len(self.added)} added, {len(self.removed)} removed"
+            said = f"{self.set_name} has {_counted(len(self.items))} ({counts})."
+        return " ".join((said, *self.warnings))
+
+
+def set_context(
+    session: Session, set_name: str, entries: Sequence[str], mode: SetMode, home: str
+) -> tuple[Session, SetOutcome]:
+    """Replace a set's entries, or merge entries into it; an empty list clears it, or merges nothing.
+
+    `home` is the folder that `~` stands for. Raises `InvalidRequest` for an entry that can't be used,
+    `TooLarge` if the set or all sets would exceed their caps; then nothing was changed.
+    """
+    name = _checked_name(set_name)
+    given = checked_entries(name, entries, home)
+    former = session.context.get(name, ())
+    now = given.entries if mode == "replace" else _merged(name, former, given.entries)
+    changed = _with_sets(session, {**session.context, name: now})
+    return changed, _outcome(name, former, now, (*name_warnings(name), *given.warnings))
+
+
+def replace_context(
+    session: Session, sets: Mapping[str, Sequence[str]], home: str
+) -> tuple[Session, tuple[SetOutcome, ...]]:
+    """Replace all sets at once: one that isn't named is cleared. Raises as `set_context` does.
+
+    The outcomes are of the named sets and of those that were cleared.
+    """
+    warnings: dict[str, tuple[str, ...]] = {}
+    now: dict[str, tuple[str, ...]] = {}
+    for set_name, entries in sets.items():
+        name = _checked_name(set_name)
+        if name in now:
+            raise InvalidRequest(f"context names the set {name!r} twice", "context")
+        given = checked_entries(name, entries, home)
+        now[name] = given.entries
+        warnings[name] = (*name_warnings(name), *given.warnings)
+    changed = _with_sets(session, now)
+    return changed, tuple(
+        _outcome(name, session.context.get(name, ()), now.get(name, ()), warnings.get(name, ()))
+        for name in _in_order({*session.context, *now})
+    )
+
+
+def name_warnings(set_name: str) -> tuple[str, ...]:
+    """Return what is to be said of a set's name: nothing, or the known one that was most likely meant."""
+    if set_name in KNOWN_SETS:
+        return ()
+    if near := difflib.get_close_matches(set_name.lower(), KNOWN_SETS, 1, _SIMILAR):
+        return (f"{set_name}: did you mean {near[0]}?",)
+    return (f"{set_name} is none of the known sets ({', '.join(KNOWN_SETS)}); it is kept as it is.",)
+
+
+def _checked_name(set_name: str) -> str:
+    name = one_line("set_name", set_name, MAX_SET_NAME_CHARACTERS)
+    if not name:
+        raise InvalidRequest(f"set_name is empty; the known sets are {', '.join(KNOWN_SETS)}", "set_name")
+    return name
+
+
+def _merged(name: str, former: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
+    return merged_applet(former, entries) if name == "applet" else tuple(dict.fromkeys((*former, *entries)))
+
+
+def _with_sets(session: Session, sets: Mapping[str, tuple[str, ...]]) -> Session:
+    """Return a session with these sets, the empty ones left out, in one order for the same bytes."""
+    for name, entries in sets.items():
+        # One that a person made longer in the file may stay as it is.
+        if len(entries) > MAX_SET_ENTRIES and entries != session.context.get(name):
+            raise TooLarge(
+                f"{name} would have {_counted(len(entries))}, and a set has at most {MAX_SET_ENTRIES}."
+                " Nothing was changed; leave some out, or replace the set instead of merging."
+            )
+    total = sum(map(len, sets.values()))
+    if total > max(MAX_ENTRIES, sum(map(len, session.context.values()))):
+        raise TooLarge(
+            f"all sets together would have {_counted(total)}, and at most {MAX_ENTRIES} are kept. Nothing was"
+            " changed; clear a set that isn't needed any more."
+        )
+    return replace(session, context={name: sets[name] for name in _in_order(sets) if sets[name]})
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Return the known sets in their order, then the others by name."""
+    return sorted(
+        names, key=lambda name: (KNOWN_SETS.index(name) if name in KNOWN_SETS else len(KNOWN_SETS), name)
+    )
+
+
+def _outcome(name: str, former: Sequence[str], now: Sequence[str], warnings: tuple[str, ...]) -> SetOutcome:
+    added = tuple(entry for entry in now if entry not in former)
+    removed = tuple(entry for entry in former if entry not in now)
+    return SetOutcome(name, tuple(now), added, removed, warnings)
+
+
+def _counted(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"
+
+
+MAX_ENTRY_CHARACTERS = 4_096
+"""Of an entry: as long as a path may be on Linux (PATH_MAX), and longer than any URL that servers take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The entries of a set in their normal form, each once, and sentences about what is odd in them."""
+
+    entries: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def checked_entries(set_name: str, entries: Iterable[str], home: str) -> Entries:
+    """Return the entries that a caller gave for a set. `home` is the folder that `~` stands for.
+
+    Raises `InvalidRequest` for the first entry that can't be used, with its place.
+    """
+    plain = dict.fromkeys(_plain(set_name, number, entry) for number, entry in enumerate(entries))
+    if set_name == "applet":
+        return Entries(applet_entries(plain))
+    form = _FORMS.get(set_name)
+    warnings: dict[str, None] = {}
+    if form is not None:
+        plain = dict.fromkeys(form(entry, home, warnings) for entry in plain)
+    return Entries(tuple(plain), tuple(warnings))
+
+
+def _plain(set_name: str, number: int, entry: str) -> str:
+    text = entry.strip()
+    place = f"entry {number + 1} of {set_name}"
+    if not text:
+        raise InvalidRequest(f"{place} is empty; leave it out. An empty list clears the set", "items")
+    if len(text) > MAX_ENTRY_CHARACTERS:
+        raise InvalidRequest(f"{place} is longer than {MAX_ENTRY_CHARACTERS:,} characters", "items")
+    if has_harmful(text) or "\n" in text or "\t" in text:
+        raise InvalidRequest(f"{place} holds line breaks or control characters: {text!r:.80}", "items")
+    return text
+
+
+def _file(entry: str, home: str, _warnings: dict[str, None]) -> str:
+    """Return an absolute path without `.`, `..` and doubled slashes. Nothing is looked up on the disk."""
+    path = home + entry[1:] if entry == "~" or entry.startswith("~/") else entry
+    if not path.startswith("/"):
+        raise InvalidRequest(f"files takes absolute paths (~ is expanded), not {entry!r:.200}", "items")
+    return "/" + os.path.normpath(path).lstrip("/")
+
+
+def _endpoint(entry: str, _home: str, warnings: dict[str, None]) -> str:
+    wrong = f"endpoints takes full URLs such as http://localhost:8080/health, not {entry!r:.200}"
+    try:
+        parts = urlsplit(entry)
+        usable = bool(parts.scheme and parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise InvalidRequest(f"{wrong} ({error})", "items") from error
+    if not usable or any(character.isspace() for character in entry):
+        raise InvalidRequest(wrong, "items")
+    if parts.password:
+        warnings[
+            f"endpoints: the URL for {parts.hostname} holds a password, which is kept and shown as it is"
+        ] = None
+    return entry
+
+
+def _port(entry: str, _home: str, _warnings: dict[str, None]) -> str:
+    # The length first: a number of thousands of digits takes long.
+    if not (entry.isascii() and entry.isdecimal() and len(entry) <= 5 and 1 <= int(entry) <= 65_535):
+        raise InvalidRequest(
+            f'ports takes numbers from 1 to 65535 as strings, such as "8080", not {entry!r:.60}', "items"
+        )
+    return str(int(entry))
+
+
+_FORMS: dict[str, Callable[[str, str, dict[str, None]], str]] = {
+    "files": _file,
+    "endpoints": _endpoint,
+    "ports": _port,
+}

@@ -1,0 +1,259 @@
+"""Owns the usage of items: what replies referred to, what that suggests, and what it says of like queries.
+
+A reply refers to an item if it names it, or uses words that it can only have from it:
+
+- Names. A name that looks like one (it has `_`, `-`, `.`, `/`, a digit or a hump: `get_issue`,
+  `docs/style.md`) counts where it stands as a word of its own, and the last part of a path if no other item
+  of the request ends so. A plain word (`search`) counts only as code: in backticks, called, or behind its
+  server's name.
+- Words. A word in the item's text that looks like a name counts if it stands neither in the other items nor
+  in the message, the history or the rest of the context, where the reply could have it from as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database
+from ..rules.item_keys import ItemKey
+from ..rules.items import IncludeMode
+from . import item_counts, request_table
+from . import request_queries as queries
+from .item_counts import DayShare, ItemCounts
+from .request_log import Ledger
+from .request_log_file import LedgerFile
+from .request_messages import ItemPart, Sent
+from .request_queries import sketch_of
+from .request_table import data_of
+
+MAX_CHARACTERS = 200_000
+"""Of a reply, a message, or the context, from its beginning. A reply has about 4,000."""
+
+MIN_WORD_CHARACTERS = 4
+"""Shorter names (`id_`, `v2`) stand in too many texts."""
+
+MIN_REPORTED = 20
+"""Replies to requests with an item before anything is suggested: of one that every tenth reply refers to, 20
+have none in one case of eight."""
+
+DEMOTE_SHARE = 0.1
+"""An item that fewer replies refer to needn't be in every request."""
+
+Suggested = Literal["remove", "demote"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What became of a reply: the items of the request that it referred to, and those that a client named
+    and that were not in the request."""
+
+    referred: tuple[ItemKey, ...]
+    unknown: tuple[ItemKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What to do about an item: `remove` it, or `demote` it to the mode `agent`; `text` says why."""
+
+    key: ItemKey
+    action: Suggested
+    text: str
+
+
+class Usage:
+    """What the ledger says of items. Thread-safe; each method blocks for the disk or raises `StateError`."""
+
+    def __init__(self, ledger: Ledger, file: LedgerFile) -> None:
+        self._ledger = ledger
+        self._file = file
+
+    def report(
+        self, session_id: str, request_id: str, *, reply: str = "", used: Sequence[ItemKey] = ()
+    ) -> Reported:
+        """Note which items a reply referred to: those that the client names, and those found in its text.
+
+        What was noted for the same request before stays. Raises `NotFound`.
+        """
+        self._ledger.write()
+        request = self._ledger.get(session_id, request_id)
+        keys = [one.key for one in request.record.items]
+        positions = {n for n, key in enumerate(keys) if key in used}
+        positions.update(referred(keys, request.sent, reply))
+        with self._file.writing() as database:
+            self._note(database, session_id, request_id, positions)
+        return Reported(
+            tuple(keys[n] for n in sorted(positions)),
+            tuple(key for key in dict.fromkeys(used) if key not in keys),
+        )
+
+    def items(self, project_root: str, since: str = "") -> tuple[ItemCounts, ...]:
+        """Return the counts of a project's items since a day (`2026-01-31`), those in most requests first."""
+        with self._file.reading() as database:
+            return tuple(item_counts.totals(database, project_root, since))
+
+    def shares(self, project_root: str, since: str = "") -> tuple[DayShare, ...]:
+        """Return day by day what share of the items that a search chose were referred to."""
+        with self._file.reading() as database:
+            return tuple(item_counts.shares(database, project_root, since))
+
+    def suggestions(
+        self, project_root: str, modes: Mapping[ItemKey, IncludeMode], since: str = ""
+    ) -> tuple[Suggestion, ...]:
+        """Return what to do about items that replies hardly refer to; `modes` are those of today's items."""
+        found = []
+        for one in self.items(project_root, since):
+            mode = modes.get(one.key)
+            if mode is not None and (suggestion := suggestion_for(one, mode)):
+                found.append(suggestion)
+        return tuple(found)
+
+    def evidence(self, project_root: str, message: str) -> dict[ItemKey, float]:
+        """Return how well items served nearly equal earlier queries of a project, from above 0 to 1.
+
+        Only requests whose reply was reported count: a selection that nothing came of shows nothing. An
+        item's weight is the share of them with it that referred to it, each counted by its similarity, times
+        the highest similarity: 1 if it was referred to each time, by the same words. At most `MAX_NEAR`
+        queries are weighed, and 832 compared.
+        """
+        sketch = sketch_of(message)
+        weights: dict[ItemKey, list[tuple[float, bool]]] = {}
+        with self._file.reading() as database:
+            for number, similarity in queries.near(database, data_of(project_root), sketch):
+                row = request_table.at_number(database, number)
+                record = request_table.read_record(database, number)
+                if row is None or row.referred is None or record is None:
+                    continue
+                for position, one in enumerate(record.items):
+                    weights.setdefault(one.key, []).append((similarity, position in row.referred))
+        evidence = {key: _weight(some) for key, some in weights.items()}
+        return {key: weight for key, weight in evidence.items() if weight > 0}
+
+    def _note(self, database: Database, session_id: str, request_id: str, positions: set[int]) -> None:
+        """Write what a reply referred to, and count what wasn't counted before."""
+        row = request_table.find(database, session_id, request_id)
+        if row is None:
+            return  # it was forgotten just now
+        record = request_table.read_record(database, row.number)
+        if record is None:
+            return
+        before = set(row.referred or ())
+        request_table.set_referred(database, row.number, before | positions)
+        item_counts.count_reply(database, record, positions - before, first=row.referred is None)
+        queries.add(database, row.number)
+
+
+def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> Suggestion | None:
+    """Return what the counts of an item of this mode suggest.
+
+    One that is in by itself or by hand is to be demoted if fewer than `DEMOTE_SHARE` of the replies referred
+    to it. One that is searched for is to be removed if none did; not a rule, since a reply can follow a rule
+    without a word of it.
+    """
+    if counts.reported < MIN_REPORTED:
+        return None
+    share = counts.referred / counts.reported
+    said = f"{counts.referred:,} of {counts.reported:,} replies referred to the {counts.key}"
+    if mode in {"always", "manual"} and share < DEMOTE_SHARE:
+        return Suggestion(counts.key, "demote", f"{said}: let it be searched for, with the mode agent.")
+    if mode in {"agent", "glob"} and not counts.referred and counts.key.type != "rule":
+        return Suggestion(counts.key, "remove", f"{said}: remove it, or describe better what it is for.")
+    return None
+
+
+def _weight(some: Sequence[tuple[float, bool]]) -> float:
+    served = sum(similarity for similarity, was_referred in some if was_referred)
+    total = sum(similarity for similarity, _ in some)
+    return round(max(similarity for similarity, _ in some) * served / total, 4)
+
+
+def referred(keys: Sequence[ItemKey], sent: Sent | None, reply: str) -> tuple[int, ...]:
+    """Return the positions of those items that a reply refers to.
+
+    Without what was `sent`, only names count. Case counts. Takes time linear in the texts.
+    """
+    text = reply[:MAX_CHARACTERS]
+    words = frozenset(_WORD.findall(text))
+    own = _own_words(sent) if sent is not None else {}
+    endings = Counter(_ending(key.name) for key in keys)
+    found = []
+    for position, key in enumerate(keys):
+        names = {key.name}
+        if endings[_ending(key.name)] == 1:
+            names.add(_ending(key.name))
+        if (
+            any(_is_named(name, key.server_name, text, words) for name in names)
+            or own.get(key, _NONE) & words
+        ):
+            found.append(position)
+    return tuple(found)
+
+
+_NONE: frozenset[str] = frozenset()
+_WORD = re.compile(r"\w+(?:(?:[./-]|::)\w+)*")
+"""A word with what may join the parts of a name. Each sign belongs to one word at most: linear."""
+
+_NAME_LIKE = re.compile(r"[_\d./-]|::|[a-z][A-Z]")
+_WORD_NAME_LIKE = re.compile(r"[^\W\d]_+[^\W_]|[a-z][A-Z]|\w::\w")
+"""Of a word in a text: no hyphens and no dots, which prose has too (`well-known`, `e.g.`), and no figures."""
+
+
+def _ending(name: str) -> str:
+    return name.rpartition("/")[2] or name
+
+
+def _is_named(name: str, server: str, text: str, words: frozenset[str]) -> bool:
+    if name not in text:  # the usual case, and a hundred times as fast as what follows
+        return False
+    if _NAME_LIKE.search(name) and len(name) >= MIN_WORD_CHARACTERS:
+        return name in words or _stands_in(re.escape(name), text)
+    code = rf"`{re.escape(name)}(?:\(\))?`|(?<!\w){re.escape(name)}\("
+    behind = rf"|(?<!\w){re.escape(server)}(?:[./:]|::|__|\s){re.escape(name)}(?!\w)" if server else ""
+    return re.search(code + behind, text) is not None
+
+
+def _stands_in(escaped: str, text: str) -> bool:
+    """Whether a name stands in a text with no part of a name on either side, though behind `server__`."""
+    return re.search(rf"(?:(?<![\w/-])|(?<=__)){escaped}(?![\w/-])", text) is not None
+
+
+def _own_words(sent: Sent) -> dict[ItemKey, frozenset[str]]:
+    """Return the words that look like names and that only one item has."""
+    items = (*sent.references, *sent.rules, *sent.tools)
+    named = {one.key: _name_like(_text(one)) for one in items}
+    shared = Counter(word for words in named.values() for word in words)
+    elsewhere = _elsewhere(sent, items)
+    return {
+        key: frozenset(word for word in words if shared[word] == 1 and word not in elsewhere)
+        for key, words in named.items()
+    }
+
+
+def _elsewhere(sent: Sent, items: Iterable[ItemPart]) -> frozenset[str]:
+    """Return the words of all that was sent but the items, which the context may hold too."""
+    context = sent.context[:MAX_CHARACTERS]
+    for one in items:
+        body = one.text.partition("\n\n")[2].strip()
+        if len(body) >= MIN_WORD_CHARACTERS:
+            context = context.replace(body, "\n")
+    texts = (context, sent.user_prompt, *(one.content for one in sent.history[-_HISTORY:]))
+    return frozenset(word for text in texts for word in _WORD.findall(text[:MAX_CHARACTERS]))
+
+
+_HISTORY = 20
+"""Maximum number of messages before the last one that are looked at."""
+
+
+def _text(one: ItemPart) -> str:
+    return one.text[:MAX_CHARACTERS]
+
+
+def _name_like(text: str) -> frozenset[str]:
+    return frozenset(
+        word
+        for word in _WORD.findall(text)
+        if len(word) >= MIN_WORD_CHARACTERS and _WORD_NAME_LIKE.search(word)
+    )

@@ -1,0 +1,349 @@
+"""Owns the ledger: what was used and sent for each request, written behind, given back exactly as it was."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ..core.errors import InvalidRequest, NotFound
+from ..core.lazy_dataclass import dataclass
+from ..core.storage import Database
+from ..core.system import System
+from ..rules.item_keys import ItemKey
+from . import item_counts, request_table
+from . import stored_contents as contents
+from .request_log_file import LedgerFile
+from .request_messages import Sent
+from .request_queries import sketch_bytes, sketch_of
+from .request_record import RequestRecord
+from .request_table import RequestRow, RequestSummary, bare, packed_record, summary_of
+from .sessions import timestamp_of
+from .stored_contents import LedgerLimits
+
+_PAGE = 100
+_CONTENT_PAGE = 10
+"""Requests that are read in one go when there may be many; of what was sent fewer, since that may fill a
+frame."""
+
+
+MAX_WAITING_BYTES = 64 * 1024 * 1024
+"""Some thousand ordinary requests, or four whose history fills a frame."""
+
+RECORD_BYTES = 4_000
+"""About what a record takes in memory."""
+
+ENTRY_CHARACTERS = 200
+"""About what an item, a slice or a part that was dropped takes in an answer beside its names and paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A request as it was. `problem` is empty if `sent` is exactly what was sent; else it says what is gone
+    or damaged: all of it (`sent` is None), or parts, which are empty. `referred` names the items that a reply
+    referred to and is None while none was reported."""
+
+    record: RequestRecord
+    sent: Sent | None
+    problem: str = ""
+    referred: tuple[ItemKey, ...] | None = None
+
+    @property
+    def characters(self) -> int:
+        """About how many characters an answer with it takes."""
+        record = self.record
+        lists = record.items, record.considered, record.slices, record.dropped
+        entries = ENTRY_CHARACTERS * (1 + sum(map(len, lists)))
+        keys = (*(one.key for one in record.items), *(one.key for one in record.considered))
+        entries += sum(len(key.name) + len(key.server_name) for key in keys)
+        entries += sum(len(one.id) + len(one.path) + len(one.source) for one in record.slices)
+        entries += sum(len(one.id) for one in record.dropped) + sum(map(len, record.degraded))
+        return entries + (0 if self.sent is None else self.sent.framed_characters)
+
+
+PAGE_CHARACTERS = 3_000_000
+"""A page ends after so many characters: a frame of 16 MiB has room for as many and one request more, though
+each takes four bytes. Packing them takes 2 to 4 ms, in many short messages up to ten times as long."""
+
+REQUEST_CHARACTERS = 1_000_000
+"""What was sent with a request is left out of an export where it takes more, so that a page always fits."""
+
+_CURSOR = "#"
+"""Begins what names the place where a page ended; no time begins so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some requests, and where the next page begins, to be given as `since`; empty after the last one."""
+
+    requests: tuple[Recalled, ...]
+    next: str
+
+
+_Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """A request that is not written yet, and about how many bytes it holds."""
+
+    record: RequestRecord
+    sent: Sent
+    size: int
+
+
+class Ledger:
+    """The requests in a `LedgerFile`. Thread-safe; every method but `add` blocks for the disk.
+
+    A request that was added is seen by `get` and `list` at once; a crash before `write` loses it. Raises
+    `StateError` for what the disk refuses. `kept_of` says what is kept of a request, and may take time.
+    """
+
+    def __init__(
+        self,
+        file: LedgerFile,
+        system: System,
+        limits: LedgerLimits | None = None,
+        max_waiting_bytes: int = MAX_WAITING_BYTES,
+        kept_of: Callable[[RequestRecord, Sent], tuple[RequestRecord, Sent]] = lambda *one: one,
+    ) -> None:
+        self._file = file
+        self._system = system
+        self._limits = limits or LedgerLimits()
+        self._max_waiting_bytes = max_waiting_bytes
+        self._kept_of = kept_of
+        self._writing = threading.Lock()
+        self._lock = threading.Lock()  # of the three below, never held for long
+        self._waiting: dict[_Key, _Waiting] = {}
+        self._bytes = 0
+        self.lost = 0
+        """Counts requests that were never written."""
+
+    def add(self, record: RequestRecord, sent: Sent) -> None:
+        """Take a request to be written later. Waits for nothing, so it may be called on the event loop.
+
+        Where those that wait take more than `max_waiting_bytes`, the first of them are lost, and counted.
+        """
+        one = _Waiting(record, sent, RECORD_BYTES + sent.characters)
+        with self._lock:
+            self._take((record.session_id, record.id))
+            self._waiting[record.session_id, record.id] = one
+            self._bytes += one.size
+            while self._bytes > self._max_waiting_bytes and len(self._waiting) > 1:
+                self._take(next(iter(self._waiting)))
+                self.lost += 1
+
+    def write(self) -> int:
+        """Write what waits, and forget some of what is too old or too much; returns how many were written.
+
+        What could not be written goes on waiting, but for a record that JSON has no form for: that is lost
+        and raises `ValueError` or `TypeError`, as it would hold up all others.
+        """
+        with self._writing:
+            with self._lock:
+                waiting = dict(self._waiting)
+            if not waiting:
+                return 0
+            rows = [self._row_of(key, one) for key, one in waiting.items()]
+            with self._file.writing() as database:
+                written = {}
+                for record, parts, packed in rows:
+                    sketch = sketch_bytes(sketch_of(parts.user_prompt))
+                    number = request_table.insert(database, record, packed, sketch)
+                    if number is not None:
+                        written[number] = parts
+                        item_counts.count(database, record)
+                contents.add(database, written)
+                for session_id in {session_id for session_id, _ in waiting}:
+                    contents.prune_session(database, session_id, self._limits)
+            with self._lock:
+                for key, one in waiting.items():
+                    if self._waiting.get(key) is one:
+                        self._take(key)
+        self._prune_round()
+        return len(waiting)
+
+    def list(self, session_id: str, limit: int = 100, before: str = "") -> tuple[RequestSummary, ...]:
+        """Return a session's requests, the latest first; with `before`, those behind the one with that id.
+
+        Raises `NotFound` if that isn't there any more.
+        """
+        with self._lock:
+            waiting = [one.record for key, one in self._waiting.items() if key[0] == session_id]
+        after = [record.id for record in waiting]
+        if before in after:
+            waiting, before = waiting[: after.index(before)], ""
+        elif before:
+            waiting = []
+        with self._file.reading() as database:
+            below = _row(database, session_id, before).number if before else None
+            written = request_table.of_session(database, session_id, limit, below)
+        known = {row.summary.id for row in written}
+        new = [summary_of(record) for record in reversed(waiting) if record.id not in known]
+        return (*new, *(row.summary for row in written))[:limit]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many requests each session has on disk."""
+        with self._file.reading() as database:
+            return request_table.counts(database)
+
+    def get(self, session_id: str, request_id: str) -> Recalled:
+        """Return a request as it was used, with the exact texts that were sent. Raises `NotFound`."""
+        with self._lock:
+            waiting = self._waiting.get((session_id, request_id))
+        if waiting is not None:
+            record, parts = self._kept_of(waiting.record, waiting.sent)
+            return Recalled(record, parts, _masked_problem(record))
+        with self._file.reading() as database:
+            (found,) = self._recalled(database, [_row(database, session_id, request_id)], content=True)
+            return found
+
+    def export(
+        self,
+        *,
+        session_id: str | None = None,
+        project_root: str | None = None,
+        since: str = "",
+        before: str = "",
+        limit: int = 100,
+        content: bool = False,
+    ) -> Page:
+        """Return the requests of a session, of a project, or all, in the order in which they were written.
+
+        `since` is a time or a day in ISO 8601 (UTC where it names no zone), or the `next` of another page,
+        whose requests this one follows; `before` is a time that all of them are before. Sessions that were
+        never made or are gone count too. What was sent is read only with `content`, and left out where it
+        takes more than `REQUEST_CHARACTERS`. What waits to be written is written first. Raises
+        `InvalidRequest` for a bound that can't be used.
+        """
+        above, since = _start_of(since)
+        times = since, _time_of(before, "before")
+        self.write()
+        found: list[Recalled] = []
+        room = PAGE_CHARACTERS
+        rows_read = _CONTENT_PAGE if content else _PAGE
+        while len(found) < limit and room > 0:
+            with self._file.reading() as database:
+                rows = request_table.in_order(database, session_id, project_root, rows_read, above, times)
+                some = self._recalled(database, rows, content=content)
+            for row, request in zip(rows, some, strict=True):
+                if len(found) == limit or room <= 0:
+                    return Page(tuple(found), f"{_CURSOR}{above}")
+                found.append(_bounded(request))
+                above = row.number
+                room -= found[-1].characters
+            if not rows:
+                return Page(tuple(found), "")
+        return Page(tuple(found), f"{_CURSOR}{above}")
+
+    def prune(self) -> int:
+        """Forget all that is too old or too much; returns how many requests that touched.
+
+        Before that, what an earlier version wrote is moved over.
+        """
+        self._file.move_former()
+        total = 0
+        while done := self._prune_round():
+            total += done
+        return total
+
+    def _prune_round(self) -> int:
+        with self._file.writing() as database:
+            return contents.prune_round(database, self._limits, self._system.now())
+
+    def _take(self, key: _Key) -> None:
+        """Take a request out of those that wait. Needs the lock."""
+        one = self._waiting.pop(key, None)
+        self._bytes -= 0 if one is None else one.size
+
+    def _row_of(self, key: _Key, one: _Waiting) -> tuple[RequestRecord, Sent, bytes]:
+        """Return what is kept of a request, its record also packed; one that JSON has no form for is lost."""
+        record, parts = self._kept_of(one.record, one.sent)
+        try:
+            return record, parts, packed_record(record)
+        except (TypeError, ValueError):
+            with self._lock:
+                self._take(key)
+                self.lost += 1
+            raise
+
+    def _recalled(
+        self, database: Database, rows: Sequence[RequestRow], *, content: bool
+    ) -> Sequence[Recalled]:
+        """Return the requests in rows. Without `content`, what was sent isn't read, and is None."""
+        numbers = [row.number for row in rows if content and not row.summary.pruned]
+        sent = contents.read(database, numbers)
+        found = []
+        for row in rows:
+            record, problems = request_table.read_record(database, row.number), []
+            if record is None:
+                record, problems = (
+                    bare(row.summary),
+                    ["The record is damaged: its items and slices are lost."],
+                )
+            parts: Sent | None = None
+            if row.summary.pruned:
+                problems.append(f"What was sent is not kept any more: {row.summary.pruned}.")
+            elif content:
+                parts, lost = sent.get(row.number) or (self._file.former_sent(database, row.number), "")
+                problems += [contents.LOST if parts is None else lost, _masked_problem(record)]
+            else:
+                problems.append(_masked_problem(record))
+            referred = None
+            if row.referred is not None:
+                referred = tuple(record.items[one].key for one in row.referred if one < len(record.items))
+            found.append(Recalled(record, parts, " ".join(filter(None, problems)), referred))
+        return found
+
+
+def _masked_problem(record: RequestRecord) -> str:
+    """Return why what is kept isn't to the byte what was sent, where secrets were masked in it."""
+    if not record.masked:
+        return ""
+    values = "A value that looks like a secret is"
+    if record.masked > 1:
+        values = f"{record.masked:,} values that look like secrets are"
+    return f"{values} kept as [masked]; the agent was answered with its own text as it gave it."
+
+
+def _row(database: Database, session_id: str, request_id: str) -> RequestRow:
+    row = request_table.find(database, session_id, request_id)
+    if row is None:
+        raise NotFound(
+            f"the session {session_id!r:.130} has no request {request_id!r:.80}: it was removed as too old,"
+            " or never existed. ListRequests names those that there are."
+        )
+    return row
+
+
+def _bounded(request: Recalled) -> Recalled:
+    """Return a request without what was sent where that is too large for a page."""
+    sent = request.sent
+    if sent is None or sent.framed_characters <= REQUEST_CHARACTERS:
+        return request
+    size = sent.framed_characters
+    left_out = f"What was sent takes {size:,} characters, too many for an export; GetRequest has it."
+    return replace(request, sent=None, problem=" ".join(filter(None, (request.problem, left_out))))
+
+
+def _start_of(since: str) -> tuple[int, str]:
+    """Return the number that a page begins behind, and the time that it begins with."""
+    if not since.startswith(_CURSOR):
+        return 0, _time_of(since, "since")
+    digits = since.removeprefix(_CURSOR)
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
+        raise InvalidRequest(f"since is no time and no next of a page: {since!r:.60}", "since")
+    return int(digits), ""
+
+
+def _time_of(text: str, field: str) -> str:
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+        return timestamp_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequest(
+            f"{field} must be a time such as 2026-01-31T12:00:00Z or a day, not {text!r:.60}", field
+        ) from error

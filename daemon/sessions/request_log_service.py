@@ -1,0 +1,300 @@
+"""Owns the log of requests: what a context was made of is recorded behind the answer, and asked for later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from ..context.assembly import Built
+from ..context.requests import ContextRequest
+from ..context.scopes import Scope
+from ..core.errors import NotFound, StateError
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
+from ..core.work import Work
+from ..privacy.secret_values import mask_piece
+from ..rules.item_keys import ItemKey, key_of
+from .item_usage import Reported, Usage
+from .request_log import Ledger, Page, Recalled
+from .request_log_file import LedgerFile
+from .request_messages import ItemPart, Said, Sent, sent
+from .request_record import (
+    ConsideredItem,
+    DroppedSlice,
+    LeftOut,
+    RecordedSlice,
+    RequestRecord,
+    UsedItem,
+    message_hash,
+    new_request_id,
+)
+from .request_table import RequestSummary
+from .sessions import timestamp_of
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+FILE = "requests.sqlite"
+
+PRUNE_FIRST_S = 10.0
+"""Seconds after the start, when its first answers are given, until what is too old goes."""
+
+RETRY_S = 2.0
+"""Seconds after a failed write until the next attempt: there may be room again."""
+
+PRUNE_EVERY_S = 86_400.0
+"""Its bounds are whole days."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    file: LedgerFile
+    ledger: Ledger
+    usage: Usage
+
+
+class RequestLog:
+    """The requests of all sessions. On the event loop only; what blocks runs in threads.
+
+    Where the file can't be opened nothing is recorded, and who asks for a record hears why.
+    """
+
+    def __init__(self, state_dir: str, work: Work, system: System) -> None:
+        self._path = os.path.join(state_dir, FILE)
+        self._work = work
+        self._system = system
+        self._opened: _Open | None = None
+        self._problem = "the daemon is still starting"
+        self._behind = ""
+        self._retry: asyncio.TimerHandle | None = None
+        self.reports = 0
+        """Counts what came of requests since the start: each report may change what is chosen."""
+        self._waiting = False
+        self._writing = False
+        self._pruning: asyncio.TimerHandle | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why records wait in memory, where only so many do, in words; "" while they are written."""
+        return self._behind
+
+    async def load(self) -> str:
+        """Open the file; returns a warning or ""."""
+        try:
+            self._opened = await self._work.in_writer(self._open)
+        except StateError as error:
+            self._problem = str(error)
+            return self._problem
+        self._pruning = asyncio.get_running_loop().call_later(PRUNE_FIRST_S, self._begin_pruning)
+        return " ".join(self._opened.file.take_warnings())
+
+    async def close(self) -> None:
+        """Write what waits and close the file."""
+        for timer in filter(None, (self._pruning, self._retry)):
+            timer.cancel()
+        if self._opened is not None:
+            opened, self._opened, self._problem = self._opened, None, "the daemon is shutting down"
+            try:
+                await self._work.in_writer(partial(_close, opened))
+            except StateError as error:
+                log.warning("the last requests are not recorded: %s", error)  # nobody is left to be told
+
+    def record(
+        self,
+        scope: Scope,
+        request: ContextRequest,
+        built: Built,
+        reply: Mapping[str, Any],
+        agent_name: str,
+        elapsed_ms: float,
+    ) -> str | None:
+        """Record a request that is answered with `reply`; returns its id, or None where nothing is recorded.
+
+        Takes microseconds: it is written behind.
+        """
+        if self._opened is None or built.conversation is None:
+            return None
+        at = timestamp_of(self._system.now())
+        record = _record(scope, request, built, reply, agent_name, elapsed_ms, at)
+        self._opened.ledger.add(record, sent_of(request, built))
+        self._begin_writing()
+        return record.id
+
+    async def list(self, session_id: str, limit: int, before: str) -> tuple[RequestSummary, ...]:
+        """Return a session's requests, the latest first; see `Ledger.list`."""
+        return await self._ask(lambda one: one.ledger.list(session_id, limit, before))
+
+    async def get(self, session_id: str, request_id: str) -> Recalled:
+        """Return a request with the very texts that were sent. Raises `NotFound`."""
+        return await self._ask(lambda one: one.ledger.get(session_id, request_id))
+
+    async def export(
+        self,
+        *,
+        session_id: str | None,
+        project_root: str | None,
+        since: str,
+        before: str,
+        limit: int,
+        content: bool,
+    ) -> Page:
+        """Return a page of requests, the first first; see `Ledger.export`."""
+        return await self._ask(
+            lambda one: one.ledger.export(
+                session_id=session_id,
+                project_root=project_root,
+                since=since,
+                before=before,
+                limit=limit,
+                content=content,
+            )
+        )
+
+    async def prune(self) -> int:
+        """Forget what is too old or too much; returns how many requests that touched."""
+        # In a thread of its own, as what is written.
+        return await asyncio.to_thread(self._usable().ledger.prune)
+
+    async def report(self, session_id: str, request_id: str, reply: str, used: Sequence[ItemKey]) -> Reported:
+        """Note which items of a request a reply referred to. Raises `NotFound`."""
+        opened = self._usable()
+        work = partial(opened.usage.report, session_id, request_id, reply=reply, used=used)
+        reported = await self._work.in_writer(work)
+        self.reports += 1
+        return reported
+
+    async def served(self, project_root: str, message: str) -> dict[ItemKey, float]:
+        """Return how well items served nearly equal earlier messages, 0 to 1; see `Usage.evidence`.
+
+        Raises `StateError` where that can't be read; nothing is known where nothing is recorded.
+        """
+        if self._opened is None:
+            return {}
+        return await self._ask(lambda one: one.usage.evidence(project_root, message))
+
+    async def ask_usage(self, question: Callable[[Usage], T]) -> T:
+        """Ask what is known of the use of items."""
+        return await self._ask(lambda one: question(one.usage))
+
+    def _begin_writing(self) -> None:
+        self._waiting = True
+        if not self._writing:
+            self._writing = True
+            self._work.start_unheard(self._write(), "write requests")
+
+    def _begin_pruning(self) -> None:
+        """Prune in the background, and again every day: also where nothing is written any more."""
+        self._pruning = asyncio.get_running_loop().call_later(PRUNE_EVERY_S, self._begin_pruning)
+        self._work.start_unheard(self.prune(), "prune requests")
+
+    async def _ask(self, question: Callable[[_Open], T]) -> T:
+        return await self._work.in_builder(partial(question, self._usable()))
+
+    async def _write(self) -> None:
+        """Write what waits, until nothing came meanwhile. What fails is tried again, and told until then."""
+        if self._retry is not None:
+            self._retry.cancel()
+        try:
+            while self._opened is not None and self._waiting:
+                self._waiting = False
+                # In a thread of its own: who waits for the writer's waits for something lasting.
+                await asyncio.to_thread(self._opened.ledger.write)
+                self._behind = ""
+        except StateError as error:
+            self._behind = f"records of requests are not on the disk: {error}"
+            self._retry = asyncio.get_running_loop().call_later(RETRY_S, self._begin_writing)
+            raise
+        finally:
+            self._writing = False
+
+    def _usable(self) -> _Open:
+        if self._opened is None:
+            raise StateError(f"no requests are recorded: {self._problem}")
+        return self._opened
+
+    def _open(self) -> _Open:
+        file = LedgerFile(self._path, self._system)
+        ledger = Ledger(file, self._system, kept_of=kept_of)
+        return _Open(file, ledger, Usage(ledger, file))
+
+
+def sent_of(request: ContextRequest, built: Built) -> Sent:
+    """Return all parts of what an answer holds, with the texts as they are in it."""
+    conversation = built.conversation
+    if conversation is None:
+        raise NotFound("this context was built without its conversation")
+    return Sent(
+        built.reply["context"],
+        conversation.system_prompt,
+        conversation.user_prompt,
+        sent((), history=[Said(one.role, one.content) for one in request.history]).history,
+        tuple(ItemPart(ItemKey("reference", item.name), text) for item, text in conversation.references),
+        tuple(ItemPart(ItemKey("rule", item.name), text) for item, text in conversation.rules),
+        sent(conversation.tools).tools,
+    )
+
+
+def kept_of(record: RequestRecord, sent: Sent) -> tuple[RequestRecord, Sent]:
+    """Return a request as it is kept, with the number of values that were masked. Takes some milliseconds for
+    100 KB, so never on the event loop. What is of the project is masked already."""
+    prompt = mask_piece(sent.user_prompt)
+    system = mask_piece(sent.system_prompt)  # a template may put the prompt into it
+    said = [mask_piece(one.content) for one in sent.history]
+    count = prompt.count + system.count + sum(one.count for one in said)
+    if not count:
+        return record, sent
+    history = tuple(Said(one.role, masked.text) for one, masked in zip(sent.history, said, strict=True))
+    kept = replace(sent, user_prompt=prompt.text, system_prompt=system.text, history=history)
+    return replace(record, masked=count), kept
+
+
+def _record(
+    scope: Scope,
+    request: ContextRequest,
+    built: Built,
+    reply: Mapping[str, Any],
+    agent_name: str,
+    elapsed_ms: float,
+    at: str,
+) -> RequestRecord:
+    return RequestRecord(
+        new_request_id(),
+        scope.session_id,
+        scope.root,
+        at,
+        message_hash(request.prompt),
+        agent_name,
+        request.format,
+        tuple(UsedItem(key_of(one.item), one.include, one.score) for one in built.items),
+        tuple(
+            ConsideredItem(key_of(one.item), one.score, cast("LeftOut", one.reason)) for one in built.left_out
+        ),
+        tuple(
+            RecordedSlice(
+                **{name: one[name] for name in ("id", "type", "layer", "weight", "tokens", "compressed")},
+                path=one.get("path", ""),
+                source=one["source"],
+                score=one.get("score"),
+                **{name: one.get(name, 0) for name in ("tokens_before", "start_line", "end_line")},
+            )
+            for one in reply["slices"]
+        ),
+        reply["tokens"],
+        reply["bytes"],
+        elapsed_ms,
+        {},
+        tuple(reply["degraded"]),
+        tuple(DroppedSlice(**one) for one in reply.get("dropped", ())),
+    )
+
+
+def _close(opened: _Open) -> None:
+    try:
+        opened.ledger.write()
+    finally:
+        opened.file.close()

@@ -1,0 +1,352 @@
+"""Owns what is asked of sessions: the changes that clients make, and the events that tell others of them.
+
+Every change is durable when it returns. The store is asked in threads; what it said last of a session is
+believed for a moment, so that an answer in a session needs no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from ..config.settings import Environment
+from ..core.errors import NotFound, ProjectUnavailable, StateError
+from ..core.events import EventHub
+from ..core.lazy_dataclass import dataclass
+from ..core.system import System
+from ..core.work import Work
+from ..project.open_projects import OpenProjects
+from ..project.projects import Project
+from ..rules.agent_items import AgentItems
+from ..rules.item_keys import ItemKey
+from ..rules.items import IncludeMode
+from ..rules.service import Items
+from .applet import applet_in
+from .context_sets import SetMode, SetOutcome, replace_context, set_context
+from .resume import Resume, exists_on, resume_text
+from .session_ids import is_id
+from .session_store import SessionStore, StoreStatistics
+from .session_summary import SessionSummary
+from .sessions import (
+    ItemOutcome,
+    Session,
+    idle,
+    observed,
+    with_always,
+    with_fields,
+    with_item,
+    without_item,
+)
+
+T = TypeVar("T")
+
+FOLDER = "sessions"
+
+BELIEVED_S = 0.5
+"""What a session was is believed so long, as the rules of a project are; what is changed here counts at once.
+Only a person who mends a session's file waits for it."""
+
+SEEN_MAX = 4_096
+"""Maximum number of cached sessions, and of ids without one."""
+
+OBSERVED_S = 60.0
+"""That something was heard of a session is written down so often while it is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChange:
+    """What UpdateSession changes, all of it or nothing; None leaves a field as it is."""
+
+    name: str | None = None
+    current_intent: str | None = None
+    env_hint: str | None = None
+    selection: Mapping[str, object] | str | None = None
+    context: Mapping[str, Sequence[str]] | None = None
+    sets: tuple[tuple[str, Sequence[str], SetMode], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """What is met under an id: a session, or none, and `problem` says why one that was made can't be read."""
+
+    session: Session | None = None
+    problem: str = ""
+
+
+NOBODY = SessionState()
+"""Under an id that no session was made with."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    met: SessionState
+    at: float
+
+
+class Sessions:
+    """The sessions of all projects. On the event loop only."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        projects: OpenProjects,
+        items: Items,
+        work: Work,
+        events: EventHub,
+        system: System,
+    ) -> None:
+        self._home = environment.home
+        self._projects = projects
+        self._items = items
+        self._work = work
+        self._events = events
+        self._exists = exists_on(system)
+        self._store = SessionStore(os.path.join(environment.state_dir, FOLDER), system)
+        self._seen: OrderedDict[str, _Seen] = OrderedDict()
+        self._observed: dict[str, float] = {}
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """Return what the store had to leave out since the last call."""
+        return self._store.take_warnings()
+
+    def statistics(self) -> StoreStatistics:
+        """Return the counts."""
+        return self._store.statistics()
+
+    # What requests ask
+
+    def known(self, session_id: str) -> SessionState | None:
+        """Return what a session was a moment ago, None where that isn't known: a look-up."""
+        seen = self._seen.get(session_id)
+        if seen is None or asyncio.get_running_loop().time() - seen.at >= BELIEVED_S:
+            return None
+        return seen.met
+
+    async def find(self, session_id: str) -> SessionState:
+        """Return a session if one was made under this id, which a client may use all the same.
+
+        Never raises for what the disk holds: `problem` says why a session that was made can't be read.
+        """
+        met = self.known(session_id)
+        if met is None and is_id(session_id):
+            met = await self._work.in_builder(partial(self._meet, session_id))
+            self._see(session_id, met)
+        return met or NOBODY
+
+    def note_use(self, session: Session) -> None:
+        """Remember that something was heard of a session; written behind, and not every time."""
+        now = asyncio.get_running_loop().time()
+        if now - self._observed.get(session.id, -OBSERVED_S) < OBSERVED_S:
+            return
+        if len(self._observed) >= SEEN_MAX:
+            self._observed.clear()
+        self._observed[session.id] = now
+        self._work.start_unheard(self._observe(session.id), f"note use of session {session.id}")
+
+    # Sessions
+
+    async def create(
+        self,
+        project: Project,
+        session_id: str,
+        *,
+        name: str,
+        agent_name: str,
+        selection: Mapping[str, object] | str | None,
+    ) -> Session:
+        """Make a session that takes the items of mode `always`."""
+        items = await self._items.refresh(project)
+        create = partial(
+            self._store.create,
+            project.root,
+            _always(items),
+            session_id=session_id,
+            name=name,
+            agent_name=agent_name,
+            selection=selection,
+        )
+        session = self._saw(await self._work.in_writer(create))
+        self._tell_changed(session)
+        return session
+
+    async def get(self, session_id: str) -> Session:
+        """Return a session. Raises `NotFound`."""
+        return self._saw(await self._work.in_builder(partial(self._store.get, session_id)))
+
+    async def list(self, root: str | None) -> tuple[SessionSummary, ...]:
+        """Return the sessions of a project, or all, those that were last heard of first."""
+        return await self._work.in_builder(partial(self._store.list, root))
+
+    async def update(self, session_id: str, change: SessionChange) -> tuple[Session, tuple[SetOutcome, ...]]:
+        """Change a session, all or nothing; returns it and what became of each set that was named."""
+
+        def apply(session: Session) -> tuple[Session, tuple[SetOutcome, ...]]:
+            session = with_fields(
+                session,
+                name=change.name,
+                current_intent=change.current_intent,
+                env_hint=change.env_hint,
+                selection=change.selection,
+            )
+            outcomes: list[SetOutcome] = []
+            if change.context is not None:
+                session, replaced = replace_context(session, change.context, self._home)
+                outcomes += replaced
+            for set_name, entries, mode in change.sets:
+                session, outcome = set_context(session, set_name, entries, mode, self._home)
+                outcomes.append(outcome)
+            return session, tuple(outcomes)
+
+        return await self._apply(session_id, apply)
+
+    async def resume(self, session_id: str) -> tuple[Session, Resume]:
+        """Take a session up again: it gets `always` items that came meanwhile, and an ended one lives."""
+        always: list[ItemKey] = []
+        # Where the project can't be served the session's text can be told all the same.
+        with contextlib.suppress(ProjectUnavailable):
+            always = _always(await self._items_of(await self.get(session_id)))
+        at = self._store.now()
+        session, _ = await self._apply(
+            session_id, lambda session: (observed(with_always(session, always), at), None)
+        )
+        resume = await self._work.in_builder(partial(resume_text, session, self._exists))
+        data = {"missing_files": list(resume.missing_files), "added": {}, "removed": {}}
+        self._events.publish("context.resumed", _event(session) | data)
+        return session, resume
+
+    async def idle(self, session_id: str) -> None:
+        """Note that a turn of a session ended."""
+        at = self._store.now()
+        await self._apply(session_id, lambda session: (idle(session, at), None))
+
+    async def end(self, session_id: str) -> Session:
+        """End a session; it stays, and can be resumed."""
+        session = self._saw(await self._work.in_writer(partial(self._store.end, session_id)))
+        self._tell_changed(session)
+        return session
+
+    # Items of a session
+
+    async def add_item(self, session_id: str, key: ItemKey) -> tuple[Session, ItemOutcome]:
+        """Add an item by hand. Raises `NotFound` for one that there isn't."""
+        item = (await self._items_of(await self.get(session_id))).get(key)
+        mode = None if item is None else item.include
+        return await self._apply(session_id, lambda session: with_item(session, key, mode))
+
+    async def remove_item(self, session_id: str, key: ItemKey) -> tuple[Session, ItemOutcome]:
+        """Remove an item by hand; it doesn't come back by itself."""
+        mode: IncludeMode | None = None
+        # Where the project can't be served what is in the session can be removed all the same.
+        with contextlib.suppress(ProjectUnavailable):
+            item = (await self._items_of(await self.get(session_id))).get(key)
+            mode = None if item is None else item.include
+        return await self._apply(session_id, lambda session: without_item(session, key, mode))
+
+    # What these share
+
+    def _meet(self, session_id: str) -> SessionState:
+        """Return a session as it is on the disk, in a thread."""
+        try:
+            return SessionState(self._store.find(session_id))
+        except (NotFound, StateError) as error:
+            return SessionState(None, f"the session {session_id} can't be read: {error}")
+
+    async def _items_of(self, session: Session) -> AgentItems:
+        return await self._items.refresh(await self._projects.open_root(session.project_root))
+
+    async def _apply(
+        self, session_id: str, change: Callable[[Session], tuple[Session, T]]
+    ) -> tuple[Session, T]:
+        """Change a session, and tell of it if its context sets changed."""
+        before: list[Session] = []
+
+        def noted(session: Session) -> tuple[Session, T]:
+            before[:] = [session]
+            return change(session)
+
+        session, outcome = await self._work.in_writer(partial(self._store.apply, session_id, noted))
+        self._saw(session)
+        if before[0].context != session.context:
+            self._events.publish("context.changed", _event(session) | _difference(before[0], session))
+        if _told(before[0]) != _told(session):
+            self._tell_changed(session)
+        return session, outcome
+
+    def _tell_changed(self, session: Session) -> None:
+        self._events.publish("session.changed", {"session_id": session.id, "project": session.project_root})
+
+    async def _observe(self, session_id: str) -> None:
+        at = self._store.now()
+        try:
+            update = partial(self._store.update, session_id, lambda session: observed(session, at))
+            self._saw(await self._work.in_writer(update))
+        except NotFound:
+            # It was removed meanwhile, as one of too many, or is damaged: whoever asks next is told which.
+            self._seen.pop(session_id, None)
+
+    def _saw(self, session: Session) -> Session:
+        self._see(session.id, SessionState(session))
+        return session
+
+    def _see(self, session_id: str, met: SessionState) -> None:
+        """Remember a session as it is now, unless a later change of it was made while it was read."""
+        known = self.known(session_id)
+        former = known.session if known else None
+        if former is not None and met.session is not None and former.revision > met.session.revision:
+            return
+        now = asyncio.get_running_loop().time()
+        self._seen[session_id] = _Seen(met, now)
+        self._seen.move_to_end(session_id)
+        # The oldest are dropped as soon as they aren't believed any more: a session takes some kilobytes.
+        while self._seen and (
+            len(self._seen) > SEEN_MAX or now - next(iter(self._seen.values())).at >= BELIEVED_S
+        ):
+            self._seen.popitem(last=False)
+
+
+def _always(items: AgentItems) -> list[ItemKey]:
+    return [key for key, item in items.by_key.items() if item.include == "always"]
+
+
+def _told(session: Session) -> tuple[object, ...]:
+    """Return what of a session is worth an event: not when it was heard of; sets have their own."""
+    return (
+        session.name,
+        session.current_intent,
+        session.env_hint,
+        session.items,
+        session.removed,
+        session.selection,
+        bool(session.ended),
+    )
+
+
+def _event(session: Session) -> dict[str, Any]:
+    """Return what events say of a session: its sets, its files, and the applet taken apart."""
+    applet = applet_in(session.context.get("applet", ()))
+    return {
+        "session_id": session.id,
+        "project": session.project_root,
+        "context": {name: list(entries) for name, entries in session.context.items()},
+        "files": list(session.context.get("files", ())),
+        "applet": applet and {"slug": applet.slug, "parameters": dict(applet.parameters)},
+    }
+
+
+def _difference(before: Session, after: Session) -> dict[str, Any]:
+    """Return the entries of each set that are new and that are gone."""
+    return {"added": _beyond(after, before), "removed": _beyond(before, after)}
+
+
+def _beyond(one: Session, other: Session) -> dict[str, list[str]]:
+    """Return the entries of a session's sets that another hasn't."""
+    found = {
+        name: [entry for entry in entries if entry not in other.context.get(name, ())]
+        for name, entries in one.context.items()
+    }
+    return {name: entries for name, entries in found.items() if entries}

@@ -1,1 +1,0 @@
-"""Owns MCP servers: which are configured, which a person approved, and what tools they have."""

@@ -1,0 +1,250 @@
+"""Owns the candidates: statements with what happened around them, those that say the same, and the best."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import field, replace
+from operator import attrgetter
+
+from ..core.lazy_dataclass import dataclass
+from ..memory.experience import OutcomeKind
+from .cues import words
+from .entry import Entry
+from .outcomes import is_prose_file
+from .report import Voice
+from .statements import Statement
+
+
+@dataclass(slots=True)
+class Scene:
+    """What is known of the moment at which something was said; what comes next is added when it comes."""
+
+    tried: bool = False
+    """Source files had been edited in this turn before."""
+    just_edited: bool = False
+    """Source files were edited since the agent spoke before."""
+    ran: bool = False
+    """Something was run since the last edit, or had failed."""
+    repairing: bool = False
+    """A check failed on what had just been edited: a fault found now is one of the work itself."""
+    complaint: bool = False
+    """The user asked about a fault."""
+    on_the_point: bool = False
+    """It speaks of what the user asked about."""
+    as_asked: bool = False
+    """Hardly a word of it isn't the user's: the task as it was given."""
+    edited_next: bool = False
+    """Source files were edited before the agent spoke again."""
+    taken_back_next: bool = False
+    """Git took files back before the agent spoke again."""
+    reported: bool = False
+    """It was said when the work was done."""
+
+    def for_choice(self, *, describes: bool) -> int:
+        """Return how much speaks for a choice: nothing where no source was edited next to it."""
+        if self.reported:
+            return int(self.tried and not self.as_asked)
+        if describes:  # what was just made, or else what was found
+            return 2 * int(self.just_edited)
+        return int(self.edited_next) + int(self.just_edited)
+
+    def for_cause(self) -> int:
+        """Return how much speaks for the cause of a fault: nothing where it led to no edit."""
+        if self.repairing or not (self.tried if self.reported else self.edited_next):
+            return 0
+        if not self.complaint and not (self.tried and self.ran):
+            return 0  # nothing is known to be wrong
+        first = self.complaint and not self.tried  # what is said before the first edit explains it
+        return 1 + int(self.complaint) + int(self.complaint and self.on_the_point) + int(first)
+
+    def for_attempt(self) -> int:
+        """Return how much speaks for something tried and given up: nothing where nothing was tried."""
+        if not self.tried or not (self.edited_next or self.taken_back_next or self.reported):
+            return 0
+        return 1 + int(self.taken_back_next) + int(self.ran)
+
+
+def is_source(paths: Sequence[str]) -> bool:
+    """Whether any of some edited files holds neither tests nor prose; so it is where no path is known."""
+    return not paths or any(not is_prose_file(path) and not re.search(_TESTS, path) for path in paths)
+
+
+_TESTS = (
+    r"(?i)(?:^|[/\\])(?:tests?|specs?|__tests__|__snapshots__|fixtures?|testdata|mocks?|e2e|golden)[/\\]"
+    r"|(?:^|[/\\])(?:test_|conftest)[^/\\]*$|[._-](?:tests?|spec|snap|golden|stories)\.[^/\\]*$"
+    r"|(?:Test|Tests|Spec|IT)\.(?:java|kt|swift|scala|cs|php)$|(?:lock|\.lock|lock\.json|lock\.yaml|\.sum)$"
+)
+
+
+_SHARED = 0.6
+"""Of the words of the shorter one that the other has too, from which on they say the same. Restatements in a
+report share 0.6 to 1 with what was said on the way, two decisions about one file up to 0.45."""
+_LEAST = 3
+
+
+def telling_words(text: str) -> frozenset[str]:
+    """Return the words of a text by their stems, without common ones; of Chinese and Japanese the pairs of
+    characters."""
+    found = re.findall(r"[^\W_\u3041-\u9fff]+", text.lower())
+    stems = {_stem(word) for word in found if (len(word) > 2 or word.isdigit()) and word not in _COMMON}
+    return frozenset(stems.union(re.findall(r"(?=([\u3041-\u9fff]{2}))", text)))
+
+
+def _stem(word: str) -> str:
+    """Return a word without its ending, roughly: enough to know `rows` for `row`."""
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            break
+    return word[:6].rstrip("e")
+
+
+def say_the_same(
+    one: frozenset[str], other: frozenset[str], share: float = _SHARED, least: int = _LEAST
+) -> bool:
+    """Whether two texts have `share` of their telling words in common, and at least `least` of them."""
+    shorter = min(len(one), len(other))
+    shared = len(one & other)
+    return shared >= min(least, shorter) and bool(shorter) and shared >= share * shorter
+
+
+_COMMON = words(
+    """
+    the and for with that this was were has have had not but because since instead rather than over chose
+    chosen decided went used use using now from into they them its our are would could which when then also
+    only just kept keep made make more less each all any there root cause
+    """
+)
+
+
+MAX_CANDIDATES = 48
+"""So many of one conversation are kept while it is read, six times what is told in the end."""
+_SHARE_IN_A_TURN, _LEAST_IN_A_TURN = 0.3, 2
+"""A report says again what was said on the way, in other words; between reports more must be shared. Told
+twice it would be wrong once, so little is asked for."""
+_SHARE_IF_WEAK = 0.45
+_CAPTION = 3
+"""So few telling words only name what was said in more."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A statement, where it stands, and what happened since; it changes while the transcript is read."""
+
+    statement: Statement
+    voice: Voice
+    turn: int
+    entry: Entry
+    """The record without its text."""
+    files: tuple[str, ...] = ()
+    near: list[str] = field(default_factory=list)
+    """Files that were edited right after it was said, at most `MAX_FILES` of them matter."""
+    outcome: OutcomeKind = ""
+    error: str = ""
+    confirmed: bool = False
+    """Files changed after it was said."""
+    evidence: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+    scene: Scene = field(default_factory=Scene)
+    refuted: bool = False
+    """Of a cause: a check failed after what was done about it."""
+
+    @property
+    def is_borne_out(self) -> bool:
+        """Whether what happened around it adds what its words don't say."""
+        statement = self.statement
+        if not statement.needs:
+            return True
+        found = {
+            "cause": self.scene.for_cause,
+            "attempt": self.scene.for_attempt,
+        }.get(statement.kind, lambda: self.scene.for_choice(describes=statement.describes))()
+        return found >= statement.needs
+
+    def settle(self) -> None:
+        """Take it for the other thing that it may be, if only that is borne out."""
+        if not self.is_borne_out:
+            self.take_otherwise()
+
+    def take_otherwise(self) -> bool:
+        """Take it for the other thing that it may be, if that is borne out; return whether it is."""
+        before, other = self.statement, self.statement.otherwise
+        if other is None:
+            return False
+        self.statement = other
+        if self.is_borne_out:
+            return True
+        self.statement = before
+        return False
+
+    @property
+    def weight(self) -> float:
+        """How much speaks for it."""
+        return self.statement.weight + 0.5 * len(self.evidence)
+
+
+def candidate_of(statement: Statement, voice: Voice, turn: int, entry: Entry) -> Candidate:
+    """Return a candidate of which nothing but its statement is known yet."""
+    words = telling_words(statement.decision)
+    return Candidate(statement, voice, turn, replace(entry, text=""), words=words)
+
+
+def folded(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates, each thing that is said once: in the best words, with the last outcome."""
+    kept: list[Candidate] = []
+    for candidate in candidates:
+        for at, other in enumerate(kept):
+            if _same(other, candidate):
+                kept[at] = _merged(other, candidate)
+                break
+        else:
+            kept.append(candidate)
+    return kept
+
+
+def best(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
+    """Return the candidates with the most evidence, in their order; of equal ones the later."""
+    order = {id(candidate): at for at, candidate in enumerate(candidates)}
+    chosen = heapq.nlargest(limit, candidates, key=lambda one: (one.weight, order[id(one)]))
+    return sorted(chosen, key=lambda one: order[id(one)])
+
+
+def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates in the order of the transcript."""
+    return sorted(candidates, key=attrgetter("entry.line"))
+
+
+def _same(one: Candidate, other: Candidate) -> bool:
+    if {one.statement.kind, other.statement.kind} == {"cause", "choice"}:
+        return say_the_same(one.words, other.words, 0.8)
+    if "standing" in (kinds := {one.statement.kind, other.statement.kind}) and kinds & {"attempt", "undone"}:
+        return False  # what the user holds, and what was taken back for it
+    if (one.statement.kind == "attempt") != (other.statement.kind == "attempt") and not (
+        one.statement.replaced or other.statement.replaced
+    ):
+        return say_the_same(one.words, other.words)  # what came instead speaks of the same things
+    if one.turn == other.turn and "narration" in (one.voice, other.voice) and one.voice != other.voice:
+        return say_the_same(_all_words(one), _all_words(other), _SHARE_IN_A_TURN, _LEAST_IN_A_TURN)
+    if one.turn == other.turn and (one.statement.needs or other.statement.needs):
+        return say_the_same(_all_words(one), _all_words(other), _SHARE_IF_WEAK)
+    return say_the_same(one.words, other.words)
+
+
+def _all_words(candidate: Candidate) -> frozenset[str]:
+    return candidate.words | telling_words(candidate.statement.rationale)
+
+
+def _merged(one: Candidate, other: Candidate) -> Candidate:
+    """Return the better of two that say the same, with what is known of either."""
+    better, worse = (other, one) if other.weight >= one.weight else (one, other)
+    if not better.statement.rationale and len(better.words) <= _CAPTION and len(worse.words) > _CAPTION:
+        better.statement = replace(worse.statement, weight=better.statement.weight)
+    better.files = better.files or worse.files
+    better.outcome = other.outcome or one.outcome  # the later one's, unless it has none
+    better.error = other.error or one.error if better.outcome == "failure" else ""
+    better.evidence = tuple(dict.fromkeys((*better.evidence, *worse.evidence)))
+    if not better.statement.rationale:
+        better.statement = replace(better.statement, rationale=worse.statement.rationale)
+    return better

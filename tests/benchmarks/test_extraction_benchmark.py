@@ -1,0 +1,89 @@
+"""The labelled transcripts are read as they are documented, and the product meets its targets on them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from foveal.benchmarks.transcripts.__main__ import findings_in, is_met, is_worth_its_file
+from foveal.benchmarks.transcripts.filler import filler_lines
+from foveal.benchmarks.transcripts.labelled import OTHER_LANGUAGES, SETS, Label, read_set, transcript_lines
+from foveal.benchmarks.transcripts.matching import compare, figures, matches
+from foveal.daemon.transcripts.extraction import Finding
+
+
+def finding(decision: str, rationale: str = "") -> Finding:
+    return Finding(decision, rationale, (), "", "", 1, "", (), "normal", "", "")
+
+
+def label(key: str, *words: str, optional: bool = False) -> Label:
+    return Label("", tuple(key.split("|")), tuple((word,) for word in words), None, None, optional)
+
+
+def test_matching_by_words() -> None:
+    assert matches(finding("Caches by path", "It is stable."), label("cach", "stable"))
+    assert not matches(finding("It is stable", "Caches by path."), label("cach", "stable"))
+    assert not matches(finding("Precached"), label("cach"))
+    assert matches(finding("最终采用索引"), label("索引|index"))
+
+
+def test_as_many_pairs_as_possible() -> None:
+    labelled = read_set(SETS["own"])[0]
+    both, one = label("cache"), label("cache", "disk")
+    found = [finding("cache on disk"), finding("cache")]
+    compared = compare(type(labelled)(labelled.path, (), (both, one)), found)
+    assert len(compared.pairs) == 2
+    assert not compared.wrong
+
+
+def test_the_same_twice_is_wrong_once_and_optional_counts_neither_way() -> None:
+    labelled = read_set(SETS["own"])[0]
+    labels = (label("cache"), label("queue", optional=True))
+    compared = compare(type(labelled)(labelled.path, (), labels), [finding("cache"), finding("cache")])
+    result = figures([compared])
+    assert (result.precision, result.recall) == (0.5, 1.0)
+
+
+def test_the_own_set_meets_the_targets() -> None:
+    labelled = read_set(SETS["own"])
+    assert len(labelled) >= 30
+    assert sum(not one.labels for one in labelled) * 3 >= len(labelled)
+    assert is_met(figures(compare(one, findings_in(one.path)) for one in labelled if one.is_english))
+
+
+@pytest.mark.parametrize(("name", "least"), [("held-out", 20), ("fresh", 14), ("fresh2", 18)])
+def test_what_somebody_else_wrote_meets_the_targets(name: str, least: int) -> None:
+    result = figures(compare(one, findings_in(one.path)) for one in read_set(SETS[name]) if one.is_english)
+    assert result.transcripts >= least
+    assert is_met(result)
+
+
+@pytest.mark.parametrize("language", sorted(OTHER_LANGUAGES))
+def test_each_other_language_is_worth_its_file(language: str) -> None:
+    spoken = [one for folder in SETS.values() for one in read_set(folder) if language in one.kinds]
+    assert len(spoken) >= 3
+    assert is_worth_its_file(figures(compare(one, findings_in(one.path)) for one in spoken))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        {"role": "user", "content": "x"},
+        {"type": "user", "uuid": "u1", "sessionId": "s", "message": {"role": "user", "content": "x"}},
+        {"timestamp": "t", "type": "response_item", "payload": {"type": "message"}},
+    ],
+)
+def test_filler_holds_nothing(before: dict[str, object], tmp_path: Path) -> None:
+    first = json.dumps(before) + "\n"
+    lines = list(filler_lines(first, 200))
+    assert lines == list(filler_lines(first, 200))
+    path = tmp_path / "x.jsonl"
+    path.write_text(f'{first}{{"filler": 50}}\n', "utf-8")
+    assert len(list(transcript_lines(path))) > 50
+    assert findings_in(path) == []
+
+
+def test_filler_of_no_format() -> None:
+    with pytest.raises(ValueError, match="no known format"):
+        list(filler_lines("{}", 1))

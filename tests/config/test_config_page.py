@@ -1,0 +1,53 @@
+"""The page of the configuration is what the keys say, and every default on it can be copied into a file."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+from foveal.daemon.config.files import load_user_config
+from foveal.daemon.config.page import describe, render_page
+from foveal.daemon.config.settings import FREE_TABLES, UserConfig
+from foveal.daemon.core.system import System
+
+PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+
+
+def test_the_page_is_what_the_keys_say() -> None:
+    assert PAGE.read_text(encoding="utf-8") == render_page(), (
+        "make it anew: python -c 'from foveal.daemon.config.page import *; print(render_page(), end=\"\")' "
+        ">docs/configuration.md"
+    )
+
+
+def test_every_field_is_described_and_on_the_page() -> None:
+    config = UserConfig()
+    expected = [
+        (table.name, key.name)
+        for table in fields(config)
+        if table.name not in FREE_TABLES
+        for key in fields(getattr(config, table.name))
+        if "rule" in key.metadata
+    ]
+    assert [(key.table, key.key) for key in describe()] == expected
+    page = PAGE.read_text(encoding="utf-8")
+    for key in describe():
+        assert f"| `{key.key}` |" in page
+        assert key.description.endswith(".")
+        assert key.where in (
+            "user",
+            "user, project: any value",
+            "user, project: only smaller",
+            "user, project: adds to the user's",
+        )
+
+
+def test_every_default_can_be_written_out_and_read_back(tmp_path: Path) -> None:
+    lines: list[str] = []
+    for table in dict.fromkeys(key.table for key in describe()):
+        lines.append(f"[{table}]")
+        lines += [f"{key.key} = {key.default}" for key in describe() if key.table == table]
+    (tmp_path / "config.toml").write_text("\n".join(lines), encoding="utf-8")
+    loaded = load_user_config(str(tmp_path / "config.toml"), System())
+    assert loaded.config == UserConfig()
+    assert loaded.warnings == ()

@@ -1,0 +1,47 @@
+"""A run in which a test failed ends otherwise than one in which tests never ran."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.all_ran import INCOMPLETE
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+CONFTEST = "from tests import all_ran\ndef pytest_configure(config): config.pluginmanager.register(all_ran)\n"
+PASSES = "def test_ok(): pass\n"
+FAILS = "def test_bad(): assert 0\n"
+DIES = "import os\ndef test_dies(): os._exit(9)\n"
+ONE_CANNOT = "import os\nif os.environ['PYTEST_XDIST_WORKER'] == 'gw0': raise ImportError\n" + PASSES
+
+
+@pytest.mark.parametrize(
+    ("second", "status"),
+    [
+        pytest.param(PASSES, 0, id="all pass"),
+        pytest.param(FAILS, 1, id="one fails"),
+        pytest.param("import nothing_like_this\n" + PASSES, INCOMPLETE, id="one module can't be imported"),
+        pytest.param(ONE_CANNOT, INCOMPLETE, id="nor in one of the workers"),
+        pytest.param(DIES, INCOMPLETE, id="a worker dies"),
+    ],
+)
+def test_the_status_of_a_run(tmp_path: Path, second: str, status: int) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_a.py").write_text(PASSES)
+    (tmp_path / "test_b.py").write_text(second)
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env={**environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr

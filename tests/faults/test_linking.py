@@ -1,0 +1,50 @@
+"""Linking ends, however files import each other; a few graphs here, `make faults` tries more."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from foveal.benchmarks.faults.import_graphs import FORMS, SHAPES, generated, link_all
+from foveal.benchmarks.faults.promise import Ground, attempt
+from foveal.benchmarks.faults.promises.linking import GRAPHS, PROMISE
+from foveal.benchmarks.source_world import SourceWorld
+from foveal.daemon.linking import languages
+from foveal.daemon.linking.questions import FILE_STEPS_MAX, INTERFACE_STEPS, STEPS_MAX
+from foveal.daemon.project.languages import LANGUAGES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def test_a_few_graphs_are_linked(tmp_path_factory: pytest.TempPathFactory) -> None:
+    outcome = attempt(PROMISE, PROMISE.test(GRAPHS), Ground(tmp_path_factory.mktemp("g"), 6))
+    assert outcome.lost == []
+    assert outcome.tried == 6
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.sampled_from(list(FORMS)), st.sampled_from(list(SHAPES)), st.integers(2, 12), st.integers(0, 1 << 30)
+)
+def test_any_graph_ends_with_the_same_links(language: str, shape: str, count: int, seed: int) -> None:
+    linkage = link_all(generated(language, shape, count, seed))
+    assert linkage.steps <= FILE_STEPS_MAX + STEPS_MAX + INTERFACE_STEPS * linkage.files
+
+
+@pytest.mark.parametrize("language", ["c", "csharp", "cpp", "python", "swift"])
+def test_wildcards_of_all_to_all_are_gone_through_once_for_a_name(language: str) -> None:
+    files = generated(language, "all to all", 60, 1, 100)
+    world = SourceWorld(files)
+    asking = next(path for path, source in files.items() if "B99" in source or "C99" in source)
+    started = time.process_time()
+    found = world.link(asking)
+    assert time.process_time() - started < 1.0
+    assert found.links
+    assert (
+        not found.exhausted or language == "python"
+    )  # names come in module by module there, not file by file
+
+
+def test_every_language_with_references_is_generated() -> None:
+    assert set(FORMS) >= {row.name for row in LANGUAGES.values() if row.references}
+    assert set(languages._RULES) <= set(FORMS)

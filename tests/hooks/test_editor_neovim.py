@@ -1,0 +1,338 @@
+"""The Neovim plugin, in a real headless Neovim, tells the daemon of buffers and shows what it answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.ipc.paths import read_daemon_info
+
+from tests.conftest import DEADLINE_S, DaemonProcess, need_tool
+
+PLUGIN = Path(__file__).resolve().parents[2] / "hooks" / "editors" / "neovim"
+
+PRELUDE = """
+local said = {}
+vim.notify = function(text, level) table.insert(said, { text = text, level = level }) end
+local client = require("foveal.client")
+local root = vim.env.FOVEAL_TEST_ROOT
+local function answer(value) io.stdout:write(vim.json.encode(value)) end
+local function until_true(condition)
+  assert(vim.wait(tonumber(vim.env.FOVEAL_TEST_MS), condition, 5), "it never came")
+end
+local function ask(method, params)
+  local problem, result, done
+  client.request(method, params, function(failed, value) problem, result, done = failed, value, true end)
+  assert(not done, "the callback comes later")
+  until_true(function() return done end)
+  return result, problem
+end
+local function context(path)
+  return ask("GetContext", { cwd = root, focus_paths = { path } }).context
+end
+local function scratch()
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.bo[buffer].filetype == "markdown" and vim.bo[buffer].buftype == "nofile" then
+      return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), "\\n")
+    end
+  end
+end
+local function follow(condition)
+  until_true(function() return condition() or #said > 0 end)
+end
+"""
+
+
+def run_neovim(
+    daemon: DaemonProcess, root: Path, lua: str, *, options: str = "{}", environ: dict[str, str] | None = None
+) -> Any:
+    """Run Lua in a Neovim with the plugin and nothing else; return what it passed to `answer`."""
+    nvim = need_tool("nvim")
+    script = root.parent / "script.lua"
+    script.write_text(PRELUDE + lua)
+    result = subprocess.run(
+        [
+            nvim, "--headless", "-u", "NONE", "-i", "NONE", "-n",
+            "--cmd", f"set runtimepath^={PLUGIN}",
+            "--cmd", f"lua vim.g.foveal = {options}",
+            "-c", "runtime plugin/foveal.lua",
+            "-c", f"luafile {script}", "-c", "qall!",
+        ],
+        env={
+            **daemon.environ,
+            "FOVEAL_TEST_ROOT": str(root),
+            "FOVEAL_TEST_MS": str(int(DEADLINE_S * 1000)),
+            **(environ or {}),
+        },
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=2 * DEADLINE_S,
+        check=True,
+    )  # fmt: skip
+    assert not result.stderr, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_a_buffer_is_followed_from_focus_to_its_end(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.open_ready(shop)
+    reply = run_neovim(
+        shared_daemon,
+        shop,
+        """
+        vim.cmd("edit web/app.ts")
+        vim.api.nvim_buf_set_lines(0, 0, -1, false, { "// typed, and not saved" })
+        vim.cmd("doautocmd TextChanged")
+        local seen = {}
+        until_true(function() seen.typed = context("web/app.ts") return seen.typed:find("not saved", 1, true) end)
+        vim.cmd("silent undo")
+        vim.cmd("doautocmd TextChanged")
+        until_true(function() seen.undone = context("web/app.ts") return not seen.undone:find("not saved", 1, true) end)
+        vim.api.nvim_buf_set_lines(0, 0, -1, false, { "// typed again" })
+        vim.cmd("doautocmd TextChanged")
+        vim.cmd("silent write")
+        seen.saved = context("web/app.ts")
+        vim.api.nvim_buf_set_lines(0, 0, -1, false, { "// a third time" })
+        vim.cmd("doautocmd TextChanged")
+        require("foveal.report").flush()
+        seen.third = context("web/app.ts")
+        vim.cmd("bwipeout!")
+        seen.closed = context("web/app.ts")
+        answer(seen)
+        """,
+        options="{ unsaved_delay_ms = 1 }",
+    )
+    assert "```typescript\n// typed, and not saved\n```" in reply["typed"]
+    assert "export function main" in reply["undone"]
+    assert "```typescript\n// typed again\n```" in reply["saved"]
+    assert "// a third time" in reply["third"]
+    assert "```typescript\n// typed again\n```" in reply["closed"]
+
+
+def test_leaving_neovim_takes_its_unsaved_text_back(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.open_ready(shop)
+    seen = run_neovim(
+        shared_daemon,
+        shop,
+        """
+        vim.cmd("edit web/app.ts")
+        vim.api.nvim_buf_set_lines(0, 0, -1, false, { "// left behind" })
+        vim.cmd("doautocmd TextChanged")
+        require("foveal.report").flush()
+        answer(context("web/app.ts"))
+        """,
+    )
+    assert "// left behind" in seen
+    deadline = time.monotonic() + DEADLINE_S
+    while (
+        "left behind"
+        in shared_daemon.call("GetContext", cwd=str(shop), focus_paths=["web/app.ts"])["context"]
+    ):
+        assert time.monotonic() < deadline
+
+
+def test_what_is_no_file_of_a_project_is_not_told(
+    shared_daemon: DaemonProcess, shop: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "alone.py").write_text("alone = 1\n")
+    shared_daemon.open_ready(shop)
+    reply = run_neovim(
+        shared_daemon,
+        shop,
+        f"""
+        local noted, notify = {{}}, client.notify
+        client.notify = function(method, params) table.insert(noted, params) notify(method, params) end
+        vim.cmd("edit {tmp_path}/alone.py")
+        vim.cmd("help")
+        vim.cmd("enew")
+        vim.cmd("edit scheme://host/file")
+        vim.cmd("edit src/shop/cart.py")
+        answer(noted)
+        """,
+    )
+    assert reply == [{"cwd": str(shop), "path": str(shop / "src/shop/cart.py"), "event": "focused"}]
+
+
+def test_the_commands_show_a_context_and_fill_the_quickfix_list(
+    shared_daemon: DaemonProcess, shop: Path
+) -> None:
+    shared_daemon.open_ready(shop)
+    reply = run_neovim(
+        shared_daemon,
+        shop,
+        """
+        vim.cmd("edit src/shop/auth.py")
+        vim.cmd("FovealContext how does a session end?")
+        follow(scratch)
+        local shown, modifiable = scratch(), vim.bo.modifiable
+        vim.cmd("wincmd p")
+        vim.cmd("FovealQuery where is expire defined")
+        follow(function() return #vim.fn.getqflist() > 0 end)
+        local window = vim.bo.buftype
+        vim.cmd("cfirst")
+        answer({
+          shown = shown, modifiable = modifiable, said = said, window = window,
+          list = vim.fn.getqflist(), file = vim.fn.expand("%:p"), line = vim.fn.line("."),
+        })
+        """,
+    )
+    assert reply["said"] == []
+    assert "def login(user: str) -> Session:" in reply["shown"]
+    assert reply["modifiable"] is False
+    assert reply["window"] == "quickfix"
+    assert [one["text"] for one in reply["list"]] == ["def expire(session: Session) -> None:"]
+    assert (reply["file"], reply["line"]) == (str(shop / "src/shop/sessions.py"), 16)
+
+
+def test_an_error_is_one_message_with_its_code(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.open_ready(shop)
+    reply = run_neovim(
+        shared_daemon,
+        shop,
+        """
+        vim.cmd("cd " .. vim.env.HOME)
+        vim.cmd("FovealQuery login")
+        until_true(function() return #said == 1 end)
+        vim.cmd("cd " .. root)
+        vim.cmd("FovealQuery zzyzx")
+        until_true(function() return #said == 2 end)
+        answer(said)
+        """,
+    )
+    error, hint = reply
+    assert error["text"].startswith(f"foveal: {shared_daemon.home} ")
+    assert error["text"].endswith(" (invalid_params)")
+    assert error["level"] == 4
+    assert "nothing in the project has these words" in hint["text"]
+
+
+def test_a_large_answer_comes_whole(shared_daemon: DaemonProcess, shop: Path) -> None:
+    (shop / "large.md").write_text("".join(f"A line of the number {n}, naïve ✓.\n" for n in range(9000)))
+    shared_daemon.open_ready(shop)
+    length = run_neovim(
+        shared_daemon,
+        shop,
+        """
+        local result, problem = ask("GetContext", {
+          cwd = root, focus_paths = { "large.md" }, max_tokens = 200000, max_bytes = 1000000,
+        })
+        assert(not problem, vim.inspect(problem))
+        answer({ bytes = #result.context, told = result.bytes })
+        """,
+    )
+    assert length["bytes"] == length["told"] > 200_000
+
+
+def test_a_request_starts_the_daemon_and_outlives_one(daemon: DaemonProcess, shop: Path) -> None:
+    program = shop.parent / "foveal"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m foveal "$@"\n')
+    program.chmod(0o755)
+    reply = run_neovim(
+        daemon,
+        shop,
+        """
+        local first = ask("Ping", {})
+        vim.loop.kill(first.pid, "sigkill")
+        until_true(function() return not client.is_connected() end)
+        local second, problem = ask("Ping", {})
+        answer({ first = first.pid, second = second and second.pid, problem = problem })
+        """,
+        options=f"{{ command = [[{program}]] }}",
+    )
+    assert reply.get("problem") is None
+    assert reply["first"] != reply["second"] == daemon.pid
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("{ start = false }", "no daemon"),
+        ("{ command = [[/no/such/program]] }", "isn't found"),
+        ("{ socket = [[/no/such/socket]] }", "no daemon"),
+    ],
+)
+def test_without_a_daemon_it_says_what_to_do(
+    daemon: DaemonProcess, shop: Path, options: str, text: str
+) -> None:
+    reply = run_neovim(
+        daemon,
+        shop,
+        """
+        vim.cmd("edit web/app.ts")
+        vim.cmd("silent write")
+        assert(#said == 0, "events say nothing")
+        vim.cmd("FovealContext")
+        until_true(function() return #said > 0 end)
+        answer(said)
+        """,
+        options=options,
+    )
+    (message,) = reply
+    assert text in message["text"]
+    assert message["text"].endswith("(daemon_unavailable)")
+    assert read_daemon_info(str(daemon.state)) is None
+
+
+def test_a_daemon_that_hangs_holds_nothing_up(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.open_ready(shop)
+    pid = daemon.pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        milliseconds = run_neovim(
+            daemon,
+            shop,
+            """
+            local began = vim.loop.hrtime()
+            vim.cmd("edit web/app.ts")
+            vim.api.nvim_buf_set_lines(0, 0, -1, false, { ("x"):rep(900000) })
+            vim.cmd("doautocmd TextChanged")
+            require("foveal.report").flush()
+            vim.cmd("silent write")
+            vim.cmd("FovealContext")
+            answer((vim.loop.hrtime() - began) / 1e6)
+            """,
+        )
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert milliseconds < 30_000, "shorter than any of the client's deadlines"
+
+
+def test_a_socket_that_others_could_use_is_refused(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.call("Ping")
+    folder = Path(daemon.socket).parent
+    folder.chmod(0o755)
+    try:
+        reply = run_neovim(
+            daemon,
+            shop,
+            """
+            vim.cmd("FovealContext")
+            until_true(function() return #said > 0 end)
+            answer(said)
+            """,
+        )
+    finally:
+        folder.chmod(0o700)
+    assert f"{folder} isn't yours alone" in reply[0]["text"]
+
+
+def test_the_page_names_options_and_commands(shared_daemon: DaemonProcess, shop: Path) -> None:
+    names = run_neovim(
+        shared_daemon,
+        shop,
+        """
+        local names = vim.tbl_keys(require("foveal").defaults)
+        vim.list_extend(names, vim.tbl_keys(vim.api.nvim_get_commands({})))
+        answer(names)
+        """,
+    )
+    assert {"FovealContext", "FovealQuery", "unsaved_delay_ms"} <= set(names)
+    page = (PLUGIN.parents[2] / "docs" / "editors.md").read_text()
+    assert all(name in page for name in names)

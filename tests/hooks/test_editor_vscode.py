@@ -1,0 +1,396 @@
+"""The VS Code extension, run by Node with a stand-in for the editor, speaks with a real daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped] # it ships no types
+import pytest
+from foveal.ipc.paths import read_daemon_info
+
+from tests.conftest import DEADLINE_S, DaemonProcess, need_tool
+
+EXTENSION = Path(__file__).resolve().parents[2] / "hooks" / "editors" / "vscode"
+
+STAND_IN = """
+// What of VS Code's API the extension uses, with a test in the editor's place.
+const listeners = {};
+const on = (name) => (callback) => { (listeners[name] ??= []).push(callback); return { dispose() {} }; };
+const fire = (name, event) => { for (const callback of listeners[name] ?? []) callback(event); };
+const shown = { documents: [], errors: [], messages: [], picks: [], status: [] };
+const settings = JSON.parse(process.env.FOVEAL_TEST_SETTINGS);
+const commands = {};
+const answers = [];
+const root = process.env.FOVEAL_TEST_ROOT;
+class Position { constructor(line, character) { this.line = line; this.character = character; } }
+class Range { constructor(start, end) { this.start = start; this.end = end; } }
+const uriOf = (path, scheme = "file") => ({ scheme, fsPath: path, toString: () => `${scheme}://${path}` });
+const makeDocument = (path, text, scheme) =>
+  ({ uri: uriOf(path, scheme), text, isDirty: false, isClosed: false, getText() { return this.text; } });
+const vscode = {
+  Position, Range, Uri: { file: (path) => uriOf(path) },
+  workspace: {
+    textDocuments: [],
+    workspaceFolders: [{ uri: uriOf(root) }],
+    getConfiguration: () => ({ get: (name) => settings[name] }),
+    getWorkspaceFolder: (uri) => uri.fsPath.startsWith(root + "/") ? vscode.workspace.workspaceFolders[0] : undefined,
+    openTextDocument: async (what) => { shown.documents.push(what.content ?? what.fsPath); return what; },
+    onDidChangeTextDocument: on("change"), onDidSaveTextDocument: on("save"),
+    onDidCloseTextDocument: on("close"), onDidChangeConfiguration: on("configuration"),
+  },
+  window: {
+    activeTextEditor: undefined,
+    onDidChangeActiveTextEditor: on("focus"),
+    showTextDocument: async (document, options) => { shown.options = options; },
+    showInputBox: async () => answers.shift(),
+    showQuickPick: async (picks) => { shown.picks = picks; return picks[0]; },
+    showErrorMessage: (text) => { shown.errors.push(text); },
+    showInformationMessage: (text) => { shown.messages.push(text); },
+    setStatusBarMessage: (text) => { shown.status.push(text); },
+  },
+  commands: { registerCommand: (name, callback) => { commands[name] = callback; return { dispose() {} }; } },
+};
+const Module = require("module");
+const load = Module._load;
+Module._load = (name, ...rest) => name === "vscode" ? vscode : load(name, ...rest);
+const extension = require(process.env.FOVEAL_TEST_EXTENSION + "/extension.js");
+const { Client, DaemonError } = require(process.env.FOVEAL_TEST_EXTENSION + "/client.js");
+const { encode, decode } = require(process.env.FOVEAL_TEST_EXTENSION + "/msgpack.js");
+const answer = (value) => process.stdout.write(JSON.stringify(value));
+const assert = require("assert");
+const change = (document, text) => {
+  Object.assign(document, { text, isDirty: true });
+  fire("change", { document, contentChanges: [{}] });
+};
+"""
+
+
+def run_node(daemon: DaemonProcess, root: Path, script: str, *, text: str = "", **settings: Any) -> Any:
+    """Run a script behind the stand-in; return what it passed to `answer`."""
+    node = need_tool("node")
+    file = root.parent / "script.js"
+    file.write_text(f"{STAND_IN}\n(async () => {{\n{script}\n}})();\n")
+    chosen = {"socket": "", "command": "foveal", "start": True, "unsaved": True, **settings}
+    result = subprocess.run(
+        [node, str(file)],
+        check=False,
+        env={
+            **daemon.environ,
+            "FOVEAL_TEST_ROOT": str(root),
+            "FOVEAL_TEST_EXTENSION": str(EXTENSION),
+            "FOVEAL_TEST_SETTINGS": json.dumps(chosen),
+        },
+        cwd=root,
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert not result.stderr, result.stderr
+    return json.loads(result.stdout)
+
+
+VALUES: list[Any] = [
+    None, True, False, 0, 1, 127, 128, 255, 256, 65535, 65536, 2**32 - 1, 2**32, 2**53 - 1, -1, -32, -33,
+    -128, -129, -32768, -32769, -(2**31), -(2**31) - 1, -(2**53) + 1, 0.5, -1e300, "", "é✓😀", "x" * 31,
+    "x" * 32, "x" * 255, "x" * 256, "x" * 65535, "x" * 65536, [], [1] * 15, [1] * 16, [None] * 65536, {},
+    {str(n): n for n in range(15)}, {str(n): n for n in range(16)}, {str(n): n for n in range(65536)},
+    {"__proto__": {"a": [1, {"b": None}]}, "constructor": 1},
+]  # fmt: skip
+
+
+def test_values_come_back_as_they_were(shared_daemon: DaemonProcess, shop: Path) -> None:
+    packed = [msgpack.packb(value).hex() for value in VALUES]
+    reply = run_node(
+        shared_daemon,
+        shop,
+        """
+        const packed = JSON.parse(require("fs").readFileSync(0, "utf8"));
+        answer(packed.map((one) => {
+          const bytes = Buffer.from(one, "hex");
+          const { value, end, missing } = decode(bytes);
+          assert.strictEqual(end, bytes.length);
+          assert.strictEqual(missing, 0);
+          for (const cut of new Set([0, 1, bytes.length >> 1, bytes.length - 1])) {
+            if (cut < bytes.length) {
+              const short = decode(bytes.subarray(0, cut));
+              assert(short.missing > 0 && short.missing <= bytes.length - cut && !("value" in short));
+            }
+          }
+          return encode(value).toString("hex");
+        }));
+        """,
+        text=json.dumps(packed),
+    )
+    for value, encoded in zip(VALUES, reply, strict=True):
+        assert msgpack.unpackb(bytes.fromhex(encoded)) == value
+
+
+def test_what_only_a_peer_sends_is_read_or_refused(shared_daemon: DaemonProcess, shop: Path) -> None:
+    reply = run_node(
+        shared_daemon,
+        shop,
+        """
+        const told = (hex) => {
+          try { return String(decode(Buffer.from(hex, "hex")).value); } catch (error) { return error.constructor.name; }
+        };
+        answer([
+          told("cfffffffffffffffff"), told("d38000000000000000"), told("ca3f000000"),
+          told("c1"), told("d40000"), told("810102"), told("91".repeat(5000) + "c0"),
+        ]);
+        """,
+    )
+    assert reply == [str(2**64 - 1), str(-(2**63)), "0.5", *["FormatError"] * 4]
+
+
+def test_the_client_asks_many_things_at_once(shared_daemon: DaemonProcess, shop: Path) -> None:
+    (shop / "large.md").write_text("".join(f"A line of the number {n}, naïve ✓.\n" for n in range(9000)))
+    shared_daemon.open_ready(shop)
+    reply = run_node(
+        shared_daemon,
+        shop,
+        """
+        const client = new Client({});
+        const [ping, context, failed] = await Promise.all([
+          client.request("Ping", {}),
+          client.request("GetContext", {
+            cwd: root, focus_paths: ["large.md"], max_tokens: 200000, max_bytes: 1000000,
+          }),
+          client.request("GetNode", { cwd: root, node_id: "nowhere.py" }).catch((error) => error),
+        ]);
+        await client.close();
+        answer({
+          pid: ping.pid, size: Buffer.byteLength(context.context), bytes: context.bytes,
+          code: failed.code, text: failed.text, known: failed instanceof DaemonError,
+        });
+        """,
+    )
+    assert reply["pid"] == shared_daemon.pid
+    assert reply["size"] == reply["bytes"] > 200_000
+    assert (reply["code"], reply["known"]) == ("not_found", True)
+    assert reply["text"].startswith("foveal: ")
+    assert reply["text"].endswith(" (not_found)")
+
+
+def test_a_document_is_followed_from_change_to_its_end(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.open_ready(shop)
+    reply = run_node(
+        shared_daemon,
+        shop,
+        """
+        const seen = {};
+        const document = makeDocument(`${root}/web/app.ts`, "");
+        vscode.workspace.textDocuments.push(document);
+        vscode.window.activeTextEditor = { document };
+        extension.activate({ subscriptions: [] });
+        const context = async () => {
+          answers.push("");
+          await commands["foveal.showContext"]();
+          return shown.documents.pop();
+        };
+        change(document, "// typed, and not saved\\n");
+        seen.typed = await context(); // what waited to be told is told before
+        Object.assign(document, { isDirty: false });
+        fire("change", { document, contentChanges: [{}] });
+        seen.undone = await context();
+        change(document, "// typed again\\n");
+        require("fs").writeFileSync(document.uri.fsPath, document.text);
+        document.isDirty = false;
+        fire("save", document);
+        seen.saved = await context();
+        change(document, "// a third time\\n");
+        seen.third = await context();
+        fire("close", document);
+        seen.closed = await context();
+        change(document, "// left behind\\n");
+        seen.left = await context();
+        await extension.deactivate();
+        answer({ seen, shown });
+        """,
+    )
+    seen = reply["seen"]
+    assert "```typescript\n// typed, and not saved\n```" in seen["typed"]
+    assert "export function main" in seen["undone"]
+    assert "```typescript\n// typed again\n```" in seen["saved"]
+    assert "// a third time" in seen["third"]
+    assert "```typescript\n// typed again\n```" in seen["closed"]
+    assert "// left behind" in seen["left"]
+    assert reply["shown"]["errors"] == []
+    after = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=["web/app.ts"])
+    assert "```typescript\n// typed again\n```" in after["context"], "deactivating takes the text back"
+
+
+def test_only_files_of_open_folders_are_told(shared_daemon: DaemonProcess, shop: Path) -> None:
+    reply = run_node(
+        shared_daemon,
+        shop,
+        """
+        const told = [];
+        Client.prototype.notify = (method, params) => told.push([params.event, params.path]);
+        extension.activate({ subscriptions: [] });
+        const inside = makeDocument(`${root}/web/app.ts`, "");
+        const others = [makeDocument("/elsewhere/a.py", ""), makeDocument(`${root}/a.py`, "", "git")];
+        for (const document of [...others, inside]) {
+          change(document, "x");
+          fire("save", document);
+          fire("close", document);
+          fire("focus", { document });
+        }
+        fire("focus", undefined);
+        const wait = setTimeout(() => undefined, 1e6);
+        Client.prototype.notify = (method, params) => {
+          told.push([params.event, params.path]);
+          clearTimeout(wait);
+          answer(told);
+        };
+        fire("focus", { document: inside });
+        """,
+    )
+    path = str(shop / "web/app.ts")
+    assert reply == [["changed", path], ["closed", path], ["focused", path]]
+
+
+def test_unsaved_text_stays_here_where_that_is_set(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.open_ready(shop)
+    reply = run_node(
+        shared_daemon,
+        shop,
+        """
+        const document = makeDocument(`${root}/web/app.ts`, "");
+        vscode.workspace.textDocuments.push(document);
+        vscode.window.activeTextEditor = { document };
+        extension.activate({ subscriptions: [] });
+        change(document, "// typed, and not told\\n");
+        answers.push("");
+        await commands["foveal.showContext"]();
+        await extension.deactivate();
+        answer(shown.documents);
+        """,
+        unsaved=False,
+    )
+    assert "export function main" in reply[0]
+
+
+def test_a_query_opens_the_place_that_is_picked(shared_daemon: DaemonProcess, shop: Path) -> None:
+    shared_daemon.open_ready(shop)
+    reply = run_node(
+        shared_daemon,
+        shop,
+        """
+        extension.activate({ subscriptions: [] });
+        answers.push("where is expire defined", "zzyzx", undefined);
+        for (let left = 3; left > 0; left--) await commands["foveal.query"]();
+        await extension.deactivate();
+        answer(shown);
+        """,
+    )
+    (pick,) = reply["picks"]
+    assert (pick["label"], pick["description"]) == ("expire", "src/shop/sessions.py:16")
+    assert pick["detail"] == "def expire(session: Session) -> None:"
+    assert reply["documents"] == [str(shop / "src/shop/sessions.py")]
+    assert reply["options"]["selection"]["start"] == {"line": 15, "character": 0}
+    (message,) = reply["messages"]
+    assert "nothing in the project has these words" in message
+
+
+def test_a_request_starts_the_daemon_and_outlives_one(daemon: DaemonProcess, shop: Path) -> None:
+    program = shop.parent / "foveal"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m foveal "$@"\n')
+    program.chmod(0o755)
+    reply = run_node(
+        daemon,
+        shop,
+        f"""
+        const client = new Client({{ command: {json.dumps(str(program))} }});
+        const [first, same] = await Promise.all([client.request("Ping", {{}}), client.request("Ping", {{}})]);
+        assert.strictEqual(first.pid, same.pid);
+        const ended = new Promise((resolve) => client._connection._socket.once("close", resolve));
+        process.kill(first.pid, "SIGKILL");
+        await ended;
+        const second = await client.request("Ping", {{}});
+        await client.close();
+        answer([first.pid, second.pid]);
+        """,
+    )
+    assert reply[0] != reply[1] == daemon.pid
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"start": False}, "no daemon"),
+        ({"command": "/no/such/program"}, "isn't found"),
+        ({"socket": "/no/such/socket"}, "no daemon"),
+    ],
+)
+def test_without_a_daemon_it_says_what_to_do(
+    daemon: DaemonProcess, shop: Path, settings: dict[str, Any], text: str
+) -> None:
+    reply = run_node(
+        daemon,
+        shop,
+        """
+        extension.activate({ subscriptions: [] });
+        fire("save", makeDocument(`${root}/web/app.ts`, ""));
+        assert.deepStrictEqual(shown.errors, []);
+        answers.push("anything");
+        await commands["foveal.query"]();
+        answer(shown.errors);
+        """,
+        **settings,
+    )
+    (message,) = reply
+    assert text in message
+    assert message.endswith("(daemon_unavailable)")
+    assert read_daemon_info(str(daemon.state)) is None
+
+
+def test_a_daemon_that_is_killed_fails_what_waits(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.open_ready(shop)
+    pid = daemon.pid
+    os.kill(pid, signal.SIGSTOP)
+    reply = run_node(
+        daemon,
+        shop,
+        f"""
+        const client = new Client({{ start: false }});
+        const waiting = client.request("Ping", {{}});
+        client._connection._socket.once("connect", () => process.kill({pid}, "SIGKILL"));
+        answer(await waiting.catch((error) => error.text));
+        """,
+    )
+    assert reply.startswith("foveal: the daemon went away")
+
+
+def test_a_socket_that_others_could_use_is_refused(daemon: DaemonProcess, shop: Path) -> None:
+    daemon.call("Ping")
+    folder = Path(daemon.socket).parent
+    folder.chmod(0o755)
+    try:
+        reply = run_node(
+            daemon,
+            shop,
+            """answer(await new Client({}).request("Ping", {}).catch((error) => error.text));""",
+        )
+    finally:
+        folder.chmod(0o700)
+    assert f"{folder} isn't yours alone" in reply
+
+
+def test_manifest_and_page_name_what_the_extension_registers() -> None:
+    manifest = json.loads((EXTENSION / "package.json").read_text())
+    source = (EXTENSION / "extension.js").read_text()
+    commands = [one["command"] for one in manifest["contributes"]["commands"]]
+    assert all(f'registerCommand("{command}"' in source for command in commands)
+    assert (EXTENSION / manifest["main"]).exists()
+    assert "dependencies" not in manifest
+    page = (EXTENSION.parents[2] / "docs" / "editors.md").read_text()
+    assert all(f"`{name}`" in page for name in manifest["contributes"]["configuration"]["properties"])
+    assert all(f"{one['category']}: {one['title']}" in page for one in manifest["contributes"]["commands"])

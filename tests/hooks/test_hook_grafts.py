@@ -1,0 +1,237 @@
+"""A subagent's end is grafted once, from its transcript or last words; what fails for now waits on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.daemon.core.errors import InvalidRequest, StateError
+from foveal.daemon.core.system import System
+from foveal.daemon.hooks.events import Origin, SessionEnding, TurnEnded
+from foveal.daemon.hooks.grafts import MAX_FILES, HookGrafts, Spool
+
+from tests.hook_cases import payload
+
+
+class Pool:
+    """Takes grafts and tells of each; `failures` are raised one after the other."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.grafted: asyncio.Queue[tuple[str, str, str, str]] = asyncio.Queue()
+        self._failures = list(failures)
+
+    async def graft(self, cwd: str, path: str, session_id: str, agent_id: str) -> None:
+        await self.grafted.put((cwd, _content_of(path), session_id, agent_id))
+        if self._failures:
+            raise self._failures.pop(0)
+
+
+def _content_of(path: str) -> str:
+    """Return what stands in a report, and the path of a transcript, which isn't there."""
+    return Path(path).read_text() if Path(path).exists() else path
+
+
+@asynccontextmanager
+async def running(state: Path, pool: Pool, **more: float) -> AsyncIterator[HookGrafts]:
+    """Run the grafts of one daemon over a state folder."""
+    grafts = HookGrafts(str(state), pool.graft, pool.graft, System(), **more)
+    task = asyncio.create_task(grafts.run())
+    try:
+        yield grafts
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let threads and the loop go on until something is so."""
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.to_thread(lambda: None)
+
+
+def waiting(state: Path) -> int:
+    return len(Spool(str(state), System()).waiting())
+
+
+def told(host: str = "claude-code", name: str = "SubagentStop", **changed: Any) -> tuple[str, str, str, str]:
+    return host, name, "/home/ada/shop", json.dumps(payload(host, name, **changed))
+
+
+async def next_graft(pool: Pool) -> tuple[str, str, str, str]:
+    async with asyncio.timeout(60):
+        return await pool.grafted.get()
+
+
+async def test_a_transcript(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool) as grafts:
+        await grafts.keep(*told())
+        cwd, path, session, agent = await next_graft(pool)
+        await until(lambda: waiting(tmp_path) == 0)
+    assert path.endswith("agent-ab12.jsonl")
+    assert (cwd, session[:4], agent) == ("/home/ada/shop", "6f1e", "explorer")
+
+
+async def test_last_words(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool) as grafts:
+        await grafts.keep(*told("codex"))
+        _, text, _, agent = await next_graft(pool)
+        await until(lambda: waiting(tmp_path) == 0)
+    assert json.loads(text)["role"] == "report"
+    assert json.loads(text)["content"].startswith("I decided to expire sessions")
+    assert agent == "explorer"
+    assert not list((tmp_path / "hook-reports").iterdir())
+
+
+async def test_last_words_where_the_transcript_can_not_be_read(tmp_path: Path) -> None:
+    pool = Pool(InvalidRequest("no transcript"))
+    async with running(tmp_path, pool) as grafts:
+        await grafts.keep(*told())
+        assert (await next_graft(pool))[1].endswith(".jsonl")
+        assert json.loads((await next_graft(pool))[1])["content"] == "Done."
+        await until(lambda: waiting(tmp_path) == 0)
+
+
+async def test_what_can_never_be_grafted_goes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pool = Pool(InvalidRequest("is gone"))
+    with caplog.at_level(logging.WARNING):
+        async with running(tmp_path, pool) as grafts:
+            await grafts.keep(*told(last_assistant_message=None))
+            await grafts.keep("claude-code", "SubagentStop", "/w", "no JSON")
+            await grafts.keep("no-host", "SubagentStop", "/w", "{}")
+            await grafts.keep("claude-code", "Stop", "/w", "{}")
+            await until(lambda: waiting(tmp_path) == 0)
+    assert pool.grafted.qsize() == 1
+    assert "is gone" in caplog.text
+
+
+async def test_what_fails_for_now_waits_for_the_next_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = Pool(StateError("the disk is full"))
+    async with running(tmp_path, pool) as grafts:
+        await grafts.keep(*told())
+        await next_graft(pool)
+        await grafts.keep(*told("codex"))
+        assert "report" in (await next_graft(pool))[1], "it holds up no other"
+        await until(lambda: waiting(tmp_path) == 1)
+    assert "the disk is full" in caplog.text
+    async with running(tmp_path, pool):
+        assert (await next_graft(pool))[1].endswith("agent-ab12.jsonl")
+        await until(lambda: waiting(tmp_path) == 0)
+
+
+async def test_a_stop_in_the_middle_loses_nothing(tmp_path: Path) -> None:
+    class Slow(Pool):
+        async def graft(self, cwd: str, path: str, session_id: str, agent_id: str) -> None:
+            await super().graft(cwd, path, session_id, agent_id)
+            await asyncio.get_running_loop().create_future()
+
+    slow = Slow()
+    async with running(tmp_path, slow) as grafts:
+        await grafts.keep(*told("codex"))
+        await next_graft(slow)
+    assert waiting(tmp_path) == 1
+    assert not list((tmp_path / "hook-reports").iterdir())
+
+
+async def test_hooks_that_found_no_time_are_looked_for(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool) as grafts:
+        await grafts.keep(*told())
+        await next_graft(pool)
+        await until(lambda: waiting(tmp_path) == 0)
+        host, *words, text = told("codex")
+        Spool(str(tmp_path), System()).put((host, *words), text)
+        grafts.look()
+        assert "report" in (await next_graft(pool))[1]
+
+
+def ending(name: str = "Stop", **changed: Any) -> tuple[str, str, Any, str]:
+    """Return what is told of the end of a turn or of a conversation."""
+    fields = payload("claude-code", name, **changed)
+    path, origin = fields["transcript_path"], Origin("claude-code", fields["session_id"], fields["cwd"])
+    kind = TurnEnded if name == "Stop" else SessionEnding
+    return "claude-code", name, kind(origin, path), json.dumps(fields)
+
+
+async def test_a_conversation_that_rests_is_grafted(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool, rest_s=0.0) as grafts:
+        for session in ("first", "second"):
+            await grafts.rest(*ending(session_id=session))
+            cwd, path, session_id, agent = await next_graft(pool)
+            assert (cwd, path[-10:], session_id, agent) == (
+                "/home/ada/shop", "6f1e.jsonl", session, "claude-code",
+            )  # fmt: skip
+            await until(lambda: waiting(tmp_path) == 0)
+
+
+async def test_a_conversation_that_goes_on_costs_one_file_until_it_ends(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool, rest_s=1e6) as grafts:
+        for _ in range(3):
+            await grafts.rest(*ending())
+            assert waiting(tmp_path) == 1
+        await grafts.keep(*told("codex"))
+        assert "report" in (await next_graft(pool))[1], "it holds up no other"
+        await until(lambda: waiting(tmp_path) == 1)
+        await grafts.rest(*ending("SessionEnd"))
+        assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
+        await until(lambda: waiting(tmp_path) == 0)
+    assert pool.grafted.empty()
+
+
+async def test_a_conversation_that_never_rests_is_grafted_now_and_then(tmp_path: Path) -> None:
+    pool = Pool()
+    async with running(tmp_path, pool, rest_s=1e6, latest_s=0.0) as grafts:
+        await grafts.rest(*ending())
+        assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
+
+
+async def test_a_rest_outlives_the_daemon(tmp_path: Path) -> None:
+    async with running(tmp_path, Pool(), rest_s=1e6) as grafts:
+        await grafts.rest(*ending())
+    pool = Pool()
+    async with running(tmp_path, pool, rest_s=1e6):
+        assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
+        await until(lambda: waiting(tmp_path) == 0)
+
+
+async def test_a_conversation_that_can_not_be_read_is_tried_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = Pool(InvalidRequest("isn't there yet"), InvalidRequest("is no transcript"))
+    path = tmp_path / "odd.txt"
+    async with running(tmp_path, pool, rest_s=0.0) as grafts:
+        for text in (None, "x"):
+            path.write_text(text) if text else None
+            await grafts.rest(*ending(transcript_path=str(path)))
+            await next_graft(pool)
+            await until(lambda: waiting(tmp_path) == 0)
+        await grafts.rest(*ending(transcript_path=str(path)))
+        await grafts.rest(*ending("SessionEnd", transcript_path=str(path)))
+        await grafts.rest(*ending(transcript_path=""))
+        await grafts.rest(*ending(transcript_path="relative.jsonl"))
+        assert waiting(tmp_path) == 0
+    assert pool.grafted.empty()
+    assert caplog.text.count("is no transcript") == 1
+
+
+async def test_a_full_spool(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    grafts = HookGrafts(str(tmp_path), Pool().graft, Pool().graft, System())
+    (tmp_path / "hook-spool").mkdir()
+    for number in range(MAX_FILES):
+        (tmp_path / "hook-spool" / str(number)).touch()
+    await grafts.keep(*told())
+    assert "too many wait already" in caplog.text
+    await grafts.rest(*ending())
+    assert "too much waits already" in caplog.text

@@ -1,0 +1,355 @@
+"""What each event does and brings: a start, prompts, subagents, edits, compaction, ends; each part may fail."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from foveal.daemon.core.errors import DeadlineExceeded, FovealError
+from foveal.daemon.hooks.answer import NO_ROOM, NOTHING, HookAnswer, OutputLimit
+from foveal.daemon.hooks.backend import Ask, OpenedSession
+from foveal.daemon.hooks.events import (
+    Event,
+    FileEdited,
+    Origin,
+    PromptSubmitted,
+    RepositoryMoved,
+    SessionCompacted,
+    SessionEnding,
+    SessionResumed,
+    SessionStarted,
+    SubagentAnnounced,
+    SubagentStarting,
+    SubagentStopped,
+    TurnEnded,
+    WindowCompacting,
+)
+from foveal.daemon.hooks.repeats import KEPT_MAX, KEPT_S, Repeats
+from foveal.daemon.hooks.responder import SENT_MAX, TASKS_MAX, WINDOWS_MAX, Clock, Responder, Window, Windows
+from foveal.daemon.hooks.texts import changed_line
+
+ROOM = OutputLimit(4_000)
+MAIN = Origin("codex", "s1", "/w")
+CHILD = replace(MAIN, agent_id="a1", agent_type="explorer")
+
+
+class Recorder:
+    """A ground that notes what it is asked; `sessions` are the ids of those that were begun."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.asks: list[Ask] = []
+        self.sessions: set[str] = set()
+        self.context_sets: Mapping[str, tuple[str, ...]] = {}
+        self.resume_text = ""
+        self.text = "# PROJECT CONTEXT\n"
+        self.failure: Exception | None = None
+        self.hang = False
+
+    async def open_session(self, origin: Origin) -> OpenedSession:
+        self.calls.append("open")
+        self._fail()
+        resumed = origin.session_id in self.sessions
+        self.sessions.add(origin.session_id)
+        return OpenedSession(resumed, self.resume_text if resumed else "", self.context_sets)
+
+    async def knows_session(self, origin: Origin) -> bool:
+        return origin.session_id in self.sessions
+
+    async def sets(self, origin: Origin) -> Mapping[str, tuple[str, ...]] | None:
+        return self.context_sets if origin.session_id in self.sessions else None
+
+    async def asks_something(self, prompt: str) -> bool:
+        return prompt != "yes"
+
+    async def context(self, ask: Ask) -> str:
+        self.calls.append("context")
+        self.asks.append(ask)
+        if self.hang:
+            await asyncio.get_running_loop().create_future()
+        self._fail()
+        return "" if ask.prompt == "nothing found" else f"{self.text}{ask.prompt}"
+
+    async def prepare(self, ask: Ask) -> None:
+        self.calls.append("prepare")
+        self.asks.append(ask)
+
+    async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
+        self.calls.append(f"edited {' '.join(paths)}")
+
+    async def repository_moved(self, origin: Origin) -> None:
+        self.calls.append("moved")
+
+    async def idle(self, origin: Origin) -> None:
+        self.calls.append("idle")
+
+    async def end(self, origin: Origin) -> None:
+        self.calls.append("end")
+
+    def forget_window(self, origin: Origin) -> None:
+        self.calls.append("forget")
+
+    def _fail(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+@pytest.fixture
+def ground() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def responder(ground: Recorder) -> Responder:
+    return Responder(ground)
+
+
+async def ask(
+    responder: Responder, event: Event, room: OutputLimit = ROOM, within_s: float = 60.0
+) -> HookAnswer:
+    return await responder.answer(event, room, Clock(asyncio.get_running_loop().time, within_s))
+
+
+async def test_a_start_brings_what_a_session_begins_with(ground: Recorder, responder: Responder) -> None:
+    answer = await ask(responder, SessionStarted(MAIN))
+    assert "set_relevant_context" in answer.context
+    assert "`s1`" in answer.context
+    assert answer.context.endswith("# PROJECT CONTEXT\n</foveal-context>")
+    assert answer.message == ""
+    assert ground.calls == ["forget", "open", "context"]
+    [asked] = ground.asks
+    assert asked.prompt == ""
+    assert 3_000 < asked.room.characters < 4_000 - len("set_relevant_context")
+    assert 0 < asked.deadline_ms < 60_000
+
+
+async def test_a_session_that_goes_on(ground: Recorder, responder: Responder) -> None:
+    ground.sessions.add("s1")
+    ground.resume_text, ground.context_sets = (
+        "Intent: mend the login",
+        {"files": ("/a", "/b"), "ports": ("80",)},
+    )
+    for event in (SessionResumed(MAIN), SessionCompacted(MAIN), SessionStarted(MAIN)):
+        answer = await ask(responder, event)
+        assert "Intent: mend the login" in answer.context
+        assert answer.message == "foveal: context restored (2 files, 1 ports)"
+
+
+async def test_tokens_leave_room_for_the_sections(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SessionStarted(MAIN), OutputLimit(4_000, tokens=2_000))
+    tokens = ground.asks[0].room.tokens
+    assert tokens is not None
+    assert 1_500 < tokens < 1_900
+    ground.sessions.add("s2")
+    ground.resume_text = "x" * 5_000
+    answer = await ask(responder, SessionResumed(replace(MAIN, session_id="s2")))
+    assert len(answer.context) <= 4_000
+    assert len(ground.asks) == 1, "no context where there is no room for one"
+
+
+async def test_prompts(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SessionStarted(MAIN))
+    first = await ask(responder, PromptSubmitted(MAIN, "one"))
+    assert first.context == "<foveal-context>\n# PROJECT CONTEXT\none\n</foveal-context>"
+    assert await ask(responder, PromptSubmitted(MAIN, "one")) == NOTHING, "it has that"
+    assert (await ask(responder, PromptSubmitted(MAIN, "two"))).context
+    assert await ask(responder, PromptSubmitted(MAIN, "three", by_person=False)) == NOTHING
+    assert await ask(responder, PromptSubmitted(MAIN, " ")) == NOTHING
+    await ask(responder, WindowCompacting(MAIN))
+    again = await ask(responder, PromptSubmitted(MAIN, "one"))
+    assert "set_relevant_context" in again.context
+    assert again.context.endswith("one\n</foveal-context>")
+    assert ground.calls.count("forget") == 2
+
+
+async def test_a_prompt_of_a_session_whose_start_nobody_heard(ground: Recorder, responder: Responder) -> None:
+    assert "set_relevant_context" in (await ask(responder, PromptSubmitted(MAIN, "one"))).context
+    later = Responder(ground)
+    assert "set_relevant_context" not in (await ask(later, PromptSubmitted(MAIN, "two"))).context, (
+        "the daemon before this one heard of it"
+    )
+
+
+async def test_a_prompt_that_asks_nothing_gets_nothing(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SessionStarted(MAIN))
+    ground.calls.clear()
+    for event in (PromptSubmitted(MAIN, "yes"), PromptSubmitted(CHILD, "yes")):
+        assert await ask(responder, event) == NOTHING
+        assert await ask(responder, event, NO_ROOM) == NOTHING
+    assert ground.calls == []
+    assert await ask(responder, PromptSubmitted(MAIN, "nothing found")) == NOTHING
+    ground.context_sets = {"files": ("/a",)}
+    assert await ask(responder, PromptSubmitted(MAIN, "yes")) == HookAnswer(
+        message="foveal: session context changed (files +1)"
+    )
+
+
+async def test_prompts_ask_for_news_and_starts_for_all(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, PromptSubmitted(MAIN, "yes"))
+    await ask(responder, PromptSubmitted(MAIN, "one"))
+    await ask(responder, PromptSubmitted(MAIN, "two"), NO_ROOM)
+    assert await ask(responder, PromptSubmitted(MAIN, "yes"), NO_ROOM) == NOTHING
+    assert (await ask(responder, FileEdited(MAIN))).context.endswith("two\n</foveal-context>"), "still owed"
+    await ask(responder, SubagentStarting(CHILD, "look"))
+    assert [(asked.prompt, asked.news) for asked in ground.asks] == [
+        ("", False),  # the start that nobody heard of
+        ("one", True),
+        ("two", True),
+        ("two", True),
+        ("look", False),
+        ("look", False),
+    ]
+
+
+async def test_a_user_hears_of_changed_sets_once(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SessionStarted(MAIN))
+    assert (await ask(responder, PromptSubmitted(MAIN, "one"))).message == ""
+    ground.context_sets = {"files": ("/a",)}
+    assert (await ask(responder, PromptSubmitted(MAIN, "two"))).message == (
+        "foveal: session context changed (files +1)"
+    )
+    assert (await ask(responder, PromptSubmitted(MAIN, "three"))).message == ""
+
+
+async def test_a_subagents_window_is_its_own(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SessionStarted(MAIN))
+    await ask(responder, PromptSubmitted(MAIN, "one"))
+    await ask(responder, SubagentStarting(CHILD, "look"))
+    await ask(responder, WindowCompacting(CHILD))
+    assert await ask(responder, PromptSubmitted(MAIN, "one")) == NOTHING, "the main agent has all it had"
+    assert (await ask(responder, SubagentStarting(CHILD, "look"))).context
+    assert (await ask(responder, PromptSubmitted(CHILD, "one"))).context, (
+        "some hosts tell a subagent's prompts"
+    )
+    await ask(responder, WindowCompacting(MAIN))
+    assert "set_relevant_context" not in (await ask(responder, PromptSubmitted(CHILD, "two"))).context
+    assert "set_relevant_context" in (await ask(responder, PromptSubmitted(MAIN, "one"))).context
+
+
+async def test_what_a_host_did_not_wait_for_it_has_not(ground: Recorder, responder: Responder) -> None:
+    async def given_up(event: Event) -> None:
+        ground.hang = True
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await ask(responder, event)
+        ground.hang = False
+
+    await given_up(SessionStarted(MAIN))
+    await given_up(PromptSubmitted(MAIN, "one"))
+    assert "set_relevant_context" in (await ask(responder, PromptSubmitted(MAIN, "one"))).context
+    await ask(responder, PromptSubmitted(MAIN, "two"), NO_ROOM)
+    await given_up(FileEdited(MAIN))
+    assert (await ask(responder, FileEdited(MAIN))).context.endswith("two\n</foveal-context>"), "still owed"
+
+
+async def test_a_prompt_that_takes_no_text_is_owed(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SessionStarted(MAIN))
+    ground.calls.clear()
+    assert await ask(responder, PromptSubmitted(MAIN, "one"), NO_ROOM) == NOTHING
+    assert ground.calls == ["prepare"]
+    assert await ask(responder, FileEdited(CHILD), ROOM) == NOTHING, "a subagent isn't asked"
+    assert (await ask(responder, FileEdited(MAIN, ("/w/a.py",)))).context.endswith("one\n</foveal-context>")
+    assert await ask(responder, FileEdited(MAIN)) == NOTHING
+    assert ground.calls == ["prepare", "edited /w/a.py", "context"]
+
+
+async def test_subagents(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, SubagentAnnounced(MAIN, "reviewer", "review it"))
+    await ask(responder, SubagentAnnounced(MAIN, "explorer", "look at it"))
+    answer = await ask(responder, SubagentStarting(CHILD))
+    assert answer.context.endswith("look at it\n</foveal-context>")
+    assert ground.calls == ["prepare", "context"]
+    assert all(asked.origin == CHILD for asked in ground.asks)
+    assert await ask(responder, SubagentStarting(CHILD, "look at it")) == NOTHING, "it goes on, and has that"
+    other = replace(CHILD, agent_id="a2")
+    assert (await ask(responder, SubagentStarting(other, "look at it"))).context
+    assert await ask(responder, SubagentStarting(other, "more"), NO_ROOM) == NOTHING
+    assert await ask(responder, SubagentStopped(CHILD, "/t", "done")) == NOTHING
+
+
+async def test_ends(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, TurnEnded(MAIN), NO_ROOM)
+    await ask(responder, SessionEnding(MAIN), NO_ROOM)
+    await ask(responder, RepositoryMoved(MAIN), NO_ROOM)
+    assert ground.calls == ["idle", "end", "moved"]
+
+
+async def test_a_conversation_without_id(ground: Recorder, responder: Responder) -> None:
+    nameless = Origin("copilot", "", "/w")
+    answer = await ask(responder, SessionStarted(nameless))
+    assert "set_relevant_context" not in answer.context
+    assert "open" not in ground.calls
+    assert (await ask(responder, PromptSubmitted(nameless, "one"))).context
+
+
+@pytest.mark.parametrize("failure", [FovealError("no"), DeadlineExceeded("late"), TimeoutError()])
+async def test_a_part_that_fails_is_left_out(
+    ground: Recorder, responder: Responder, failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    ground.failure = failure
+    with caplog.at_level(logging.WARNING):
+        assert await ask(responder, PromptSubmitted(MAIN, "one")) == NOTHING
+    assert len(caplog.records) == 2
+    ground.failure = None
+    assert (await ask(responder, PromptSubmitted(MAIN, "two"))).context
+
+
+async def test_a_part_that_takes_too_long_is_left_out(ground: Recorder, responder: Responder) -> None:
+    ground.hang = True
+    answer = await ask(responder, SessionStarted(MAIN), within_s=0.05)
+    assert "set_relevant_context" in answer.context
+    assert "PROJECT CONTEXT" not in answer.context
+
+
+def test_the_same_event_twice() -> None:
+    now = 0.0
+    repeats = Repeats(lambda: now)
+
+    def check(expected: bool, event: Event) -> None:
+        assert repeats.is_repeated(event) is expected
+
+    check(False, PromptSubmitted(MAIN, "go on"))
+    check(True, PromptSubmitted(replace(MAIN, host="cursor"), "go on"))
+    check(False, PromptSubmitted(MAIN, "go on!"))
+    check(False, PromptSubmitted(replace(MAIN, moment="p2"), "go on"))
+    check(False, PromptSubmitted(replace(MAIN, session_id="s2"), "go on"))
+    check(False, TurnEnded(MAIN))
+    now = KEPT_S - 0.1
+    check(True, TurnEnded(MAIN))
+    now = KEPT_S
+    check(False, TurnEnded(MAIN))
+    for number in range(KEPT_MAX):
+        check(False, TurnEnded(replace(MAIN, moment=str(number))))
+    check(False, TurnEnded(MAIN))
+
+
+def test_windows_are_bounded() -> None:
+    windows = Windows()
+    for number in range(WINDOWS_MAX + 1):
+        windows.at(str(number)).started = True
+    assert windows.get("0") is None
+    assert windows.at("1").started
+    windows.drop("1")
+    assert not windows.at("1").started
+    window = Window()
+    for number in range(SENT_MAX + 1):
+        assert window.is_new(str(number))
+    assert window.is_new("0")
+    assert not window.is_new(str(SENT_MAX))
+    for number in range(TASKS_MAX + 1):
+        window.announce("x", str(number))
+    assert (window.take_task("y"), window.take_task("x"), window.take_task("x")) == ("", "1", "2")
+
+
+def test_lines_about_sets() -> None:
+    def check(
+        before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]], expected: str
+    ) -> None:
+        assert changed_line(before, after) == expected
+
+    check({}, {}, "")
+    check({"a": ("1", "2")}, {"a": ("2", "1")}, "")
+    check({"a": ("1", "2")}, {"a": ("3",), "b\n": ("1",)}, "foveal: session context changed (a +1 -2, b? +1)")

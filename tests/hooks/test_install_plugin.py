@@ -1,0 +1,183 @@
+"""The Claude Code plugin and the OpenCode plugin are installed whole, say what the settings say, and run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal import __version__
+from foveal.hooks.install.hosts import registrations
+from foveal.hooks.install.whole_file import opencode_plugin, opencode_program, plugin_files
+
+from tests.hook_install_cases import Machine, text_of, tree
+
+DATA = Path(__file__).parents[2] / "hooks"
+TOOLS = (
+    "get_context", "search_code", "find_symbol", "expand_focus", "set_relevant_context", "get_relevant_context",
+    "record_decision", "list_decisions", "status",
+)  # fmt: skip
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
+    return Machine(tmp_path, monkeypatch, capsys)
+
+
+def hooks_for(program: str) -> dict[str, Any]:
+    return {
+        one.event: [{**({"matcher": one.matcher} if one.matcher else {}), "hooks": [one.handler]}]
+        for one in registrations("claude-code", program)
+    }
+
+
+def test_the_plugin_in_the_package_says_what_the_settings_say() -> None:
+    folder = DATA / "claude_plugin"
+    assert json.loads((folder / "hooks" / "hooks.json").read_text())["hooks"] == hooks_for("foveal")
+    assert json.loads((folder / ".mcp.json").read_text()) == {
+        "mcpServers": {"foveal": {"command": "foveal", "args": ["mcp"]}}
+    }
+    manifest = json.loads((folder / ".claude-plugin" / "plugin.json").read_text())
+    assert manifest["name"] == "foveal"
+    assert set(manifest) <= {"name", "version", "description", "author", "license"}
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert files == {path for path, _ in plugin_files("foveal", __version__)}
+
+
+def test_the_skill_is_one_and_explains_every_tool() -> None:
+    text = (DATA / "claude_plugin" / "skills" / "foveal" / "SKILL.md").read_text()
+    found = re.match(r"---\nname: ([a-z0-9-]{1,64})\ndescription: (.{1,1024})\n---\n", text)
+    assert found
+    assert found.group(1) == "foveal"
+    assert ": " not in found.group(2), "YAML would read a key there"
+    for tool in TOOLS:
+        assert f"`{tool}`" in text
+
+
+@pytest.mark.parametrize("level", ["user", "project"])
+def test_the_plugin_is_installed_whole_and_goes_whole(machine: Machine, level: str) -> None:
+    machine.write({".claude/settings.json": "{}", "work/shop/.claude/skills/mine/SKILL.md": "mine"})
+    before = tree(machine.home)
+    machine.does("install", "claude-code", "--plugin", f"--{level}", "--yes")
+    assert "nothing to do" in machine.does("install", "claude-code", "--plugin", f"--{level}", "--yes")
+    base = "work/shop/" if level == "project" else ""
+    program = "foveal" if level == "project" else str(machine.program)
+    folder = f"{base}.claude/skills/foveal"
+    assert machine.read(f"{folder}/.claude-plugin/plugin.json")["version"] == __version__
+    assert machine.read(f"{folder}/hooks/hooks.json")["hooks"] == hooks_for(program)
+    assert machine.read(f"{folder}/.mcp.json")["mcpServers"]["foveal"] == {
+        "command": program,
+        "args": ["mcp"],
+    }
+    assert machine.run("check", "claude")[0] == 0
+    machine.does("uninstall", "claude-code", f"--{level}", "--yes")
+    assert tree(machine.home) == before
+
+
+def test_settings_and_plugin_take_turns(machine: Machine) -> None:
+    machine.does("install", "claude-code", "--yes")
+    machine.does("install", "claude-code", "--plugin", "--yes")
+    assert not (machine.home / ".claude" / "settings.json").exists()
+    assert not (machine.home / ".claude.json").exists()
+    machine.does("install", "claude-code", "--yes")
+    assert not (machine.home / ".claude" / "skills").exists()
+    assert machine.run("check")[0] == 0
+
+
+def test_an_older_plugin_is_told_and_updated(machine: Machine) -> None:
+    machine.does("install", "claude-code", "--plugin", "--yes")
+    path = machine.home / ".claude" / "skills" / "foveal" / ".claude-plugin" / "plugin.json"
+    path.write_text(text_of({**json.loads(path.read_text()), "version": "0.0.1"}))
+    code, output, _ = machine.run("check")
+    assert code == 1
+    assert "run: foveal hooks install claude-code --user --plugin" in output
+    machine.does("install", "claude-code", "--plugin", "--yes")
+    assert machine.run("check")[0] == 0
+
+
+def test_what_is_not_ours_is_never_replaced(machine: Machine) -> None:
+    machine.write({".claude/skills/foveal/.claude-plugin/plugin.json": '{"name": "optics"}'})
+    assert "isn't foveal's" in machine.refuses("install", "claude-code", "--plugin", "--yes")
+    machine.write({".config/opencode/plugins/foveal.js": "export const Mine = 1\n"})
+    assert "isn't foveal's" in machine.refuses("install", "opencode", "--yes")
+    assert "nothing to do" in machine.does("uninstall", "opencode", "--yes")
+
+
+def test_only_claude_code_has_a_plugin(machine: Machine) -> None:
+    assert machine.run("install", "codex", "--plugin", "--yes")[0] == 2
+    assert machine.run("install", "claude-code", "--plugin", "--no-mcp", "--yes")[0] == 2
+
+
+def test_the_opencode_plugin_names_its_program() -> None:
+    for program in ("foveal", '/a b/it\'s "x"/foveal', "/ü/foveal"):
+        assert opencode_program(opencode_plugin(program).content) == program
+
+
+PLAY = """
+import { FovealPlugin } from "./foveal.mjs"
+const hooks = await FovealPlugin({ directory: "/p" })
+const tell = (type, properties) => hooks.event({ event: { type, properties } })
+await tell("session.created", { info: { id: "s1" } })
+await tell("unheard.of", null)
+await tell("session.created", null)
+const output = { message: { sessionID: "s1" }, parts: [{ type: "text", text: "fix it" }, { type: "file" }] }
+await hooks["chat.message"]({ sessionID: "s1" }, output)
+const first = { system: ["own"] }
+await hooks["experimental.chat.system.transform"]({ sessionID: "s1" }, first)
+const none = { system: ["own"] }
+await hooks["experimental.chat.system.transform"]({ sessionID: "s2" }, none)
+await hooks["chat.message"](undefined, undefined)
+await tell("session.created", { info: { id: "c1", parentID: "s1" } })
+await hooks["chat.message"]({ sessionID: "c1" }, { parts: [{ type: "text", text: "sub" }] })
+const compacting = { context: [] }
+await hooks["experimental.session.compacting"]({ sessionID: "s1" }, compacting)
+console.log(JSON.stringify({ first, none, compacting, parts: output.parts.length }))
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+@pytest.mark.parametrize("kind", ["answers", "fails", "talks", "missing"])
+def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) -> None:
+    program = tmp_path / "foveal"
+    answer = '{"hookSpecificOutput": {"hookEventName": "x", "additionalContext": "because"}}'
+    bodies = {
+        "answers": f"cat >> calls; echo >> calls; echo '{answer}'",
+        "fails": "exit 9",
+        "talks": "echo '{'",
+    }
+    if kind != "missing":
+        program.write_text(f"#!/bin/sh\n{bodies[kind]}\n")
+        program.chmod(0o755)
+    (tmp_path / "foveal.mjs").write_text(opencode_plugin(str(program)).content)
+    (tmp_path / "play.mjs").write_text(PLAY)
+    done = subprocess.run(["node", "play.mjs"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    reply = json.loads(done.stdout)
+    texts = ["because", "because"] if kind == "answers" else []
+    assert reply == {
+        "first": {"system": ["own", *texts]},
+        "none": {"system": ["own"]},
+        "compacting": {"context": texts[:1]},
+        "parts": 2,
+    }
+    if kind == "answers":
+        told = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+        assert {one["hook_event_name"] for one in told} == {
+            "SessionStart",
+            "UserPromptSubmit",
+            "SubagentStart",
+            "PreCompact",
+        }
+        assert {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "s1",
+            "cwd": "/p",
+            "prompt": "fix it",
+        } in told
+        assert all(
+            one.get("parent_session_id") == ("s1" if one["session_id"] == "c1" else None) for one in told
+        )

@@ -1,0 +1,86 @@
+"""Which instruction files each host reads by itself, so that they are never put before it twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from foveal.daemon.hooks.native_rules import folder_in, native_rules
+from foveal.daemon.rules.items import Item
+
+
+def rule(name: str, text: str = "", parts: tuple[str, ...] = ()) -> Item:
+    return Item(
+        "rule", name, "always", text or f"text of {name}", f"/w/{name}", parts=parts or (f"/w/{name}",)
+    )
+
+
+ALL = (
+    "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/a.md", "~/.claude/CLAUDE.md",
+    "/etc/claude-code/CLAUDE.md", "web/CLAUDE.md", ".claude/skills/x/SKILL.md", "AGENTS.md", "web/AGENTS.md",
+    "~/.codex/AGENTS.md", ".agents/skills/y/SKILL.md", ".cursor/rules/b.mdc", "web/.cursor/rules/c.mdc",
+    ".cursorrules", "GEMINI.md", "web/GEMINI.md", "~/.gemini/GEMINI.md", ".github/copilot-instructions.md",
+    ".github/instructions/d.instructions.md", "~/.copilot/instructions/e.instructions.md", ".windsurfrules",
+    ".clinerules/f.md", "team",
+)  # fmt: skip
+
+
+def check(
+    host: str, names: tuple[str, ...] | list[Item], expected: set[str], folder: str = "",
+    files: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
+    items = [one if isinstance(one, Item) else rule(one) for one in names]
+    found = native_rules(host, items, folder, (files or {}).get)
+    assert {item.name for item in found} == expected
+
+
+def test_each_host() -> None:
+    claude = {name for name in ALL if "CLAUDE" in name or name.startswith(".claude/")}
+    check("claude-code", ALL, claude)
+    check("codex", ALL, {"AGENTS.md", "~/.codex/AGENTS.md", ".agents/skills/y/SKILL.md"})
+    check(
+        "codex",
+        ALL,
+        {"AGENTS.md", "web/AGENTS.md", "~/.codex/AGENTS.md", ".agents/skills/y/SKILL.md"},
+        "web/src",
+    )
+    check("cursor", ALL, {
+        ".cursor/rules/b.mdc", "web/.cursor/rules/c.mdc", ".cursorrules", "AGENTS.md", "web/AGENTS.md",
+    })  # fmt: skip
+    check("gemini", ALL, {"GEMINI.md", "web/GEMINI.md", "~/.gemini/GEMINI.md"})
+    check("copilot", ALL, {
+        "AGENTS.md", "web/AGENTS.md", "CLAUDE.md", "web/CLAUDE.md", "GEMINI.md",
+        "web/GEMINI.md", ".github/copilot-instructions.md",
+        ".github/instructions/d.instructions.md", "~/.copilot/instructions/e.instructions.md",
+    })  # fmt: skip
+    check("git", ALL, set())
+
+
+def test_claude_code_reads_agents_files_only_without_a_claude_file() -> None:
+    check("claude-code", ("AGENTS.md", "web/AGENTS.md", ".claude/AGENTS.md"), {
+        "AGENTS.md", "web/AGENTS.md", ".claude/AGENTS.md",
+    })  # fmt: skip
+    check("claude-code", ("AGENTS.md", "CLAUDE.local.md"), {"CLAUDE.local.md"})
+
+
+def test_what_an_own_file_imports_is_read() -> None:
+    items = [rule("CLAUDE.md", parts=("/w/AGENTS.md", "/w/CLAUDE.md")), rule("AGENTS.md"), rule("GEMINI.md")]
+    check("claude-code", items, {"CLAUDE.md", "AGENTS.md"})
+
+
+def test_a_file_that_says_the_same_as_an_own_one_is_read() -> None:
+    # Discovery makes one item of the two, which has the name of the first.
+    items = [rule("AGENTS.md", "Use  the logger.\n"), rule("GEMINI.md", "Other.")]
+    files = {"CLAUDE.md": "<!-- for\nClaude -->\nUse the\nlogger.\n"}
+    check("claude-code", items, {"AGENTS.md"}, files=files)
+    check("claude-code", items, set(), files={"CLAUDE.md": "Else."})
+
+
+def test_references_and_tools_are_no_rules() -> None:
+    reference = Item("reference", "CLAUDE.md", "always", "text", "config.toml")
+    check("claude-code", [reference], set())
+
+
+def test_folders() -> None:
+    assert folder_in("/w", "/w") == ""
+    assert folder_in("/w", "/w/web/src") == "web/src"
+    assert folder_in("/w", "/elsewhere") == ""

@@ -1,0 +1,103 @@
+"""What linking needs of a file comes back as it was, and which names files mention is known."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.core.system import Stamp
+from foveal.daemon.index.fact_table import FactsDamaged
+from foveal.daemon.index.store import FileContent, Store
+from foveal.daemon.linking.interface import interface_of
+from foveal.daemon.project.parse import parse_source
+from foveal.daemon.project.references import References
+from foveal.daemon.project.tree import FileRecord
+
+STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
+
+SOURCE = b"""
+from lib import helper as aid, Base
+import os
+
+class Session(Base):
+    def login(self, user: User) -> Token:
+        from inner import local
+        found = local(user)
+        return found.deep().token
+
+def caf\xc3\xa9():
+    return aid.\xf0\x9f\x98\x80()
+"""
+
+
+def put(store: Store, path: str, source: bytes, *, referring: bool = True) -> int:
+    parsed = parse_source(source, "python")
+    record = FileRecord(path, STAMP, b"d" * 16, "python")
+    with store.transaction():
+        references = parsed.references if referring else None
+        store.put_contents([FileContent(record, parsed.symbols, (), references=references)])
+    found = store.chunks.id_of(path)
+    assert found is not None
+    return found
+
+
+def test_facts_come_back(store: Store) -> None:
+    number = put(store, "a.py", SOURCE)
+    parsed = parse_source(SOURCE, "python")
+    interface, size = store.facts.interface("a.py")
+    assert interface == interface_of("python", parsed.symbols, parsed.references)
+    assert size > 100
+    found = store.facts.references(number)
+    assert found == References(
+        references=parsed.references.references,
+        bindings=tuple(each for each in parsed.references.bindings if each.scope >= 0),
+        types=tuple(each for each in parsed.references.types if each.scope >= 0),
+    )
+    assert found.references
+    assert found.bindings
+    assert found.types
+
+
+def test_a_file_without_facts_has_none(store: Store) -> None:
+    number = put(store, "a.py", SOURCE)
+    assert put(store, "a.py", SOURCE, referring=False) == number
+    assert (store.facts.interface("a.py"), store.facts.references(number)) == ((None, 0), None)
+    assert store.facts.interface("none.py") == (None, 0)
+    put(store, "a.py", SOURCE)
+    with store.transaction():
+        store.remove_files(["a.py"])
+    assert store.facts.references(number) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "shown"),
+    [
+        ("helper", True, True),
+        ("aid", True, True),
+        ("Base", True, True),
+        ("User", True, False),
+        ("Token", True, True),
+        ("local", True, False),  # what is declared decides what others see
+        ("deep", True, False),
+        ("inner", False, False),
+        ("unheard", False, False),
+        ("", False, False),
+    ],
+)
+def test_who_mentions_a_name_is_known(store: Store, name: str, said: bool, shown: bool) -> None:
+    number = put(store, "a.py", SOURCE)
+    other = put(store, "b.py", b"x = 1\n")
+    assert store.facts.saying([number, other], [name]) == ({number} if said else set())
+    assert store.facts.showing([number, other], [name]) >= ({number} if shown else set())
+    assert store.facts.saying([other], [name]) == store.facts.saying([], [name]) == set()
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0", b"x\x9c\x03\0\0\0\0\x01", b"x\x9c\x8b\x05\0\0]\0]"])
+def test_damaged_facts_are_an_error_of_their_own(store: Store, damage: bytes) -> None:
+    number = put(store, "a.py", SOURCE)
+    with store.side_notes():
+        store._db.execute("UPDATE facts SET interface = ?, refs = ?", (damage, damage))
+    with pytest.raises(FactsDamaged):
+        store.facts.interface("a.py")
+    with pytest.raises(FactsDamaged):
+        store.facts.references(number)
+    put(store, "a.py", SOURCE)
+    assert store.facts.references(number) is not None

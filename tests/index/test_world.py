@@ -1,0 +1,132 @@
+"""The linker's view of a project follows every change it is told of, and stays within its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from foveal.daemon.core.system import Stamp, System
+from foveal.daemon.index.store import FileContent, Store
+from foveal.daemon.index.world import BoundedCache, StoredWorld, missing_key
+from foveal.daemon.linking.evaluator import ModuleFiles
+from foveal.daemon.project.imports import ImportResolver
+from foveal.daemon.project.languages import language_of
+from foveal.daemon.project.parse import parse_source
+from foveal.daemon.project.tree import FileRecord
+
+STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
+
+
+class Project:
+    """A store, its records and the view of them."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.records: dict[str, FileRecord] = {}
+        self.resolver = ImportResolver(self.records.keys(), lambda path: None)
+        self.world = StoredWorld(store.facts, self.resolver, self.records)
+
+    def put(self, path: str, source: str = "") -> None:
+        language = language_of(path, b"")
+        parsed = parse_source(source.encode(), language)
+        record = FileRecord(path, STAMP, b"d" * 16, language)
+        if path not in self.records:
+            self.records[path] = record
+            self.resolver.added(path)
+            self.world.name_added(path)
+        with self.store.transaction():
+            self.store.put_contents([FileContent(record, parsed.symbols, (), references=parsed.references)])
+        self.world.content_changed(path)
+
+    def remove(self, path: str) -> None:
+        del self.records[path]
+        self.resolver.removed(path)
+        self.world.name_removed(path)
+        with self.store.transaction():
+            self.store.remove_files([path])
+
+    def names(self, path: str) -> list[str] | None:
+        found = self.world.interface(path)
+        return None if found is None else sorted(found.names)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    store = Store(str(tmp_path), System())
+    yield Project(store)
+    store.close()
+
+
+def test_interfaces_are_those_of_the_latest_content(project: Project) -> None:
+    assert project.names("a.py") is None
+    project.put("a.py", "def f(): ...\n")
+    assert project.names("a.py") == ["f"]
+    assert project.world.interface("a.py") is project.world.interface("a.py")
+    project.put("a.py", "def g(): ...\n")
+    assert project.names("a.py") == ["g"]
+    project.remove("a.py")
+    assert project.names("a.py") is None
+
+
+def test_damaged_facts_are_noted_and_none(project: Project) -> None:
+    project.put("a.py", "def f(): ...\n")
+    with project.store.side_notes():
+        project.store._db.execute("UPDATE facts SET interface = x'00'")
+    assert project.names("a.py") is None
+    assert project.world.damaged == {"a.py"}
+
+
+def test_imports_lead_to_the_files_of_now_and_say_what_they_wait_for(project: Project) -> None:
+    world = project.world
+    project.put("pkg/a.py")
+
+    def missed() -> set[str]:
+        found = set(world.missed)
+        world.missed.clear()
+        return found
+
+    for _ in range(2):
+        assert world.module("pkg/a.py", "python", ".b") == ModuleFiles((), internal=True)
+        assert missed() == {missing_key("b")}
+    assert world.module("pkg/a.py", "python", "os") == ModuleFiles((), internal=False)
+    assert missed() == {missing_key("os")}
+    project.put("pkg/b.py")
+    assert world.module("pkg/a.py", "python", ".b") == ModuleFiles(("pkg/b.py",), internal=True)
+    assert missed() == set()
+    assert world.module("pkg/a.py", "python", ".b", "f").paths == ()
+    assert missed() == {missing_key("f")}
+    project.remove("pkg/b.py")
+    assert world.module("pkg/a.py", "python", ".b").paths == ()
+
+
+def test_siblings_are_the_files_of_a_language_family_in_a_folder(project: Project) -> None:
+    for path in ("p/b.py", "p/a.py", "p/x.ts", "p/y.js", "p/q/c.py", "d.py"):
+        project.put(path)
+    siblings = project.world.siblings
+    assert siblings("p/a.py") == ("p/a.py", "p/b.py")
+    assert siblings("p/x.ts") == ("p/x.ts", "p/y.js")
+    assert siblings("d.py") == ("d.py",)
+    project.put("p/c.py")
+    project.remove("p/b.py")
+    assert siblings("p/a.py") == ("p/a.py", "p/c.py")
+
+
+def test_a_cache_keeps_what_was_asked_for_last_within_its_weight() -> None:
+    cache: BoundedCache[str, int | None] = BoundedCache(10)
+    for weight, key in enumerate("abc", 2):
+        cache.put(key, weight, weight)
+    assert cache.get("a") == (2,)
+    cache.put("d", None, 3)
+    assert [cache.get(key) for key in "abcd"] == [(2,), None, (4,), (None,)]
+    cache.put("a", 9, 9)
+    assert [cache.get(key) for key in "abcd"] == [(9,), None, None, None]
+    cache.put("huge", 1, 11)
+    assert cache.get("huge") is None
+    cache.put("e", 1, 10)
+    cache.drop("e")
+    cache.drop("e")
+    cache.put("f", 1, 10)
+    assert cache.get("f") == (1,)
+    cache.clear()
+    assert cache.get("f") is None

@@ -1,0 +1,605 @@
+"""The pool: what it acknowledged survives a crash, damage is kept and skipped, and it finds what matters."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import fcntl
+import json
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from foveal.daemon.core.errors import InvalidRequest, StateError
+from foveal.daemon.core.system import System
+from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Experience, Provenance
+from foveal.daemon.memory.fields import MAX_FILES, MAX_TEXT_BYTES
+from foveal.daemon.memory.lines import MAX_LINE_BYTES
+from foveal.daemon.memory.pool import Pool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+class Clock(System):
+    """A clock that goes one second a look."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2025, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        self.moment += timedelta(seconds=1)
+        return self.moment
+
+
+def draft(decision: str, agent: str = "planner", session: str = "s1", **more: object) -> Draft:
+    return replace(Draft(decision, agent, session), **more)  # type: ignore[arg-type]  # the tests know the fields
+
+
+def path_in(folder: Path) -> str:
+    return str(folder / "experiences.jsonl")
+
+
+def open_pool(folder: Path, system: System | None = None) -> Pool:
+    return Pool(path_in(folder), system or Clock(), root="/project")
+
+
+def decisions(pool: Pool) -> list[str]:
+    return [experience.decision for experience in pool.list()[0]]
+
+
+def quarantine(folder: Path) -> list[dict[str, object]]:
+    path = folder / "experiences.jsonl.quarantine"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+# --- Keeping ---
+
+
+def test_what_was_grafted_is_read_back_whole(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    assert decisions(pool) == []
+    assert not Path(path_in(tmp_path)).exists()
+    result = pool.graft(
+        [
+            Draft(
+                "Use WAL", "planner", "s1", "because readers wait", ("src/db.py",), "failure", "it locked",
+                "2024-05-06T07:08:09+02:00", "abc123", Provenance("transcript", "t.jsonl:7"),
+            ),
+            draft("Keep it"),
+        ]
+    )  # fmt: skip
+    assert (result.grafted, result.duplicates, result.skipped, result.warnings) == (2, 0, (), ())
+    expected = Experience(
+        result.ids[0], "2024-05-06T05:08:09.000Z", "planner", "s1", "Use WAL", "because readers wait",
+        ("src/db.py",), "failure", "it locked", "abc123", Provenance("transcript", "t.jsonl:7"),
+    )  # fmt: skip
+    for reader in (pool, open_pool(tmp_path)):
+        found, total = reader.list()
+        assert total == 2
+        assert found[1] == expected
+        assert found[0].timestamp == "2025-01-01T00:00:01.000Z"
+    assert all(identifier.startswith("x_") and len(identifier) == 18 for identifier in result.ids)
+    assert len(Path(path_in(tmp_path)).read_text().splitlines()) == 2
+
+
+def test_a_batch_is_one_write_and_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
+    log: list[str] = []
+
+    class Recording(Clock):
+        def fsync(self, descriptor: int) -> None:
+            is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+            log.append("fsync folder" if is_folder else f"fsync {os.fstat(descriptor).st_size}")
+            super().fsync(descriptor)
+
+    def write(descriptor: int, data: bytes) -> int:
+        log.append("write")
+        assert fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_APPEND
+        with pytest.raises(BlockingIOError), open(path_in(tmp_path), "rb") as other:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.write(descriptor, data)
+
+    pool = Pool(path_in(tmp_path), Recording(), write=write)
+    pool.graft([draft("a"), draft("b"), draft("c")])
+    size = Path(path_in(tmp_path)).stat().st_size
+    assert log == ["write", f"fsync {size}", "fsync folder"]
+    log.clear()
+    pool.graft([draft("a")])
+    assert log == [f"fsync {size}"], "a duplicate is acknowledged, so it must be durable too"
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("wrote", [0, 1, 60, 100])
+def test_a_failed_write_leaves_the_file_as_it_was(tmp_path: Path, code: int, wrote: int) -> None:
+    left = [wrote]
+
+    def write(descriptor: int, data: bytes) -> int:
+        if not left:
+            return os.write(descriptor, data)
+        part = left.pop()
+        if part:
+            left.append(0)
+            return os.write(descriptor, data[:part])
+        raise OSError(code, os.strerror(code))
+
+    open_pool(tmp_path).graft([draft("first")])
+    before = Path(path_in(tmp_path)).read_bytes()
+    pool = Pool(path_in(tmp_path), Clock(), write=write)
+    generation = pool.generation
+    with pytest.raises(StateError, match=os.strerror(code)) as caught:
+        pool.graft([draft("second", rationale="r" * 200)])
+    assert path_in(tmp_path) in str(caught.value)
+    assert Path(path_in(tmp_path)).read_bytes() == before
+    assert decisions(pool) == ["first"]
+    assert pool.generation == generation
+    assert pool.graft([draft("second")]).grafted == 1
+    assert decisions(open_pool(tmp_path)) == ["second", "first"]
+    assert quarantine(tmp_path) == []
+
+
+def test_a_failed_fsync_is_no_acknowledgement(tmp_path: Path) -> None:
+    class Failing(Clock):
+        fails = False
+
+        def fsync(self, descriptor: int) -> None:
+            if self.fails:
+                raise OSError(errno.EIO, "Input/output error")
+            super().fsync(descriptor)
+
+    system = Failing()
+    pool = open_pool(tmp_path, system)
+    pool.graft([draft("first")])
+    before = Path(path_in(tmp_path)).read_bytes()
+    system.fails = True
+    with pytest.raises(StateError, match="Input/output error"):
+        pool.graft([draft("second")])
+    system.fails = False
+    assert Path(path_in(tmp_path)).read_bytes() == before
+    assert decisions(pool) == ["first"]
+    assert pool.graft([draft("second")]).grafted == 1
+
+
+def test_a_folder_that_is_missing_is_said(tmp_path: Path) -> None:
+    pool = Pool(str(tmp_path / "none" / "x.jsonl"), Clock())
+    with pytest.raises(StateError, match="No such file"):
+        pool.graft([draft("a")])
+
+
+def test_what_is_not_our_file_is_refused(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    (tmp_path / "target").write_text("")
+    Path(path_in(tmp_path)).symlink_to("target")
+    for act in (lambda: open_pool(tmp_path), pool.refresh, lambda: pool.graft([draft("a")])):
+        with pytest.raises(StateError, match="is a symlink"):
+            act()
+    assert (tmp_path / "target").read_text() == ""
+
+
+# --- Several writers ---
+
+WRITER = """
+import sys
+from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.pool import Pool
+from foveal.daemon.core.system import System
+path, name, count, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+pool = Pool(path, System())
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(count):
+    result = pool.graft([Draft(f"{name} {number}", name, "s", "r" * size)])
+    print(result.ids[0], flush=True)
+"""
+
+
+def start_writer(folder: Path, name: str, count: int, size: int) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, path_in(folder), name, str(count), str(size)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+@contextmanager
+def ended(*processes: subprocess.Popen[str]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def test_two_processes_never_interleave(tmp_path: Path) -> None:
+    reader = open_pool(tmp_path)
+    writers = [start_writer(tmp_path, name, 200, 3_000) for name in ("one", "two")]
+    with ended(*writers):
+        for process in writers:
+            go(process)
+        acknowledged = [process.communicate(timeout=60)[0].split() for process in writers]
+    assert [len(ids) for ids in acknowledged] == [200, 200]
+    lines = [json.loads(line) for line in Path(path_in(tmp_path)).read_bytes().splitlines()]
+    assert sorted(line["id"] for line in lines) == sorted(acknowledged[0] + acknowledged[1])
+    for name in ("one", "two"):
+        assert [line["decision"] for line in lines if line["agent_id"] == name] == [
+            f"{name} {number}" for number in range(200)
+        ]
+    generation = reader.generation
+    assert reader.refresh() is True
+    assert reader.generation > generation
+    assert reader.list()[1] == 400
+    assert reader.refresh() is False
+    assert quarantine(tmp_path) == []
+
+
+def test_a_killed_writer_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+    """Killed without a warning at some point of writing large lines, again and again on one file."""
+    chance = random.Random(7)
+    acknowledged: list[str] = []
+    for turn in range(8):
+        process = start_writer(tmp_path, f"turn {turn}", 10_000, 60_000)
+        with ended(process):
+            assert process.stdout is not None
+            go(process)
+            acknowledged += [process.stdout.readline().strip() for _ in range(chance.randrange(1, 12))]
+            process.send_signal(signal.SIGKILL)
+            # What had left the process before the signal was acknowledged too; the last line may be torn.
+            acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
+        pool = open_pool(tmp_path)
+        found = {experience.id for experience in pool.list()[0]}
+        assert found.issuperset(acknowledged)
+        assert pool.statistics().bad_lines == 0
+        assert pool.statistics().problem == ""
+    assert len(acknowledged) == len(set(acknowledged)) >= 8
+
+
+def test_threads_share_a_pool(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path, System())
+
+    def run(name: str) -> None:
+        for number in range(40):
+            pool.graft([draft(f"{name} {number}", files_touched=("a.py",))])
+            pool.relevant(["a.py"], [], ["number"])
+            pool.list(query=name)
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in ("one", "two", "three")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert pool.list()[1] == open_pool(tmp_path).list()[1] == 120
+
+
+def test_two_pools_on_one_file_see_each_other(tmp_path: Path) -> None:
+    one, two = open_pool(tmp_path), open_pool(tmp_path)
+    one.graft([draft("a")])
+    result = two.graft([draft("a"), draft("b")])
+    assert (result.grafted, result.duplicates) == (1, 1)
+    assert decisions(one) == ["a"]
+    assert one.refresh() is True
+    assert sorted(decisions(one)) == ["a", "b"]
+
+
+def test_a_changed_replaced_or_deleted_file_is_read_anew(tmp_path: Path) -> None:
+    path = Path(path_in(tmp_path))
+    pool = open_pool(tmp_path)
+    pool.graft([draft("alpha"), draft("beta")])
+    text = path.read_text()
+
+    def check(expected: list[str]) -> None:
+        generation = pool.generation
+        assert pool.refresh() is True
+        assert pool.generation > generation
+        assert sorted(decisions(pool)) == expected
+        assert pool.refresh() is False
+
+    path.write_text(text.replace("alpha", "gamma"))  # in place, of the same size
+    os.utime(path, ns=(1, 1))
+    check(["beta", "gamma"])
+    path.write_text(text.replace("alpha", "a longer one"))
+    check(["a longer one", "beta"])
+    path.write_text(text.splitlines(keepends=True)[0])
+    check(["alpha"])
+    (tmp_path / "new").write_text(text + text.replace("alpha", "delta").replace('"id":"x_', '"id":"x_1'))
+    os.replace(tmp_path / "new", path)
+    check(["alpha", "beta", "delta"])
+    path.unlink()
+    check([])
+    assert pool.graft([draft("alpha")]).grafted == 1
+
+
+# --- Damage ---
+
+
+def test_a_line_torn_anywhere_is_moved_to_quarantine(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    pool.graft([draft("first")])
+    whole = Path(path_in(tmp_path)).read_bytes()
+    pool.graft([draft("sécond", rationale="täglich")])
+    both = Path(path_in(tmp_path)).read_bytes()
+    for cut in range(len(whole) + 1, len(both)):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        path = Path(path_in(folder))
+        path.write_bytes(both[:cut])
+        pool = open_pool(folder)
+        if cut == len(both) - len("\n"):
+            # Nothing but the line break was lost.
+            assert path.read_bytes() == both
+            assert decisions(pool) == ["sécond", "first"]
+            continue
+        assert path.read_bytes() == whole
+        assert decisions(pool) == ["first"]
+        assert pool.statistics().repaired_tails == 1
+        [kept] = quarantine(folder)
+        assert kept["line"] == 2
+        assert kept["offset"] == len(whole)
+        assert "torn" in str(kept["reason"])
+        text = kept.get("text")
+        torn = text.encode() if isinstance(text, str) else base64.b64decode(str(kept["base64"]))
+        assert torn == both[len(whole) : cut]
+        pool.graft([draft("third")])
+        assert sorted(decisions(open_pool(folder))) == ["first", "third"]
+        assert len(quarantine(folder)) == 1
+
+
+def test_another_writers_torn_line_is_repaired_by_the_next_graft(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    pool.graft([draft("first")])
+    with open(path_in(tmp_path), "ab") as file:
+        file.write(b'{"id":"x_1","decision":"half')
+    assert pool.graft([draft("second")]).grafted == 1
+    assert decisions(pool) == decisions(open_pool(tmp_path)) == ["second", "first"]
+    assert [kept["text"] for kept in quarantine(tmp_path)] == ['{"id":"x_1","decision":"half']
+
+
+LINE = '{"id":"x_1","timestamp":"2025-01-01T00:00:00Z","agent_id":"a","session_id":"s","decision":"d"}'
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"garbage", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (LINE.replace('"d"', "5").encode(), "decision must be a string"),
+        (b'{"decision":"' + b"d" * MAX_LINE_BYTES * 2 + b'"}', "longer than 1048576 bytes"),
+    ],
+)
+def test_a_bad_line_is_skipped_counted_and_copied_once(tmp_path: Path, line: bytes, reason: str) -> None:
+    open_pool(tmp_path).graft([draft("first")])
+    path = Path(path_in(tmp_path))
+    path.write_bytes(path.read_bytes() + line + b"\n" + line + b"\n")
+    open_pool(tmp_path).graft([draft("second")])
+    content = path.read_bytes()
+    pool = open_pool(tmp_path)
+    assert sorted(decisions(pool)) == ["first", "second"]
+    assert pool.statistics().bad_lines == 2
+    assert pool.statistics().problem == ""
+    assert content.count(line) == 2, "the pool's own file keeps what can't be read"
+    [kept] = quarantine(tmp_path)
+    assert kept["line"] == 2
+    assert str(kept["reason"]).startswith(reason)
+    assert kept["size"] == len(line) + 1
+
+
+def test_a_line_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = Path(path_in(tmp_path))
+    path.write_text(
+        f'{{"type":"vote","of":"x_1"}}\n\n{LINE[:-1]},"type":"experience","mood":"good"}}\n{LINE}\n',
+        encoding="utf-8",
+    )
+    content = path.read_bytes()
+    pool = open_pool(tmp_path)
+    assert decisions(pool) == ["d"]
+    statistics = pool.statistics()
+    assert (statistics.unknown_lines, statistics.repeated_lines, statistics.bad_lines) == (1, 1, 0)
+    pool.graft([draft("new")])
+    assert path.read_bytes().startswith(content)
+    assert quarantine(tmp_path) == []
+
+
+def test_a_last_line_of_a_newer_version_without_its_end_is_ended(tmp_path: Path) -> None:
+    path = Path(path_in(tmp_path))
+    path.write_text('{"type":"vote","of":"x_1"}')
+    assert open_pool(tmp_path).statistics().unknown_lines == 1
+    assert path.read_text() == '{"type":"vote","of":"x_1"}\n'
+    assert quarantine(tmp_path) == []
+
+
+def test_a_tail_too_long_to_move_stays_as_a_bad_line(tmp_path: Path) -> None:
+    path = Path(path_in(tmp_path))
+    path.write_bytes(b"x" * (MAX_LINE_BYTES + 10))
+    pool = open_pool(tmp_path)
+    assert path.read_bytes() == b"x" * (MAX_LINE_BYTES + 10) + b"\n"
+    assert pool.statistics().bad_lines == 1
+    assert pool.graft([draft("a")]).grafted == 1
+    assert decisions(open_pool(tmp_path)) == ["a"]
+
+
+def test_damage_that_cannot_be_repaired_yet_harms_no_reader(tmp_path: Path) -> None:
+    open_pool(tmp_path).graft([draft("first")])
+    path = Path(path_in(tmp_path))
+    path.write_bytes(path.read_bytes() + b"garbage\ntorn")
+    content = path.read_bytes()
+    blocker = tmp_path / "experiences.jsonl.quarantine"
+    blocker.mkdir()
+    pool = open_pool(tmp_path)
+    assert decisions(pool) == ["first"]
+    assert "experiences.jsonl.quarantine" in pool.statistics().problem
+    assert path.read_bytes() == content
+    with pytest.raises(StateError, match="quarantine"):
+        pool.graft([draft("second")])
+    assert path.read_bytes() == content
+    blocker.rmdir()
+    pool.refresh()
+    assert pool.statistics().problem == ""
+    assert [kept["text"] for kept in quarantine(tmp_path)] == ["torn", "garbage\n"]
+    assert pool.graft([draft("second")]).grafted == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([LINE.encode(), b"\n", b"{}"])), max_size=6)
+)
+def test_no_content_keeps_the_pool_from_opening(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]
+) -> None:
+    folder = tmp_path_factory.mktemp("pool")
+    path = Path(path_in(folder))
+    path.write_bytes(b"".join(parts))
+    pool = open_pool(folder)
+    assert pool.graft([draft("new")]).grafted == 1
+    again = open_pool(folder)
+    assert "new" in decisions(again)
+    assert again.list() == pool.list()
+    assert path.read_bytes().endswith(b"\n")
+
+
+# --- Checking drafts ---
+
+
+def test_a_decision_is_kept_once_per_agent_and_session(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    first = pool.graft([draft("Use  WAL\n"), draft(" Use WAL", rationale="other"), draft("use wal")])
+    assert (first.grafted, first.duplicates) == (2, 1)
+    assert [one.rationale for one in pool.list()[0]] == ["", ""], "the first one is kept"
+    again = open_pool(tmp_path).graft(
+        [draft("Use WAL"), draft("Use WAL", agent="coder"), draft("Use WAL", session="s2")]
+    )
+    assert (again.grafted, again.duplicates) == (2, 1)
+    assert len(again.ids) == 2
+
+
+def test_a_draft_that_cannot_be_kept_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    result = pool.graft(
+        [
+            draft(" \n"),
+            draft("d" * MAX_TEXT_BYTES, files_touched=("../secret", "/project/ok", "/etc/passwd")),
+            draft("b", outcome="maybe"),
+            draft("c", timestamp="yesterday"),
+            draft("f", timestamp="9999-12-31T23:59:59Z"),
+        ]
+    )
+    assert result.grafted == 2
+    assert result.skipped == (
+        (0, "decision is empty"),
+        (2, "outcome.kind must be success, failure or reverted"),
+        (3, "timestamp must be a time in ISO 8601, such as 2025-01-31T12:00:00Z"),
+    )
+    assert result.warnings == ((1, "2 of its files were left out: outside the project, or too many"),)
+    [kept] = pool.list(query="d" * MAX_TEXT_BYTES)[0]
+    assert (len(kept.decision), kept.files_touched) == (MAX_TEXT_BYTES, ("ok",))
+    assert pool.list(query="f")[0][0].timestamp == "2025-01-01T00:00:01.000Z"
+    nothing = open_pool(tmp_path).graft([])
+    assert (nothing.grafted, nothing.duplicates, nothing.skipped, nothing.ids) == (0, 0, (), ())
+
+
+def test_the_largest_draft_fits_a_line(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    worst = '"' * MAX_TEXT_BYTES
+    files = tuple('"' * 1_000 + str(number) for number in range(MAX_FILES + 5))
+    result = pool.graft([draft(worst, rationale=worst, error=worst, files_touched=files)])
+    assert result.grafted == 1
+    assert "of its files" in result.warnings[0][1]
+    assert Path(path_in(tmp_path)).stat().st_size < MAX_LINE_BYTES
+    assert open_pool(tmp_path).list() == pool.list()
+
+
+# --- Finding ---
+
+
+def test_filters(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    pool.graft(
+        [
+            draft(
+                "Split the Parser", "a1", "s1", rationale="it was too long", timestamp="2024-01-01T00:00:00Z"
+            ),
+            draft("Retry on EAGAIN", "a1", "s2", outcome="failure", timestamp="2024-03-01T00:00:00Z"),
+            draft(
+                "Drop retries", "a2", "s2", files_touched=("net/Client.py",), timestamp="2024-02-01T00:00:00Z"
+            ),
+        ]
+    )
+
+    def check(expected: list[str], total: int | None = None, **filters: object) -> None:
+        found, count = pool.list(**filters)  # type: ignore[arg-type]  # the table below knows the types
+        assert [one.decision.split()[0] for one in found] == expected
+        assert count == (len(expected) if total is None else total)
+
+    check(["Retry", "Drop", "Split"])
+    check(["Retry", "Split"], agent_id="a1")
+    check(["Retry", "Drop"], session_id="s2")
+    check(["Retry"], outcome="failure")
+    check(["Drop", "Split"], outcome="")
+    check(["Retry", "Drop"], since="2024-02-01T01:00:00+01:00")
+    check([], since="2030-01-01")
+    check(["Split"], query="LONG parser")
+    check(["Drop"], query="client.py retries")
+    check([], query="parser retry")
+    check(["Retry"], total=3, limit=1)
+    check([], total=3, limit=0)
+    check([], agent_id="nobody")
+    with pytest.raises(InvalidRequest, match="since"):
+        pool.list(since="last week")
+
+
+def test_the_choice_is_the_same_whichever_way_the_pool_was_read(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    files = [f"src/{folder}/m{number}.py" for folder in "abc" for number in range(9)]
+    words = ["session", "token", "cache", "socket", "parse", "retry", "scope"]
+    pool = open_pool(tmp_path)
+
+    def some(number: int) -> Draft:
+        return draft(
+            f"{number} {' '.join(chance.choices(words, k=3))}",
+            files_touched=tuple(chance.sample(files, 2)),
+            outcome=chance.choice(["", "success", "failure", "reverted"]),
+            timestamp=f"2024-01-{chance.randrange(1, 29):02}T00:00:00Z",
+        )
+
+    pool.graft([some(number) for number in range(1_200)])
+    for number in range(1_200, 1_300):
+        pool.graft([some(number)])
+    again = open_pool(tmp_path)
+    for _ in range(50):
+        asked = (chance.sample(files, 3), chance.sample(files, 5), chance.sample(words, 2))
+        chosen = pool.relevant(*asked)
+        assert chosen == again.relevant(*asked)
+        assert len(chosen) == 5
+        assert list(chosen) == sorted(chosen, key=lambda one: one.timestamp, reverse=True)
+        touched = {path for one in chosen for path in one.files_touched}
+        assert touched & set(asked[0])
+
+
+def test_statistics(tmp_path: Path) -> None:
+    pool = open_pool(tmp_path)
+    assert (pool.statistics().experiences, pool.statistics().size_bytes, pool.generation) == (0, 0, 0)
+    pool.graft([draft("a"), draft("b")])
+    statistics = pool.statistics()
+    assert statistics.experiences == 2
+    assert statistics.size_bytes == Path(path_in(tmp_path)).stat().st_size
+    assert statistics.generation == pool.generation == 1
+    pool.graft([draft("a")])
+    assert pool.generation == 1

@@ -1,0 +1,175 @@
+"""Frontmatter is read as rule files in the wild have it, and hostile YAML costs neither time nor memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from foveal.daemon.rules.frontmatter import MAX_FRONTMATTER, Frontmatter, split_frontmatter
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def head(text: str) -> Frontmatter:
+    return split_frontmatter(f"---\n{text}\n---\nbody\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "body", "line", "present"),
+    [
+        ("---\na: b\n---\nbody\n", {"a": "b"}, "body\n", 4, True),
+        ("--- \na: b\n---\t\nbody", {"a": "b"}, "body", 4, True),
+        ("---\n---\nbody", {}, "body", 3, True),
+        ("---\n\n# nothing\n\n---\nbody", {}, "body", 6, True),
+        ("---\na: b\n---", {"a": "b"}, "", 4, True),
+        ("---\nd: |\n  one\n  --- two\n---\nbody", {"d": "one\n--- two\n"}, "body", 6, True),
+        ("# Title\n---\na: b\n---\n", {}, "# Title\n---\na: b\n---\n", 1, False),
+        ("---\nno end", {}, "---\nno end", 1, False),
+        ("---\nprose between two rules\n---\nx", {}, "---\nprose between two rules\n---\nx", 1, False),
+        ("----\na: b\n----\n", {}, "----\na: b\n----\n", 1, False),
+        ("---", {}, "---", 1, False),
+        ("", {}, "", 1, False),
+    ],
+)
+def test_a_head_is_parted_from_its_body(
+    text: str, fields: Mapping[str, object], body: str, line: int, present: bool
+) -> None:
+    parsed = split_frontmatter(text)
+    assert (dict(parsed.fields), parsed.body, parsed.line, parsed.present) == (fields, body, line, present)
+    assert parsed.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "texts"),
+    [
+        ("globs: *.ts,**/*.tsx", "globs", ("*.ts", "**/*.tsx")),
+        ("globs: *.ts, **/*.tsx  # all of them", "globs", ("*.ts", "**/*.tsx")),
+        ("globs: **/*", "globs", ("**/*",)),
+        ("globs: *", "globs", ("*",)),
+        ("globs: src/**/*.ts, lib/*.js", "globs", ("src/**/*.ts", "lib/*.js")),
+        ("globs: '*.{ts,tsx},*.js'", "globs", ("*.{ts,tsx}", "*.js")),
+        ('globs: "*.ts", "*.tsx"', "globs", ("*.ts", "*.tsx")),
+        ("globs: {src,lib}/**/*.ts", "globs", ("{src,lib}/**/*.ts",)),
+        ("globs: {src,lib}", "globs", ("{src,lib}",)),
+        ("globs: [*.ts, **/*.{a,b}]", "globs", ("*.ts", "**/*.{a,b}")),
+        ("globs: ['*.ts', \"*.js\"]", "globs", ("*.ts", "*.js")),
+        ('globs: ["*.ts", **/*.js]', "globs", ("*.ts", "**/*.js")),
+        ("globs: !*.ts", "globs", ("!*.ts",)),
+        (
+            "globs:\n  - *.ts\n  - src/**\n  - {a,b}/*.c\n  - '*.js'",
+            "globs",
+            ("*.ts", "src/**", "{a,b}/*.c", "*.js"),
+        ),
+        ("globs:\n- **/*.ts\n- '*.js' # why", "globs", ("**/*.ts", "*.js")),
+        ("paths:\n  - src/**\n  - a, b", "paths", ("src/**", "a", "b")),
+        ("applyTo: **", "applyTo", ("**",)),
+        ("globs:", "globs", ()),
+        ("globs: []", "globs", ()),
+        ("globs: ''", "globs", ()),
+        ("globs: {a: b, c: d}\nx: y", "globs", ("{a: b, c: d}",)),
+        ("globs:\n  a: b", "globs", ()),
+        ("globs:\n  - a: b\n  - [c]", "globs", ()),
+        ("globs: 2024-13-45", "globs", ("2024-13-45",)),
+    ],
+)
+def test_globs_as_they_are_written_in_the_wild(text: str, key: str, texts: tuple[str, ...]) -> None:
+    parsed = head(text)
+    assert (parsed.texts(key), parsed.problem, parsed.body) == (texts, "", "body\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "description"),
+    [
+        ("description: plain text", "plain text"),
+        ("description: Use this: for that", "Use this: for that"),
+        ("description: it's [here] # now", "it's [here]"),
+        ("description: >-\n  folded\n  lines", "folded lines"),
+        ('description: "quoted: \\"so\\" # yes"', 'quoted: "so" # yes'),
+        ("description: @mention and `code`", "@mention and `code`"),
+        ("description: [a]", ""),
+        ("description:", ""),
+        ("description: 1" + "0" * 10_000, "1" + "0" * 10_000),
+        ("description: 2024-99-99", "2024-99-99"),
+        ("description: first\ndescription: second", "second"),
+    ],
+)
+def test_texts(text: str, description: str) -> None:
+    parsed = head(text)
+    assert (parsed.text("description"), parsed.problem) == (description, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "flag"),
+    [("true", True), ("True", True), ("yes", True), ("on", True), ("'true'", True)]
+    + [(value, False) for value in ("false", "no", "", "1.5", "[true]", "truely")],
+)
+def test_flags(value: str, flag: bool) -> None:
+    assert head(f"alwaysApply: {value}").flag("alwaysApply") is flag
+    assert not head("other: true").flag("alwaysApply")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: [b", "on line"),
+        ("paths: [*.ts", "on line 2"),
+        ('paths: *.ts\ndescription: "open', "on line 4"),
+        ("a: b: c\nd: e\n\tf: g", "on line"),
+        ("a: b\n  c: d\n :", "on line 3"),
+        ("a: &x [b, b]\nc: [*x, *x]", "anchor"),
+        ("a: *x", "alias"),
+        ("- a\n- b", "is a list"),
+        ("a: " + "[" * 50_000, "nested"),
+        ("- " * 20_000, "nested"),
+        ("a: " + "x" * MAX_FRONTMATTER, f"at most {MAX_FRONTMATTER}"),
+        ("a: \x07", "control characters"),
+        ("a: \ud800", "surrogates"),
+        ("? [a]\n: b", "unhashable"),
+    ],
+)
+def test_a_head_that_cannot_be_used_says_why_and_gives_nothing(text: str, problem: str) -> None:
+    parsed = head(text)
+    assert (dict(parsed.fields), parsed.present, parsed.body) == ({}, False, "body\n")
+    assert problem in parsed.problem
+    assert "\n" not in parsed.problem
+
+
+def test_a_billion_laughs_are_not_expanded() -> None:
+    lines = ["a0: &a0 [" + "x," * 9 + "x]"]
+    lines += [f"a{n}: &a{n} [" + ",".join([f"*a{n - 1}"] * 10) + "]" for n in range(1, 12)]
+    assert "anchor" in head("\n".join(lines)).problem
+
+
+def test_tags_build_nothing() -> None:
+    parsed = head("a: !!python/object/apply:os.system [id]\nb: !!python/name:os.system ''")
+    assert dict(parsed.fields) == {"a": ["id"], "b": ""}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "globs: *" + " " * 60_000 + "x",
+        "globs: *" + " \t" * 30_000 + "x",
+        "a: " + " #" * 30_000,
+        'a: "' + "\\" * 60_000,
+        'globs: "' + "\\a" * 30_000 + "' x",
+        "a: {" * 15_000,
+        "a: [" + "x," * 30_000 + "]",
+        "globs: " + "{" * 60_000,
+        "globs: [" + "{," * 30_000 + "]",
+        "-\t" * 30_000,
+    ],
+)
+def test_a_hostile_head_is_parted_by_work_that_ends(text: str) -> None:
+    parsed = head(text)
+    assert parsed.body == "body\n"
+    assert isinstance(parsed.texts("globs"), tuple)
+
+
+@given(st.text("-:#*&!{}[]'\"\\|> \t\nagx,", max_size=60))
+def test_no_text_is_too_odd(text: str) -> None:
+    parsed = split_frontmatter(text)
+    assert text.endswith(parsed.body)
+    assert parsed.line == text[: len(text) - len(parsed.body)].count("\n") + 1 or not parsed.body
+    within = split_frontmatter(f"---\n{text}\n---\nbody")
+    assert within.body.endswith("body")

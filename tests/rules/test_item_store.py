@@ -1,0 +1,202 @@
+"""What clients put into a project survives, can be mended by hand, and is never written over unread."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.daemon.core.errors import InvalidRequest, StateError, TooLarge
+from foveal.daemon.core.system import System
+from foveal.daemon.rules.item_draft import ItemDraft, draft_of
+from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.item_store import MAX_ITEMS, ItemStore, StoredItems
+
+
+def rule(name: str, **fields: Any) -> ItemDraft:
+    return draft_of({"type": "rule", "name": name, "include": "always", "text": "Do it.", **fields})
+
+
+def tool(name: str, server: str, include: str = "agent") -> ItemDraft:
+    return draft_of({"type": "tool", "name": name, "server_name": server, "include": include})
+
+
+HOUR_NS = 3_600 * 10**9
+
+
+def store_in(folder: Path) -> ItemStore:
+    return ItemStore(str(folder / "items.json"), System())
+
+
+def test_what_was_put_is_there_after_a_restart(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    assert store.load() == StoredItems()
+    assert os.listdir(tmp_path) == []
+    assert store.put(rule("a"))
+    assert store.put(tool("search", "web"))
+    assert not store.put(rule("a", text="Do it twice.\n\nÜber"))
+    again = store_in(tmp_path).load()
+    assert again == store.load()
+    assert list(again.drafts) == [ItemKey("rule", "a"), ItemKey("tool", "search", "web")]
+    assert again.drafts[ItemKey("rule", "a")].text == "Do it twice.\n\nÜber"
+    assert stat.S_IMODE((tmp_path / "items.json").stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["items.json"]
+
+
+def test_deleting_says_whether_there_was_anything(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.put(rule("a"))
+    store.put(draft_of({"type": "reference", "name": "a", "include": "manual", "text": "x"}))
+    assert store.delete(ItemKey("rule", "a"))
+    assert not store.delete(ItemKey("rule", "a"))
+    assert list(store.load().drafts) == [ItemKey("reference", "a")]
+
+
+def test_modes_are_set_and_forgotten(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    assert store.set_mode("web", "", "manual")
+    assert not store.set_mode("web", "", "manual")
+    assert store.set_mode("web", "search", "agent")
+    loaded = store_in(tmp_path).load()
+    assert loaded.server_modes == {"web": "manual"}
+    assert loaded.tool_modes == {("web", "search"): "agent"}
+    assert store.set_mode("web", "search", None)
+    assert not store.set_mode("web", "search", None)
+    assert store.set_mode("web", "", None)
+    assert json.loads((tmp_path / "items.json").read_text()) == {"version": 1}
+    with pytest.raises(InvalidRequest):
+        store.set_mode("web", "search", "glob")
+
+
+def test_putting_a_tool_takes_the_place_of_its_mode(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.set_mode("web", "search", "manual")
+    store.set_mode("web", "fetch", "manual")
+    store.put(tool("search", "web"))
+    assert store.load().tool_modes == {("web", "fetch"): "manual"}
+
+
+def test_fields_of_a_newer_version_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "items.json"
+    item = {"type": "rule", "name": "a", "include": "always", "text": "x", "globs": ["*.py"], "colour": "red"}
+    path.write_text(json.dumps({"version": 1, "theme": 3, "items": [item]}))
+    store = store_in(tmp_path)
+    store.put(rule("a", text="y"))
+    store.put(rule("b"))
+    content = json.loads(path.read_text())
+    assert content["theme"] == 3
+    assert content["items"][0]["colour"] == "red"
+    assert content["items"][0]["text"] == "y"
+    assert "globs" not in content["items"][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"{", "can't be used"),
+        (b"[]", "no object"),
+        (b"\xff\xfe\x00", "can't be used"),
+        (b"[" * 100_000, "can't be used"),
+        (b'{"version": 2}', "version 2"),
+        (b'{"items": {}}', "list of objects"),
+        (b'{"items": [1]}', "list of objects"),
+        (b'{"items": [{"type": "rule", "name": "a"}]}', r"items\[0\].include"),
+        (b'{"tool_modes": []}', "tool_modes"),
+        (b'{"tool_modes": {"web": {"default": "glob"}}}', "tool_modes.web"),
+        (b'{"tool_modes": {"web": {"tools": {"a": 1}}}}', "tool_modes.web.tools.a"),
+        (b'{"tool_modes": {"web": {"tools": []}}}', "tool_modes.web.tools"),
+        (b" " * (16 * 1024 * 1024 + 1), "exceeds"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_left_alone(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "items.json"
+    path.write_bytes(content)
+    store = store_in(tmp_path)
+    with pytest.raises(StateError, match=reason) as raised:
+        store.load()
+    assert str(path) in str(raised.value)
+    with pytest.raises(StateError):
+        store.put(rule("a"))
+    assert path.read_bytes() == content
+    path.unlink()
+    assert store.put(rule("a"))
+
+
+def test_a_change_by_hand_is_seen(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.put(rule("a"))
+    path = tmp_path / "items.json"
+    for text in ("Do it now.", "Do it not."):  # of one length, within the clock's granularity
+        content = json.loads(path.read_text())
+        content["items"][0]["text"] = text
+        path.write_text(json.dumps(content))
+        assert store.load().drafts[ItemKey("rule", "a")].text == text
+
+
+def test_a_settled_file_is_read_once(tmp_path: Path) -> None:
+    store_in(tmp_path).put(rule("a"))
+    os.utime(tmp_path / "items.json", (1, 1))  # which proves nothing: anybody can set it back
+    reads = []
+    age_ns = 0
+
+    class Counting(System):
+        def time_ns(self) -> int:
+            return super().time_ns() + age_ns
+
+        def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
+            reads.append(path)
+            return super().read(path, limit)
+
+    store = ItemStore(str(tmp_path / "items.json"), Counting())
+    assert store.load() is not store.load()
+    assert len(reads) == 2
+    age_ns = HOUR_NS
+    assert store.load() is store.load()
+    assert len(reads) == 3
+
+
+def test_a_disk_that_fails_changes_nothing(tmp_path: Path) -> None:
+    class Full(System):
+        full = False
+
+        def fsync(self, descriptor: int) -> None:
+            if self.full:
+                raise OSError(28, "No space left on device")
+
+    system = Full()
+    store = ItemStore(str(tmp_path / "items.json"), system)
+    store.put(rule("a"))
+    before = (tmp_path / "items.json").read_bytes()
+    system.full = True
+    with pytest.raises(StateError, match="No space left"):
+        store.put(rule("b"))
+    assert list(store.load().drafts) == [ItemKey("rule", "a")]
+    assert (tmp_path / "items.json").read_bytes() == before
+    assert os.listdir(tmp_path) == ["items.json"]
+
+
+def test_there_is_a_limit(tmp_path: Path) -> None:
+    items = [{"type": "rule", "name": f"r{n}", "include": "manual", "text": "x"} for n in range(MAX_ITEMS)]
+    (tmp_path / "items.json").write_text(json.dumps({"version": 1, "items": items}))
+    store = store_in(tmp_path)
+    with pytest.raises(TooLarge):
+        store.put(rule("one more"))
+    assert not store.put(rule("r7"))
+    assert len(store.load().drafts) == MAX_ITEMS
+
+
+def test_threads_lose_no_change(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    threads = [
+        threading.Thread(target=lambda n=n: [store.put(rule(f"{n}-{m}")) for m in range(10)])
+        for n in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store_in(tmp_path).load().drafts) == 40

@@ -1,0 +1,132 @@
+"""A launch holds what a server needs and no more of the daemon's environment; what may not run says why."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from foveal.daemon.rules.server_definition import McpServer
+from foveal.daemon.rules.server_launch import Launch, NotAllowed, launch_of
+from foveal.daemon.rules.server_variables import Unresolved
+
+ENVIRON = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/home/me",
+    "LANG": "C.UTF-8",
+    "AWS_SECRET": "aws-secret",
+    "TOKEN": "hunter22",
+    "SHELL": "() { :; }",
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> McpServer:
+    return McpServer(
+        "s", "claude-code", "project", "/f", 1, str(tmp_path), command="sh", arguments=("-c", "${TOKEN}")
+    )
+
+
+def launch(server: McpServer, *, network: bool = False) -> Launch:
+    return launch_of(server, ENVIRON, "/home/me", network=network, timeout_s=5)
+
+
+def test_a_server_gets_what_its_definition_names(server: McpServer) -> None:
+    server = replace(server, environment=(("KEY", "${TOKEN}"), ("LANG", "de")), forwarded=("TOKEN", "GONE"))
+    found = launch(server)
+    assert found.environment == {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/home/me",
+        "LANG": "de",
+        "CLAUDE_PROJECT_DIR": server.base,
+        "KEY": "hunter22",
+        "TOKEN": "hunter22",
+    }
+    assert found.command in ("/usr/bin/sh", "/bin/sh")
+    assert found.arguments == ("-c", "hunter22")
+    assert found.folder == server.base
+
+
+def test_no_message_shows_what_was_resolved(server: McpServer) -> None:
+    found = launch(replace(server, environment=(("KEY", "literal-secret"), ("N", "1"))))
+    assert found.redacted("1 hunter22, literal-secret!") == "1 ***, ***!"
+    assert "aws-secret" not in repr(found)
+
+
+def test_programs_are_found_without_the_projects_help(server: McpServer, tmp_path: Path) -> None:
+    program = tmp_path / "tool"
+    program.write_text("#!/bin/sh\n")
+    with pytest.raises(Unresolved, match="isn't a program"):
+        launch(replace(server, command="./tool"))
+    program.chmod(0o755)
+    assert launch(replace(server, command="./tool")).command == str(program)
+    assert launch(replace(server, command=sys.executable)).command == sys.executable
+    with pytest.raises(Unresolved, match="PATH"):
+        launch(replace(server, command="tool", environment=(("PATH", ".::tool"),)))
+    with pytest.raises(Unresolved, match="PATH"):
+        launch(replace(server, command="no-such-program-anywhere"))
+    with pytest.raises(Unresolved, match="isn't a program"):
+        launch(replace(server, command="./"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"command": "${GONE}"}, "GONE isn't set"),
+        ({"folder": "nowhere"}, "doesn't exist"),
+        ({"environment": (("A=B", "c"),)}, "equals sign"),
+        ({"transport": "http", "url": "file:///etc/passwd"}, "http://"),
+        ({"transport": "http", "url": "http://[::1"}, "can't be understood"),
+        ({"transport": "http", "url": "http://127.0.0.1", "headers": (("A", "b\nc: d"),)}, "line break"),
+        ({"transport": "http", "url": "http://127.0.0.1", "bearer_variable": "GONE"}, "GONE isn't set"),
+    ],
+)
+def test_what_cannot_run_says_why(server: McpServer, changes: dict[str, object], reason: str) -> None:
+    with pytest.raises(Unresolved, match=reason):
+        launch(replace(server, **changes))  # type: ignore[arg-type] # mixed values
+
+
+@pytest.mark.parametrize(
+    ("url", "is_loopback"),
+    [
+        ("http://127.0.0.1:8000/mcp", True),
+        ("http://localhost/", True),
+        ("http://[::1]:3/", True),
+        ("https://example.org/mcp", False),
+        ("http://127.0.0.1.example.org/", False),
+        ("http://localhost@example.org/", False),
+        ("http://10.0.0.1/", False),
+        ("http://0.0.0.0/", False),
+    ],
+)
+def test_only_this_machine_is_reached_unless_the_network_is_allowed(
+    server: McpServer, url: str, is_loopback: bool
+) -> None:
+    server = replace(server, transport="http", url=url)
+    if not is_loopback:
+        with pytest.raises(NotAllowed, match="no network"):
+            launch(server)
+    assert launch(server, network=True).is_loopback is is_loopback
+    assert launch(server, network=True).environment == {}
+
+
+def test_headers_come_from_variables(server: McpServer) -> None:
+    server = replace(
+        server,
+        transport="http",
+        url="http://localhost/${TOKEN}",
+        headers=(("A", "x ${TOKEN}"),),
+        header_variables=(("B", "TOKEN"),),
+        bearer_variable="TOKEN",
+    )
+    found = launch(server)
+    assert found.url == "http://localhost/hunter22"
+    assert found.headers == {"A": "x hunter22", "B": "hunter22", "Authorization": "Bearer hunter22"}
+    assert found.redacted("hunter22") == "***"
+
+
+def test_a_server_of_the_user_runs_in_the_home_folder(server: McpServer, tmp_path: Path) -> None:
+    found = launch(replace(server, scope="user"))
+    assert found.folder == str(tmp_path)
+    assert "CLAUDE_PROJECT_DIR" not in found.environment

@@ -1,0 +1,132 @@
+"""A prompt needs the code as probably as its words are the code's, and as what is found for it is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from foveal.daemon.index.lexical_reader import LexicalReader
+from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.terms import document_terms, path_terms
+from foveal.daemon.search.clauses import split_clauses
+from foveal.daemon.search.need import HINT, NEED_MIN, WEIGHTS, Need, features_of, need_of, probability_of
+from foveal.daemon.search.question import LONG_CHARACTERS, take_apart
+from foveal.daemon.search.small_talk import telling_words
+from hypothesis import given
+from hypothesis import strategies as st
+
+NAMES = ("parse_cookie", "Client.send", "Client.close", "redirect_url", "build_headers", "ReadTimeout")
+
+
+@pytest.fixture(scope="module")
+def lexical(tmp_path_factory: pytest.TempPathFactory) -> LexicalReader:
+    folder: Path = tmp_path_factory.mktemp("lexical")
+    writer = LexicalWriter.create(str(folder))
+    for number, name in enumerate(NAMES * 20):
+        body = document_terms(f"def {name}(self): return value of exit")
+        symbols = list(dict.fromkeys(document_terms(name)))
+        writer.replace(
+            number, [LexicalDocument(number, "function", body, path_terms("shop/web.py"), symbols)]
+        )
+    writer.commit()
+    return LexicalReader(str(folder))
+
+
+def need(
+    lexical: LexicalReader,
+    prompt: str,
+    *,
+    named: float = 0.0,
+    found: tuple[float, ...] = (),
+    near: float | None = None,
+) -> Need:
+    return need_of(take_apart(prompt), lexical, named, found, near)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "how do i exit vim",
+        "sorry, i was in a meeting",
+        "write you a nice haiku about gardens",
+        "open a PR with a short description",
+        "what is a good book about distributed systems",
+    ],
+)
+def test_what_the_project_does_not_know_needs_nothing_of_it(lexical: LexicalReader, prompt: str) -> None:
+    assert not need(lexical, prompt, found=(0.01,), near=0.2).is_probable
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "where are cookies parsed?",
+        "how does the client close?",
+        "add a timeout to Client.send",
+        "redirect urls",
+    ],
+)
+def test_what_it_knows_does(lexical: LexicalReader, prompt: str) -> None:
+    assert need(lexical, prompt, found=(0.2, 0.1), near=0.45).is_probable
+    assert need(lexical, prompt, found=(0.2, 0.1)).is_probable, "without vectors as well"
+
+
+def test_the_same_words_are_weighed_by_what_was_found(lexical: LexicalReader) -> None:
+    few = need(lexical, "what is a good timeout", near=0.2)
+    many = need(lexical, "what is a good timeout", found=(0.4, 0.3), near=0.6)
+    assert few.probability < many.probability
+    assert f"probability of {few.probability:.2f}" in few.reason
+    assert "(timeout)" in few.reason
+    assert "cosine of 0.20" in few.reason
+
+
+def test_what_is_named_outright_is_needed_as_surely(lexical: LexicalReader) -> None:
+    assert need(lexical, "zzyzx", named=0.9).probability >= 0.9
+    assert not need(lexical, "tell me about zzyzx", named=0.0).is_probable
+
+
+def test_a_long_prompt_is_worth_looking(lexical: LexicalReader) -> None:
+    assert need(lexical, "you and me, and " * (LONG_CHARACTERS // 10)).is_probable
+
+
+@pytest.mark.parametrize(
+    ("prompt", "hinted"),
+    [
+        ("Wo wird das Zeitlimit für Verbindungen gesetzt?", True),
+        ("¿cómo se liberan los contextos?", True),
+        ("编码是怎么检测的?", True),
+        ("как проверяется адрес?", True),
+        ("gracias, eso es todo por hoy", False),
+        ("ありがとう、助かりました", False),
+        ("how do i exit vim", False),
+        ("where is the zzyzx?", False),
+    ],
+)
+def test_a_question_in_another_language_is_hinted_at_the_words_of_the_code(
+    lexical: LexicalReader, prompt: str, *, hinted: bool
+) -> None:
+    assert need(lexical, prompt).hint == (HINT if hinted else "")
+
+
+def test_each_feature_has_its_weight_and_names_count_by_their_parts(lexical: LexicalReader) -> None:
+    question = take_apart("fix SendCookie")
+    clauses = split_clauses(question.asked)
+    features = features_of(question, clauses, telling_words(clauses), lexical, 0.0, (), None)
+    assert {"constant", *features} == set(WEIGHTS)
+    assert features["known in names"] == 1.0, "though `sendcookie` is no name"
+    assert features["shaped"] == 1.0
+
+
+@given(st.text(max_size=200), st.floats(0, 1), st.lists(st.floats(0, 1), max_size=20), st.floats(-1, 1))
+def test_it_is_a_probability_whatever_is_asked(
+    lexical: LexicalReader, prompt: str, named: float, found: list[float], near: float
+) -> None:
+    one = need_of(take_apart(prompt), lexical, named, found, near)
+    assert 0 <= one.probability <= 1
+    assert one.is_probable == (one.probability >= NEED_MIN)
+    assert one.probability >= round(named, 2)
+
+
+def test_no_weight_is_beyond_all_evidence() -> None:
+    extreme = dict.fromkeys((name for name in WEIGHTS if name != "constant"), 1e6)
+    assert 0 <= probability_of(extreme | {"named": 0.0}, WEIGHTS) <= 1

@@ -1,0 +1,110 @@
+"""Of an issue the plain sentences are left, cut into windows that an embedding model can take."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.search.plain_prose import (
+    MAX_WINDOWS,
+    WINDOW_WORDS,
+    content_words,
+    cut_windows,
+    paragraphs,
+    plain,
+    telling_lines,
+)
+
+ISSUE = """# Total is wrong with two currencies
+
+### Describe the bug
+A clear and concise description of what the bug is.
+The sum of `Cart.total` ignores the second currency.
+
+## Environment
+- OS: Linux
+- some tool 3.1
+
+### Steps to reproduce
+1. Open the cart
+2.
+- [x] I have searched the issues
+**Version**: 1.2
+Python version: 3.12
+
+| a | b |
+|---|---|
+Expected behavior
+The sum is right.
+
+Fixes #12
+Signed-off-by: Kim <kim@example.org>"""
+
+
+def test_templates_versions_and_trailers_are_left_out() -> None:
+    kept = [line for line in telling_lines(ISSUE.split("\n")) if line.strip()]
+    assert kept == [
+        "# Total is wrong with two currencies",
+        "The sum of `Cart.total` ignores the second currency.",
+        "1. Open the cart",
+        "The sum is right.",
+    ]
+
+
+def test_a_section_about_versions_ends_at_the_next_heading() -> None:
+    lines = ["## Versions", "alpha", "### of the server", "beta", "## Cause", "gamma"]
+    assert [line for line in telling_lines(lines) if line] == ["## Cause", "gamma"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("## A **bold** and *soft* `word`", "A bold and soft word"),
+        ("- [ ] do [this](https://example.org/x) now", "do this now"),
+        ("> quoted ~~gone~~", "quoted gone"),
+        ("see https://example.org/a?b=c.", "see"),
+        ("as @kim said in #12 and o/r#3:", "as said in and :"),
+        ("a <b>bold</b> <br/> tag", "a bold tag"),
+        ("__init__ and snake_case_name stay", "__init__ and snake_case_name stay"),
+        ("2 * 3 * 4", "2 * 3 * 4"),
+        ("since 8d819856d488668b81a187d6335997baab2e075c", "since"),
+    ],
+)
+def test_plain(line: str, expected: str) -> None:
+    assert " ".join(plain(line).split()) == expected
+
+
+def test_paragraphs_end_at_blank_lines() -> None:
+    assert paragraphs(["a", "  b ", "", "", "c"]) == ["a b", "c"]
+
+
+def test_short_prose_is_one_window() -> None:
+    assert cut_windows(["Why is it slow?", "It was not."]) == ("Why is it slow? It was not.",)
+    assert cut_windows([]) == ()
+
+
+def test_long_prose_has_its_title_first_and_keeps_both_ends() -> None:
+    words = [f"word{number}" for number in range(3_000)]
+    windows = cut_windows(["The title. And more.", " ".join(words)])
+    assert len(windows) == MAX_WINDOWS
+    assert windows[0] == "The title."
+    assert windows[-1].endswith("word2999")
+    assert all(len(window.split()) <= WINDOW_WORDS for window in windows)
+
+
+def test_scripts_without_spaces_are_cut_too() -> None:
+    windows = cut_windows(["保存草稿后页面变成空白。" * 200])
+    assert len(windows) == MAX_WINDOWS
+    assert max(map(len, windows)) <= 2 * WINDOW_WORDS
+
+
+@pytest.mark.parametrize(
+    ("prose", "expected"),
+    [
+        ("How does the login flow? The login!", "login flow"),
+        ("Wie funktioniert die Anmeldung", "funktioniert anmeldung"),
+        ("get_user 42 x of user's e-mail", "get_user user's e-mail"),
+        ("登录 流程", "登录 流程"),
+        ("", ""),
+    ],
+)
+def test_content_words(prose: str, expected: str) -> None:
+    assert content_words(prose) == tuple(expected.split())

@@ -1,0 +1,128 @@
+"""Evidence raises and lowers files: what is named, defined, in the path, and what part a file plays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.search.candidates import Candidates
+from foveal.daemon.search.question import take_apart
+from foveal.daemon.search.ranking import DEFAULT, RankedFile, list_ranks, rank, topic_terms
+
+
+def stored(number: int, path: str) -> StoredChunk:
+    return StoredChunk(number, number, path, "python", 1, 9, "f", "function", ("f",), b"%d" % number)
+
+
+def candidates(paths: Mapping[int, str], **lists: Any) -> Candidates:
+    return Candidates(chunks={number: stored(number, path) for number, path in paths.items()}, **lists)
+
+
+def ranked(text: str, found: Candidates, **weights: Any) -> list[RankedFile]:
+    languages = {
+        chunk.path: "markdown" if chunk.path.endswith(".md") else "python" for chunk in found.chunks.values()
+    }
+    return rank(take_apart(text), found, languages, lambda term: 1.0, replace(DEFAULT, **weights))
+
+
+def order(text: str, found: Candidates, **weights: Any) -> list[str]:
+    return [file.path for file in ranked(text, found, **weights)]
+
+
+@pytest.mark.parametrize("fusion", ["scores", "ranks"])
+def test_both_lists_count(fusion: str) -> None:
+    paths = {1: "a.py", 2: "b.py", 3: "c.py"}
+    found = candidates(paths, lexical=[(1, 9.0), (2, 6.0), (3, 1.0)], vector=[(3, 0.6), (2, 0.5), (1, 0.1)])
+    assert order("how are things done", found, fusion=fusion, vector=0.5)[0] == "b.py" or fusion == "ranks"
+    assert order("how are things done", found, fusion=fusion, vector=0.0) == ["a.py", "b.py", "c.py"]
+    assert order("how are things done", found, fusion=fusion, vector=1.0) == ["c.py", "b.py", "a.py"]
+
+
+def test_without_one_list_the_other_decides() -> None:
+    paths = {1: "a.py", 2: "b.py"}
+    assert order("x", candidates(paths, lexical=[(2, 3.0), (1, 1.0)])) == ["b.py", "a.py"]
+    assert order("x", candidates(paths, vector=[(2, 0.3), (1, 0.1)])) == ["b.py", "a.py"]
+    assert order("x", candidates(paths)) == []
+
+
+def test_equal_scores_go_by_path() -> None:
+    paths = {1: "c.py", 2: "a.py", 3: "b.py"}
+    found = candidates(paths, lexical=[(1, 2.0), (2, 2.0), (3, 2.0)])
+    assert order("x", found) == order("x", found) == ["a.py", "b.py", "c.py"]
+
+
+def test_a_chunk_that_is_gone_is_passed_over() -> None:
+    assert order("x", candidates({1: "a.py"}, lexical=[(7, 9.0), (1, 2.0)])) == ["a.py"]
+
+
+def test_several_good_chunks_of_a_file_raise_it() -> None:
+    found = candidates(
+        {1: "a.py", 2: "b.py", 3: "b.py", 4: "c.py"}, lexical=[(1, 5.0), (2, 4.9), (3, 4.8), (4, 1.0)]
+    )
+    files = ranked("x", found)
+    assert [file.path for file in files] == ["b.py", "a.py", "c.py"]
+    assert [chunk.id for chunk, _ in files[0].chunks] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "evidence", "first"),
+    [
+        ("invoice totals", {}, "billing/invoice_totals.py"),
+        ("x", {"named": {"lib/z.py": 1.0}}, "lib/z.py"),
+        ("x", {"defined": {"lib/z.py": 1.0}}, "lib/z.py"),
+        ("x", {"commits": {"lib/z.py": 40}}, "lib/z.py"),
+    ],
+)
+def test_evidence_beside_the_lists(text: str, evidence: dict[str, Any], first: str) -> None:
+    paths = {1: "a.py", 2: "lib/z.py", 3: "billing/invoice_totals.py"}
+    found = candidates(paths, lexical=[(1, 2.0), (2, 2.0), (3, 2.0)], **evidence)
+    assert order(text, found)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("cart totals", "tests/test_cart.py"),
+        ("cart totals", "docs/cart.md"),
+        ("cart totals", "examples/cart.py"),
+        ("cart totals", "shop/compat/cart.py"),
+    ],
+)
+def test_tests_and_the_like_come_later(text: str, path: str) -> None:
+    found = candidates({1: path, 2: "shop/basket.py"}, lexical=[(1, 2.0), (2, 1.9), (3, 0.0)])
+    assert order(text, found, path=0.0) == ["shop/basket.py", path]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("which tests cover the cart", "tests/test_cart.py"),
+        ("documentation of the cart", "docs/cart.md"),
+        ("example of a cart", "examples/cart.py"),
+    ],
+)
+def test_unless_the_question_is_after_them(text: str, path: str) -> None:
+    found = candidates({1: path, 2: "shop/basket.py"}, lexical=[(1, 2.0), (2, 1.9), (3, 0.0)])
+    assert order(text, found, path=0.0) == [path, "shop/basket.py"]
+
+
+def test_what_is_named_outright_is_a_candidate_of_its_own() -> None:
+    found = candidates({1: "a.py", 2: "tests/test_b.py"}, lexical=[(1, 2.0)], tree=[(2, 1.0)], named={"tests/test_b.py": 1.0},
+                       why={"tests/test_b.py": ["named in the question", "named in the question"]})  # fmt: skip
+    first = ranked("x", found)[0]
+    assert (first.path, first.why) == ("tests/test_b.py", ["named in the question"])
+
+
+def test_ranks_in_every_list() -> None:
+    found = candidates({}, lexical=[(1, 9.0), (2, 6.0)], vector=[(2, 0.6)], tree=[(5, 1.0)])
+    assert list_ranks(found) == {"lexical": {1: 1, 2: 2}, "vector": {2: 1}, "tree": {5: 1}}
+
+
+def test_the_words_that_paths_are_held_against() -> None:
+    found = topic_terms(take_apart("How are invoices in `TotalPrice` rounded?"))
+    assert {"invoic", "total", "price", "totalprice", "round"} <= set(found)
+    assert "how" not in found
+    assert topic_terms(take_apart("")) == []

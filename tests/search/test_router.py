@@ -1,0 +1,334 @@
+"""A question goes to those who can answer it, keeps to the place that it names, and says how it came about."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.daemon.core.system import System
+from foveal.daemon.index.chunks import chunk_source
+from foveal.daemon.index.lexical_files import FOLDER
+from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.store import FileContent, Store
+from foveal.daemon.project.parse import parse_source
+from foveal.daemon.search.filters import EVERYTHING, Filter
+from foveal.daemon.search.hits import Hit
+from foveal.daemon.search.router import COPIES_MAX, GatheredCandidates, conclude, gather
+from foveal.daemon.search.routes import Route
+
+from tests.search_cases import Indexed, indexed
+
+FILES: dict[str, str | bytes] = {
+    "shop/auth.py": "from .sessions import Session\n\n\ndef login(user, password):\n    check(password)\n    return Session(user)\n",
+    "shop/sessions.py": "class Session:\n    def expire(self):\n        self.over = True\n\n    def renew(self):\n        self.over = False\n",
+    "shop/cart.py": "def checkout(cart, password):\n    return sum(cart)\n",
+    "tests/test_auth.py": "def test_login_needs_a_password():\n    assert login('a', '')\n",
+    "docs/guide.md": "# Guide\n\n## Passwords\n\nA password has ten letters.\n\n## Carts\n\nA cart has items.\n",
+    "copy/cart.py": "def checkout(cart, password):\n    return sum(cart)\n",
+    "empty.py": "",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
+    return indexed(tmp_path_factory.mktemp("p"), FILES)
+
+
+def collect(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options: Any) -> GatheredCandidates:
+    route, limit = options.get("route"), options.get("limit", 10)
+    with project.reader() as reader, reader.snapshot():
+        handle, relation = options.get("handle", project.handle), options.get("relation")
+        return gather(text, project.tree, reader, handle, chosen, route, limit, relation)
+
+
+def finish(
+    project: Indexed,
+    gathered: GatheredCandidates,
+    vectors: Sequence[tuple[bytes, float]] = (),
+    limit: int = 10,
+) -> Sequence[Hit]:
+    if gathered.answer is not None:
+        return gathered.answer
+    with project.reader() as reader, reader.snapshot():
+        return conclude(gathered, vectors, project.tree, reader, limit)
+
+
+def paths(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options: Any) -> list[str]:
+    return [hit.path for hit in finish(project, collect(project, text, chosen, **options))]
+
+
+def test_a_relation_that_the_caller_says_is_answered_by_the_graph_alone(project: Indexed) -> None:
+    gathered = collect(project, "wer ruft `login` auf?", route="structural", relation="callers")
+    assert [hit.path for hit in gathered.answer or ()] == ["tests/test_auth.py"]
+    assert gathered.evidence[0] == "the caller asks for callers"
+    assert collect(project, "NoSuchThing", route="structural", relation="callers").answer == ()
+
+
+def test_a_question_is_worked_out_as_far_as_it_is_needed(project: Indexed) -> None:
+    of_the_graph = collect(project, "where is login defined", route="structural").question
+    assert not {"windows", "frames", "errors", "words"} & vars(of_the_graph).keys()
+    in_words = collect(project, "password of a user").question
+    assert "windows" in vars(in_words), "else it would be worked out on the event loop"
+
+
+def test_words_find_files_best_first_each_once(project: Indexed) -> None:
+    hits = finish(project, collect(project, "password login"))
+    assert hits[0].path == "shop/auth.py"
+    assert len({hit.path for hit in hits}) == len(hits)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(0 <= hit.score < 1 and hit.sources["lexical"] >= 1 for hit in hits)
+
+
+@pytest.mark.parametrize(
+    ("text", "route", "taken", "answered"),
+    [
+        ("where is Session defined", None, "structural", ["shop/sessions.py"]),
+        ("where is Session defined", "hybrid", "hybrid", None),
+        ("how does the login work", None, "semantic", None),
+        ("who imports shop/sessions.py", None, "structural", ["shop/auth.py"]),
+        ("what functions call login", None, "structural", ["tests/test_auth.py"]),
+        ("where is NoSuchThing defined", None, "structural", None),
+        ("password", "structural", "structural", []),
+    ],
+)
+def test_routes(
+    project: Indexed, text: str, route: Route | None, taken: Route, answered: list[str] | None
+) -> None:
+    gathered = collect(project, text, route=route)
+    assert (gathered.route, gathered.evidence != ()) == (taken, True)
+    hits = gathered.answer
+    assert (None if hits is None else [hit.path for hit in hits]) == answered
+    if route is not None:
+        assert any(f"chose {route}" in reason for reason in gathered.evidence)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("find password in shop/cart.py", ["shop/cart.py"]),
+        ('find the password in section "Passwords"', ["docs/guide.md"]),
+        ("find password in the folder docs", ["docs/guide.md"]),
+    ],
+)
+def test_a_place_that_is_named_is_kept_to(project: Indexed, text: str, expected: list[str]) -> None:
+    gathered = collect(project, text)
+    assert gathered.route == "positional"
+    assert sorted(hit.path for hit in finish(project, gathered)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("find password in nowhere/at_all.py", EVERYTHING),
+        ("find password in shop/cart.py", Filter(path_prefix="docs/")),
+        ("find password here", EVERYTHING),
+    ],
+)
+def test_a_place_that_can_not_be_kept_to_is_said(project: Indexed, text: str, chosen: Filter) -> None:
+    gathered = collect(project, text, chosen, route="positional")
+    assert gathered.evidence
+    found = {hit.path for hit in finish(project, gathered)}
+    assert found
+    assert all(path.startswith(chosen.path_prefix) for path in found)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (Filter(path_prefix="shop/"), ["shop/auth.py", "shop/cart.py"]),
+        (Filter(glob="**/cart.py"), ["copy/cart.py", "shop/cart.py"]),
+        (Filter(languages=frozenset({"markdown"})), ["docs/guide.md"]),
+        (Filter(kinds=frozenset({"section"})), ["docs/guide.md"]),
+        (Filter(symbol="login"), ["shop/auth.py"]),
+        (Filter(path_prefix="shop/", symbol="checkout"), ["shop/cart.py"]),
+        (Filter(path_prefix="nowhere/"), []),
+        (Filter(changed_ns=10**20), []),
+        (Filter(kinds=frozenset({"nothing"})), []),
+        (Filter(symbol="NoSuchThing"), []),
+    ],
+)
+def test_filters(project: Indexed, chosen: Filter, expected: list[str]) -> None:
+    assert sorted(paths(project, "password", chosen)) == expected
+    gathered = collect(project, "password", chosen)
+    if gathered.files == ():
+        assert gathered.answer == (), "nothing is asked at all"
+
+
+def test_filters_hold_for_the_structure_too(project: Indexed) -> None:
+    assert paths(project, "where is checkout defined", limit=1) == ["copy/cart.py"]
+    assert paths(project, "where is checkout defined", Filter(path_prefix="shop/"), limit=1) == [
+        "shop/cart.py"
+    ]
+
+
+def test_vectors_add_what_no_word_finds_wherever_it_stands(project: Indexed) -> None:
+    with project.reader() as reader:
+        (stored,) = reader.chunks.of_paths(["shop/cart.py"])
+    vectors = [(stored.digest, 0.9), (b"unknown", 0.8)]
+    gathered = collect(project, "zzz")
+    hits = finish(project, gathered, vectors)
+    assert [(hit.path, hit.sources) for hit in hits] == [
+        ("copy/cart.py", {"vector": 1}),
+        ("shop/cart.py", {"vector": 2}),
+    ]
+    narrowed = collect(project, "zzz", Filter(path_prefix="shop/"))
+    assert [hit.path for hit in finish(project, narrowed, vectors)] == ["shop/cart.py"]
+    assert finish(project, gathered, limit=1) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "expected"),
+    [
+        ("explain tests/test_auth.py please", EVERYTHING, "tests/test_auth.py"),
+        ("explain tests/test_auth.py:900 please", EVERYTHING, "tests/test_auth.py"),
+        ("explain guide.md", EVERYTHING, "docs/guide.md"),
+        ("explain tests/test_auth.py", Filter(path_prefix="tests/"), "tests/test_auth.py"),
+        ("explain tests/test_auth.py", Filter(path_prefix="docs/"), ""),
+        ("explain tests/test_auth.py", Filter(kinds=frozenset({"section"})), ""),
+        ("explain docs/guide.md", Filter(kinds=frozenset({"section"})), "docs/guide.md"),
+        ("explain docs/guide.md", Filter(symbol="Guide/Carts"), "docs/guide.md"),
+        ("explain empty.py", EVERYTHING, ""),
+    ],
+)
+def test_a_file_that_is_named_is_found_without_words(
+    project: Indexed, tmp_path: Path, text: str, chosen: Filter, expected: str
+) -> None:
+    gathered = collect(project, text, chosen, handle=LexicalHandle(str(tmp_path)))
+    hits = finish(project, gathered)
+    assert [(hit.path, hit.sources, hit.why[0]) for hit in hits] == (
+        [(expected, {"tree": 1}, "named in the question")] if expected else []
+    )
+
+
+def test_words_choose_the_place_in_a_file_that_is_named(tmp_path: Path) -> None:
+    body = "    value = value + 1\n" * 60
+    project = indexed(tmp_path, {"a.py": f"def first(value):\n{body}\n\ndef pelican(value):\n{body}"})
+    assert [hit.node_id for hit in finish(project, collect(project, "explain a.py"))] == ["a.py#first"]
+    assert [hit.node_id for hit in finish(project, collect(project, "the pelican in a.py"))] == [
+        "a.py#pelican"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "route", "glob", "prefix"),
+    [
+        ("how does the in:fly password run", "semantic", "", ""),
+        ("in:login password", "hybrid", "", ""),
+        ("in:shop password", "positional", "", "shop/"),
+        ("in:guide.md password", "positional", "", "docs/guide.md"),
+        ("in:fly in:shop password", "positional", "", "shop/"),
+        ("path:login password", "positional", "", ""),
+        ("find password in **/cart.py", "positional", "**/cart.py", ""),
+        ("password glob:*.md", "positional", "*.md", ""),
+        ("find password in **/nothing.py", "positional", "", ""),
+    ],
+)
+def test_only_files_and_folders_bear_a_filter_out(
+    project: Indexed, text: str, route: str, glob: str, prefix: str
+) -> None:
+    gathered = collect(project, text)
+    assert (gathered.route, gathered.filter) == (route, Filter(path_prefix=prefix, glob=glob))
+    assert finish(project, gathered)
+
+
+def test_of_many_copies_some_are_looked_at(tmp_path: Path) -> None:
+    copies = {f"vendor{n:03}/a.py": "def gadget():\n    return 1\n" for n in range(COPIES_MAX + 20)}
+    project = indexed(tmp_path, {**copies, "b.py": "def other():\n    return 2\n"})
+    with project.reader() as reader:
+        vectors = [(chunk.digest, 0.9) for chunk in reader.chunks.of_paths(["vendor000/a.py", "b.py"])]
+    found = [hit.path for hit in finish(project, collect(project, "zzz"), vectors, 1_000)]
+    assert len(found) == COPIES_MAX + 1
+    assert "b.py" in found
+    last = Filter(path_prefix=f"vendor{COPIES_MAX + 19:03}/")
+    narrowed = collect(project, "zzz", last)
+    assert [hit.path for hit in finish(project, narrowed, vectors)] == [f"{last.path_prefix}a.py"]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3, 1_000])
+def test_at_most_so_many(project: Indexed, limit: int) -> None:
+    hits = finish(project, collect(project, "password"), limit=limit)
+    assert len(hits) == min(limit, 5)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   \n", "the of and", "?!…", "\U0001f600", "zzz qqq", "\0", "*" * 9_000, "登录"]
+)
+def test_a_question_without_words_finds_nothing(project: Indexed, text: str) -> None:
+    gathered = collect(project, text)
+    assert list(finish(project, gathered)) == []
+    assert gathered.degraded == ()
+
+
+def test_without_a_lexical_index_the_rest_answers_and_says_so(project: Indexed, tmp_path: Path) -> None:
+    handle = LexicalHandle(str(tmp_path / "none"))
+    gathered = collect(project, "password in `login`", handle=handle)
+    assert gathered.lexical_damaged
+    assert "not searched by words" in gathered.degraded[0]
+    assert [hit.path for hit in finish(project, gathered)] == ["shop/auth.py"], "by its name"
+    assert paths(project, "where is Session defined", handle=handle) == ["shop/sessions.py"]
+
+
+def test_a_damaged_lexical_index_is_reported(project: Indexed, tmp_path: Path) -> None:
+    shutil.copytree(project.folder / FOLDER, tmp_path / FOLDER)
+    for path in (tmp_path / FOLDER).iterdir():
+        if path.suffix == ".idx":
+            data = bytearray(path.read_bytes())
+            data[0] ^= 0xFF
+            path.write_bytes(data)
+    gathered = collect(project, "password", handle=LexicalHandle(str(tmp_path)))
+    assert (gathered.lexical_damaged, list(finish(project, gathered))) == (True, [])
+
+
+def test_a_file_whose_words_are_not_committed_yet_is_found_as_it_is_now(tmp_path: Path) -> None:
+    project = indexed(tmp_path, FILES)
+    before = finish(project, collect(project, "password login"))
+    store = Store(str(project.folder), System())
+    try:
+        text = "# saved again\n" + str(FILES["shop/auth.py"])
+        parsed = parse_source(text.encode(), "python")
+        chunks = chunk_source("shop/auth.py", text.encode(), parsed, "python")
+        record = replace(project.tree.files["shop/auth.py"], digest=b"other")
+        with store.transaction():
+            store.put_contents([FileContent(record, parsed.symbols, (), chunks)])
+    finally:
+        store.close()
+    hits = finish(project, collect(project, "password login"))
+    assert [hit.path for hit in hits] == [hit.path for hit in before]
+    assert hits[0].path == "shop/auth.py"
+    assert hits[0].sources == before[0].sources
+    with project.reader() as reader:
+        assert hits[0].chunk in reader.chunks.of_paths(["shop/auth.py"])
+    assert [hit.path for hit in finish(project, collect(project, "login", Filter(path_prefix="docs/")))] == []
+
+
+def test_a_file_that_went_meanwhile_is_left_out(tmp_path: Path) -> None:
+    project = indexed(tmp_path, FILES)
+    gathered = collect(project, "password")
+    former = project.tree
+    project.tree = former.with_changes(former.generation + 1, (), ["shop/auth.py"])
+    assert "shop/auth.py" not in [hit.path for hit in finish(project, gathered)]
+
+
+def test_one_document(tmp_path: Path) -> None:
+    project = indexed(tmp_path, {"only.py": "def alone():\n    return 1\n"})
+    assert paths(project, "alone") == ["only.py"]
+    assert paths(project, "other") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "mixed"),
+    [
+        ("who calls login?", False),
+        ("where is Session defined", False),
+        ("where are login functions called?", True),
+    ],
+)
+def test_an_answer_of_the_graph_to_a_part_of_a_question_is_not_all(
+    project: Indexed, text: str, mixed: bool
+) -> None:
+    gathered = collect(project, text)
+    assert (gathered.route, gathered.mixed) == ("structural", mixed)

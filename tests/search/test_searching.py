@@ -1,0 +1,283 @@
+"""A question is answered by whoever can: what is damaged, missing or too slow is said and made up for."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from foveal.daemon.app.engine import Engine
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
+from foveal.daemon.core.errors import FovealError
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.core.system import System
+from foveal.daemon.embedding.messages import SearchVectors, VectorHits
+from foveal.daemon.index.lexical_files import FOLDER
+from foveal.daemon.privacy.policy import NO_POLICY
+from foveal.daemon.project.freshness import Deadline, deadline_of
+from foveal.daemon.project.projects import Project
+from foveal.daemon.search.filters import EVERYTHING, Filter
+from foveal.daemon.search.search import SearchQuery, SearchResult
+from foveal.daemon.search.service import VECTORS_SHARE
+
+from tests.conftest import link_models, write_files
+
+GENEROUS_S = 60.0
+T = TypeVar("T")
+
+FILES: dict[str, str | bytes] = {
+    "shop/auth.py": "def login(user, password):\n    return user\n",
+    "shop/cart.py": "def checkout(cart, password):\n    return sum(cart)\n",
+    "docs/guide.md": "# Guide\n\nA password has ten letters.\n",
+}
+
+
+@asynccontextmanager
+async def running(base: Path, *, embedding: bool = False) -> AsyncIterator[tuple[Engine, Project]]:
+    """Run an engine with a project that is indexed."""
+    for name in ("home", "state"):
+        (base / name).mkdir(exist_ok=True)
+    root = write_files(base / "p", FILES)
+    environment = Environment(str(base / "home"), str(base / "state"), str(base / "config"), 0)
+    engine = Engine(environment, UserConfig(embedding=EmbeddingConfig(enabled=embedding)), System())
+    started = asyncio.Event()
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(engine.run(started))
+        await started.wait()
+        try:
+            project = await engine.projects.open_named(str(root))
+            while project.state != "ready":
+                await project.wait_changed()
+            yield engine, project
+        finally:
+            await engine.close(GENEROUS_S)
+            await task
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return tmp_path.resolve()
+
+
+async def search(engine: Engine, project: Project, text: str, **options: Any) -> SearchResult:
+    ask = SearchQuery(text, options.pop("limit", 10), **options)
+    return await engine._searching.search(project, ask, deadline_of(project, 60_000))
+
+
+def paths(found: SearchResult) -> list[str]:
+    return [hit.path for hit in found.hits]
+
+
+async def test_without_embeddings_words_answer_and_nothing_is_degraded(base: Path) -> None:
+    async with running(base) as (engine, project):
+        found = await search(engine, project, "password login")
+        assert paths(found)[0] == "shop/auth.py"
+        assert (found.degraded, found.hint, found.intent, found.route) == ((), "", "hybrid", "hybrid")
+
+
+async def test_limits_scores_and_the_scopes_own_files(base: Path) -> None:
+    async with running(base) as (engine, project):
+        everything = await search(engine, project, "password")
+        assert len(everything.hits) == 3
+        assert paths(await search(engine, project, "password", limit=1)) == paths(everything)[:1]
+        none = await search(engine, project, "password", limit=0)
+        assert (none.hits, none.hint) == ((), "")
+        score = everything.hits[1].score
+        assert paths(await search(engine, project, "password", min_score=score)) == paths(everything)[:2]
+        last = paths(everything)[-1]
+        for limit in (1, 10):
+            first = await search(engine, project, "password", limit=limit, first=frozenset({last, "gone.py"}))
+            assert paths(first) == [last, *paths(everything)[:-1]][:limit]
+
+
+NOTHING = "nothing in the project has these words or this meaning: try other words"
+NO_TRAIT = (
+    "no language of the project has the kind trait; there can be class, code, constant, data, function, method,"
+    " section, text, type, variable"
+)
+
+
+async def test_nothing_has_its_reason(base: Path) -> None:
+    async with running(base) as (engine, project):
+
+        async def check(text: str, hint: str, chosen: Filter = EVERYTHING, **options: Any) -> None:
+            found = await search(engine, project, text, filter=chosen, **options)
+            assert (found.hits, found.degraded, found.hint) == ((), (), hint)
+
+        await check("password", "no file of the project passes the filter", Filter(path_prefix="nowhere"))
+        await check("  ", "the question is empty: ask in words, or name a file, a definition or an error")
+        await check("zebra", NOTHING)
+        await check("zebra", f"{NOTHING}, or fewer filters", Filter(path_prefix="shop/"))
+        await check("password", NO_TRAIT, Filter(kinds=frozenset({"trait"})))
+        await check("zebra", f"{NOTHING}, or fewer filters", Filter(kinds=frozenset({"trait", "class"})))
+        best = (await search(engine, project, "password")).hits[0].score
+        await check("password", f"the best score is {best}, below min_score 1.0", min_score=1.0)
+
+
+async def test_a_lexical_index_that_is_gone_is_built_anew(base: Path) -> None:
+    async with running(base) as (engine, project):
+        shutil.rmtree(Path(project.folder, FOLDER))
+        found = await search(engine, project, "password in `login`")
+        assert "not searched by words" in found.degraded[0]
+        assert paths(found) == ["shop/auth.py"], "what it names is known without"
+        while found.degraded or len(found.hits) < 3:
+            found = await search(engine, project, "password in `login`")
+
+
+async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(base) as (engine, project):
+        with monkeypatch.context() as patched:
+            patched.setattr("foveal.daemon.search.router.gather", _damaged)
+            found = await search(engine, project, "password")
+            assert (found.hits, found.hint) == ((), "look with: foveal status")
+            assert "malformed" in found.degraded[0]
+        with monkeypatch.context() as patched:
+            patched.setattr("foveal.daemon.search.router.conclude", _damaged)
+            found = await search(engine, project, "password")
+            assert found.hits == ()
+            assert "malformed" in found.degraded[0]
+        with monkeypatch.context() as patched:
+            patched.setattr("foveal.daemon.search.results.describe_hits", _damaged)
+            reply = await engine.query(project, SearchQuery("password", 5), "no", None)
+            assert reply["results"] == []
+            assert "malformed" in reply["degraded"][-1]
+
+
+def count_turns(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that grows with each turn of a builder's thread."""
+    turns: list[object] = []
+    in_builder = engine._work.in_builder
+
+    def counted(work: Callable[[], T]) -> Coroutine[Any, Any, T]:
+        turns.append(work)
+        return in_builder(work)
+
+    monkeypatch.setattr(engine._work, "in_builder", counted)
+    return turns
+
+
+async def test_the_answer_of_the_graph_is_told_in_one_turn(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as (engine, project):
+        turns = count_turns(engine, monkeypatch)
+        reply = await engine.query(project, SearchQuery("where is login defined", 5), "no", None)
+        assert (reply["route"], [one["node_id"] for one in reply["results"]]) == (
+            "structural",
+            ["shop/auth.py#login"],
+        )
+        assert len(turns) == 1
+        with monkeypatch.context() as patched:
+            patched.setattr("foveal.daemon.search.results.describe_from", _damaged)
+            damaged = await engine.query(project, SearchQuery("where is checkout defined", 5), "no", None)
+            assert damaged["results"] == []
+            assert "malformed" in damaged["degraded"][-1]
+
+
+async def test_the_same_question_is_answered_again_while_nothing_changed(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as (engine, project):
+        turns = count_turns(engine, monkeypatch)
+        ask = SearchQuery("what calls login", 5)
+        (base / "p/shop/views.py").write_text("from .auth import login\n\nlogin(1, 2)\n")
+        first = await engine.query(project, ask, "tree", None)
+        while first["degraded"]:  # until it is linked
+            first = await engine.query(project, ask, "no", None)
+        turns.clear()
+        assert await engine.query(project, ask, "no", None) == first
+        assert await engine.query(project, ask, "shown", None) == first
+        assert turns == []
+        await engine.query(project, replace(ask, limit=4), "no", None)
+        await engine.query(project, ask, "no", None, replace(NO_POLICY, mask_values=False))
+        assert len(turns) == 2, "another question, and another who asks"
+
+
+async def test_an_answer_is_not_given_again_when_a_file_changed(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(base) as (engine, project):
+        turns = count_turns(engine, monkeypatch)
+        ask = SearchQuery("where is login defined", 5)
+        await engine.query(project, ask, "no", None)
+        (base / "p/shop/auth.py").write_text("# moved\n\n\ndef login(user):\n    return user\n")
+        reply = await engine.query(project, ask, "shown", None)
+        assert [one["start_line"] for one in reply["results"]] == [4], "a file that is shown"
+        (base / "p/shop/other.py").write_text("def login(): ...\n")
+        reply = await engine.query(project, ask, "tree", None)
+        assert len(reply["results"]) == 2, "a file that wasn't known"
+        project.take_index(None, ())
+        turns.clear()
+        await engine.query(project, ask, "no", None)
+        assert turns, "another index may have taken its place"
+
+
+async def test_what_is_told_is_what_who_asks_gets(base: Path) -> None:
+    async with running(base) as (engine, project):
+        plain = SearchQuery("what is in class login or checkout", 5, route="structural")
+        first = frozenset({"shop/cart.py"})
+        for ask in (
+            plain,
+            replace(plain, min_score=1.0),
+            replace(plain, first=first),
+            replace(plain, limit=1),
+        ):
+            deadline = deadline_of(project, 60_000)
+            found = await engine._searching.search(project, ask, deadline, tells=True)
+            again = await engine._searching.search(project, ask, deadline)
+            assert found.told is not None
+            assert (found.hits, again.told) == (again.hits, None)
+            assert [one["node_id"] for one in found.told.results] == [hit.node_id for hit in found.hits]
+
+
+async def test_an_embedder_that_does_not_answer_costs_only_its_part(
+    base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_models(models, base / "state")
+    monkeypatch.setattr("foveal.daemon.search.service.VECTORS_WAIT_S", 0.01)
+    async with running(base, embedding=True) as (engine, project):
+        monkeypatch.setattr(engine.semantics, "search", _never)
+        found = await search(engine, project, "password login")
+        assert paths(found)[0] == "shop/auth.py"
+        assert found.degraded == ("not searched by meaning: the embedding model didn't answer in time",)
+
+
+async def test_vectors_leave_time_to_rank_what_the_words_found(
+    base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_models(models, base / "state")
+    async with running(base, embedding=True) as (engine, project):
+        asked: list[SearchVectors] = []
+
+        async def hear(command: SearchVectors) -> VectorHits:
+            asked.append(command)
+            raise FovealError("not now")
+
+        monkeypatch.setattr(engine.semantics, "search", hear)
+        soon = Deadline(asyncio.get_running_loop().time() + 1)
+        found = await engine._searching.search(project, SearchQuery("password login", 10), soon)
+        assert paths(found)[0] == "shop/auth.py"
+        assert asked[0].wait_s <= 0.8 * VECTORS_SHARE
+
+
+async def test_meaning_finds_what_no_word_does(base: Path, models: Path) -> None:
+    link_models(models, base / "state")
+    async with running(base, embedding=True) as (engine, project):
+        found = await search(engine, project, "sign in with a secret")
+        while found.degraded or not found.hits:  # until its vectors are loaded
+            found = await search(engine, project, "sign in with a secret")
+        assert "shop/auth.py" in paths(found)
+        assert all(set(hit.sources) == {"vector"} for hit in found.hits)
+
+
+def _damaged(*_: object, **__: object) -> Any:
+    raise DatabaseError("database disk image is malformed")
+
+
+async def _never(command: object) -> Any:
+    await asyncio.Event().wait()

@@ -1,0 +1,73 @@
+"""Identifiers are found with how sure it is that they are some; plain words, paths and products are none."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.search.symbol_mentions import (
+    IN_CODE,
+    MAX_SYMBOLS,
+    MEMBER,
+    QUOTED_CODE,
+    SHAPED,
+    TITLE_CASE,
+    certainty_of,
+    find_symbols,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def check(text: str, expected: dict[str, float]) -> None:
+    assert {mention.name: mention.certainty for mention in find_symbols(text)} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What calls `login`?", {"login": QUOTED_CODE}),
+        ("`Cart.total()` and `Foo#bar`", {"Cart.total": QUOTED_CODE, "Foo#bar": QUOTED_CODE}),
+        ("parse_config and parseUrl fail", {"parse_config": SHAPED, "parseUrl": SHAPED}),
+        ("MAX_RETRIES in HTTPServer", {"MAX_RETRIES": SHAPED, "HTTPServer": SHAPED}),
+        ("crate::net::Listener, Foo->bar", {"crate::net::Listener": SHAPED, "Foo->bar": SHAPED}),
+        ("auth.session is slow", {"auth.session": MEMBER}),
+        ("call foo() now", {"foo": SHAPED}),
+        (r"Shop\Cart throws", {r"Shop\Cart": SHAPED}),
+        ("the user of Session waits", {"Session": TITLE_CASE}),
+        ("Session expires. Nothing else.", {}),
+        ("GitHub, JavaScript and Node.js on Linux", {}),
+        ("see src/a.py and utils.py", {}),
+        ("v1.2.3 of 8d819856d4 e.g. 3.5", {}),
+        ("Couldn't it be March?", {}),
+        ("look at example.org", {}),
+        ("a plain sentence with well-known words", {}),
+    ],
+)
+def test_symbols_in_prose(text: str, expected: dict[str, float]) -> None:
+    check(text, expected)
+
+
+def test_pasted_code_is_less_sure_and_comes_last() -> None:
+    found = find_symbols("Why does `run` hang?", ["conn = open_conn(maxRetries)\nfor x in conn: pass"])
+    assert [(mention.name, mention.certainty) for mention in found] == [
+        ("run", QUOTED_CODE),
+        ("open_conn", IN_CODE),
+        ("maxRetries", IN_CODE),
+    ]
+
+
+def test_the_surest_mention_counts() -> None:
+    check("parse_it, and `parse_it`", {"parse_it": QUOTED_CODE})
+
+
+def test_at_most_so_many() -> None:
+    assert len(find_symbols(" ".join(f"name_{number}x" for number in range(500)))) == MAX_SYMBOLS
+
+
+def test_a_word_without_the_shape_of_a_name_has_no_certainty() -> None:
+    assert certainty_of("login") == 0.0
+    assert certainty_of("get_user") == SHAPED
+
+
+@given(st.text())
+def test_any_text(text: str) -> None:
+    assert all(0 < mention.certainty <= 1 for mention in find_symbols(text, [text]))

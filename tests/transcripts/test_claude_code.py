@@ -1,0 +1,274 @@
+"""Claude Code's records become entries: who said what, which tools ran on which files, and how they ended."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.daemon.transcripts.claude_code import ClaudeCodeReader
+from foveal.daemon.transcripts.entry import Entry
+
+from tests.transcript_cases import AT, Claude, entries_of, said_in, write
+
+
+def read(*records: dict[str, Any]) -> list[Entry]:
+    """Return the entries of some records."""
+    reader = ClaudeCodeReader()
+    entries: list[Entry] = []
+    for number, record in enumerate(records, start=1):
+        entries += reader.read(number, json.dumps(record).encode()) or []
+    return entries + reader.finish()
+
+
+def test_a_conversation_is_told_in_its_order() -> None:
+    chat = Claude()
+    entries = read(
+        chat.user("Fix the retry bug"),
+        chat.block({"type": "thinking", "thinking": "Where is it?", "signature": "x"}),
+        chat.text("I look at it."),
+        chat.call("Edit", {"file_path": "/w/app/a.py", "old_string": "1", "new_string": "2"}),
+        chat.result("ok"),
+        chat.text("Fixed."),
+    )
+    said = Entry("user", 1, "Fix the retry bug", AT, "", "s1")
+    assert entries == [
+        said,
+        replace(said, kind="thinking", line=2, text="Where is it?"),
+        replace(said, kind="agent", line=3, text="I look at it."),
+        replace(
+            said, kind="call", line=4, text="", tool="edit", name="Edit", call_id="tu1",
+            paths=("/w/app/a.py",),
+        ),
+        replace(said, kind="result", line=5, text="ok", call_id="tu1"),
+        replace(said, kind="agent", line=6, text="Fixed."),
+    ]  # fmt: skip
+
+
+def test_tools_are_told_by_what_they_do() -> None:
+    def check(name: str, given: dict[str, Any], tool: str, paths: tuple[str, ...] = (), **more: str) -> None:
+        (entry,) = read(Claude().call(name, given))
+        told = (entry.tool, entry.paths, entry.command, entry.text)
+        assert told == (tool, paths, more.get("command", ""), more.get("text", ""))
+
+    check("Edit", {"file_path": "/w/a.py"}, "edit", ("/w/a.py",))
+    check("MultiEdit", {"file_path": "/w/a.py", "edits": []}, "edit", ("/w/a.py",))
+    check("NotebookEdit", {"notebook_path": "/w/a.ipynb"}, "edit", ("/w/a.ipynb",))
+    check("Write", {"file_path": "/w/b.py", "content": "x"}, "write", ("/w/b.py",))
+    check("Read", {"file_path": "/w/c.py"}, "read", ("/w/c.py",))
+    check("Bash", {"command": "make", "description": "Builds"}, "run", command="make", text="Builds")
+    check("Grep", {"pattern": "x", "path": "/w"}, "search")
+    check("Agent", {"prompt": "Look into it", "description": "d"}, "agent", text="Look into it")
+    check("Task", {"prompt": "Look into it"}, "agent", text="Look into it")
+    check("mcp__other__do", {"file_path": "x"}, "other")
+    check("Edit", {"file_path": 5}, "edit")
+    check("Edit", {}, "edit")
+
+
+def test_a_result_fails_by_its_flag_its_exit_code_or_an_interruption() -> None:
+    def check(record: dict[str, Any], text: str, *, failed: bool) -> None:
+        (entry,) = read(record)
+        assert (entry.kind, entry.text, entry.failed) == ("result", text, failed)
+
+    check(Claude().result("fine"), "fine", failed=False)
+    check(
+        Claude().result([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "a\nb", failed=False
+    )
+    check(Claude().result([{"type": "image", "source": {}}]), "", failed=False)
+    check(Claude().result("Error: no", is_error=True), "Error: no", failed=True)
+    check(Claude().result("Exit code 2\nno rule"), "Exit code 2\nno rule", failed=True)
+    check(Claude().result("Exit code 0\nyes"), "Exit code 0\nyes", failed=False)
+    check(Claude().result("the docs say: Exit code 2"), "the docs say: Exit code 2", failed=False)
+    check(Claude().result("", toolUseResult={"stdout": "out", "stderr": "err"}), "out\nerr", failed=False)
+    check(Claude().result("x", toolUseResult={"stdout": "x", "interrupted": True}), "x", failed=True)
+    check(Claude().result(None, toolUseResult="Error: gone", is_error=True), "Error: gone", failed=True)
+
+
+def test_a_long_output_keeps_its_head_and_its_tail() -> None:
+    (entry,) = read(Claude().result("first\n" + "x" * 100_000 + "\nlast"))
+    assert len(entry.text) <= 20_000
+    assert entry.text.startswith("first\n")
+    assert entry.text.endswith("\nlast")
+    assert "[…]" in entry.text
+
+
+def test_a_message_over_several_records_is_one_text() -> None:
+    chat = Claude()
+    entries = read(
+        chat.text("The cause is", "m1"),
+        chat.text(" a race.", "m1"),
+        chat.text("So I lock.", "m1"),
+        chat.call("Bash", {"command": "make"}),
+        chat.text("Done.", "m1"),
+        chat.text("Another reply.", "m2"),
+    )
+    assert said_in(entries) == [
+        ("agent", "The cause is a race.\n\nSo I lock."),
+        ("call", "make"),
+        ("agent", "Done."),
+        ("agent", "Another reply."),
+    ]
+    assert [entry.line for entry in entries] == [1, 4, 5, 6]
+
+
+def test_repeated_records_and_blocks_count_once() -> None:
+    chat = Claude()
+    first = chat.text("I chose SQLite.", "m1")
+    # A later row of the same message, with the block again and other figures of usage.
+    again = {**first, "uuid": "other"}
+    prompt = chat.user("Go on")
+    assert said_in(read(first, again, prompt, first, prompt)) == [
+        ("agent", "I chose SQLite."),
+        ("user", "Go on"),
+    ]
+
+
+def test_only_what_a_person_typed_is_a_prompt() -> None:
+    def check(expected: list[tuple[str, str]], record: dict[str, Any]) -> None:
+        assert said_in(read(record)) == expected
+
+    check([("user", "a\nb")], Claude().user([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]))
+    check([], Claude().user("Caveat: the messages below", isMeta=True))
+    check([("boundary", "So far: x")], Claude().user("So far: x", isCompactSummary=True))
+    check([], Claude().user("<command-name>/clear</command-name>\n<command-message>clear</command-message>"))
+    check([], Claude().user("<local-command-stdout>Bye</local-command-stdout>"))
+    check(
+        [("user", "Look:")],
+        Claude().user('Look:\n<pasted_content id="1">\nWe decided on X\n</pasted_content>'),
+    )
+    check([], Claude().user("<task-notification><result>We chose X</result></task-notification>"))
+    check([], Claude().record("attachment", attachment={"type": "file", "content": {"file": "x"}}))
+    check(
+        [("user", "And the docs")],
+        Claude().record("attachment", attachment={"type": "queued_command", "prompt": "And the docs"}),
+    )
+    check(
+        [],
+        Claude().record(
+            "attachment",
+            attachment={"type": "queued_command", "prompt": "x", "commandMode": "task-notification"},
+        ),
+    )
+    check([], Claude().record("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"}))
+    check([], Claude().record("progress", data={"note": "x"}))
+    check([], Claude().text("API Error: 529", isApiErrorMessage=True))
+    check([], {**Claude().text("x"), "message": {"model": "<synthetic>", "content": "No response"}})
+
+
+def test_plans_and_answers_are_what_was_said() -> None:
+    chat = Claude()
+    plan = read(chat.call("ExitPlanMode", {"plan": "Use a queue, because order matters."}))
+    assert said_in(plan) == [("agent", "Use a queue, because order matters."), ("call", "ExitPlanMode")]
+    question = {"questions": [{"question": "Which database?", "options": []}]}
+    answered = {**question, "answers": {"Which database?": "SQLite", "Never asked?": "x"}}
+    entries = read(chat.call("AskUserQuestion", question), chat.result("answered", toolUseResult=answered))
+    assert said_in(entries) == [
+        ("call", "AskUserQuestion"),
+        ("result", "answered"),
+        ("user", "Which database? SQLite"),
+    ]
+
+
+def test_a_subagents_own_file(tmp_path: Path) -> None:
+    chat = Claude(agent_id="ab12")
+    path = write(
+        tmp_path / "agent-ab12.jsonl",
+        [
+            chat.user("Find the leak"),
+            chat.call("SubagentHandback", {"message": "It leaks in b.py because of the cache."}, "tu9"),
+            chat.result("delivered", "tu9"),
+            chat.text("Report sent."),
+        ],
+    )
+    entries = entries_of(path)
+    assert said_in(entries) == [
+        ("user", "Find the leak"),
+        ("handback", "It leaks in b.py because of the cache."),
+        ("agent", "Report sent."),
+    ]
+    assert {(entry.agent_id, entry.session_id, entry.sidechain) for entry in entries} == {
+        ("ab12", "s1", False)
+    }
+
+
+def test_subagents_inside_their_parents_file_are_side_chains() -> None:
+    parent, child = Claude(), Claude(agent_id="ab12")
+    entries = read(
+        parent.user("Fix it"),
+        parent.call("Agent", {"prompt": "Find it"}),
+        child.user("Find it"),
+        child.text("Found it."),
+        parent.result(
+            [{"type": "text", "text": "Found it."}],
+            toolUseResult={
+                "status": "completed", "agentId": "ab12", "content": [{"type": "text", "text": "Found it."}]
+            },
+        ),
+        parent.text("Thanks."),
+    )  # fmt: skip
+    assert [(entry.kind, entry.agent_id, entry.sidechain) for entry in entries] == [
+        ("user", "", False),
+        ("call", "", False),
+        ("user", "ab12", True),
+        ("agent", "ab12", True),
+        ("handback", "ab12", True),
+        ("agent", "", False),
+    ]
+    launched = read(parent.result("started", toolUseResult={"status": "async_launched", "agentId": "ab12"}))
+    assert said_in(launched) == [("result", "started")]
+
+
+def test_unknown_records_are_counted_and_strange_ones_harm_nothing() -> None:
+    reader = ClaudeCodeReader()
+    chat = Claude()
+    for record in (
+        {"type": "brand-new", "x": 1},
+        {"type": "file-history-snapshot", "snapshot": {}},
+        {"type": "summary", "summary": "Retry bug", "leafUuid": "a2"},
+        chat.block({"type": "server_tool_use", "id": "x"}),
+        {"type": ["user"]},
+        {**chat.user("x"), "message": None},
+        {**chat.user("x"), "message": "text"},
+        {
+            **chat.text("x"),
+            "message": {"content": [None, 5, "x", {"type": None}, {"type": "text", "text": 5}]},
+        },
+        {**chat.result("x"), "message": {"content": [{"type": "tool_result", "tool_use_id": 5}]}},
+        {},
+    ):
+        entries = reader.read(1, json.dumps(record).encode())
+        assert entries is not None
+        assert [entry for entry in entries if entry.kind != "result"] == []
+    assert reader.unknown >= 3
+    for line in (b"", b"{", b'{"type":"user","mess', b"[1]", b"null", b"\xff\xfe", b"[" * 200_000):
+        assert reader.read(1, line) is None
+
+
+def test_a_turn_that_a_person_took_back_is_left_out(tmp_path: Path) -> None:
+    chat = Claude()
+    begin = [chat.user("Start"), chat.text("Ready.")]
+    before = chat.last
+    left = [chat.user("Use Redis"), chat.text("I chose Redis because it is fast.")]
+    chat.last = before
+    kept = [chat.user("Use files"), chat.text("I chose files because they are simple.")]
+    path = write(tmp_path / "t.jsonl", [*begin, *left, *kept])
+    assert said_in(entries_of(path)) == [
+        ("user", "Start"),
+        ("agent", "Ready."),
+        ("user", "Use files"),
+        ("agent", "I chose files because they are simple."),
+    ]
+
+
+@pytest.mark.parametrize("key", ["content", "message", "type", "uuid"])
+def test_a_missing_field_costs_its_record_only(key: str, tmp_path: Path) -> None:
+    chat = Claude()
+    broken = chat.text("lost")
+    if key == "content":
+        del broken["message"]["content"]
+    else:
+        del broken[key]
+    path = write(tmp_path / "t.jsonl", [chat.user("Start"), broken, chat.text("Kept.")])
+    assert said_in(entries_of(path))[-1] == ("agent", "Kept.")

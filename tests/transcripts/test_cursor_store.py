@@ -1,0 +1,71 @@
+"""Cursors are kept by the transcript that they are of, and the oldest are forgotten."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from foveal.daemon.core.system import System
+from foveal.daemon.transcripts import cursor_store
+from foveal.daemon.transcripts.cursor import Cursor
+from foveal.daemon.transcripts.cursor_store import CursorStore
+
+
+class Clock(System):
+    """A clock that goes on by a nanosecond whenever it is read."""
+
+    def __init__(self) -> None:
+        self._time = 0
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(0, UTC)
+
+    def time_ns(self) -> int:
+        self._time += 1
+        return self._time
+
+
+def cursor(size: int) -> Cursor:
+    return Cursor(7, size, "d" * 32, 1, 2)
+
+
+def test_a_cursor_comes_back(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.jsonl")
+    store = CursorStore(str(tmp_path), Clock())
+    assert store.find(path) is None
+    assert list(tmp_path.iterdir()) == []
+    store.put(path, cursor(10))
+    store.put(path, cursor(20))
+    store.put(f"{path}2", cursor(30))
+    again = CursorStore(str(tmp_path), Clock())
+    assert (again.find(path), again.find(f"{path}2"), again.find(f"{path}3")) == (
+        cursor(20),
+        cursor(30),
+        None,
+    )
+
+
+def test_a_file_has_one_cursor_whatever_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "t.jsonl")
+    store = CursorStore(str(tmp_path), Clock())
+    store.put(str(tmp_path / "link"), cursor(10))
+    assert store.find(f"{tmp_path}/./t.jsonl") == cursor(10)
+    store.put(f"{tmp_path}/\udcff", cursor(11))
+    assert store.find(f"{tmp_path}/\udcff") == cursor(11)
+
+
+def test_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cursor_store, "CURSORS_MAX", 3)
+    store = CursorStore(str(tmp_path), Clock())
+    for name in ("/a", "/b", "/c", "/a", "/d", "/e"):
+        store.put(name, cursor(1))
+    assert [name for name in ("/a", "/b", "/c", "/d", "/e") if store.find(name)] == ["/a", "/d", "/e"]
+
+
+def test_a_damaged_file_costs_the_cursors_only(tmp_path: Path) -> None:
+    (tmp_path / cursor_store.NAME).write_bytes(b"no database" * 1_000)
+    store = CursorStore(str(tmp_path), Clock())
+    assert store.find("/a") is None
+    store.put("/a", cursor(1))
+    assert store.find("/a") == cursor(1)

@@ -1,0 +1,120 @@
+"""Only regular files of the user are read, whatever a path names, and in pieces of bounded size."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from foveal.daemon.core.errors import InvalidRequest
+from foveal.daemon.transcripts.transcript_file import MAX_FILE_BYTES, MAX_LINE_BYTES, Line, lines, opened
+from foveal.daemon.transcripts.transcripts import read
+
+from tests.transcript_cases import Claude, entries_of, said_in, write
+
+
+def refusal(path: str) -> str:
+    """Return why a path isn't read."""
+    with pytest.raises(InvalidRequest) as caught, read(path):
+        pass
+    assert caught.value.field == "transcript_path"
+    return str(caught.value)
+
+
+def all_lines(path: Path, offset: int = 0) -> list[Line]:
+    """Return the lines of a file from an offset on."""
+    with opened(str(path)) as (descriptor, status):
+        return list(lines(descriptor, offset, status.st_size))
+
+
+def test_what_cannot_be_a_transcript_is_refused_in_words(tmp_path: Path) -> None:
+    def check(path: Path | str, *words: str) -> None:
+        message = refusal(str(path))
+        assert all(word in message for word in words), message
+
+    pipe, folder, empty, prose = (tmp_path / name for name in ("pipe", "folder", "empty", "prose"))
+    os.mkfifo(pipe)
+    folder.mkdir()
+    empty.touch()
+    prose.write_text("Dear diary,\ntoday I decided nothing.\n")
+    check(tmp_path / "missing", "can't be read", "No such file")
+    check("t.jsonl", "no absolute path")
+    check("", "no absolute path")
+    check(f"{tmp_path}/a\0b", "no absolute path")
+    check(f"{tmp_path}/a\ud800b", "a character that no path has")
+    check(f"{prose}/x", "can't be read")
+    check(tmp_path / ("x" * 300), "can't be read")
+    check(folder, "is a folder")
+    check(pipe, "not a regular file")
+    check("/dev/null", "not a regular file")
+    check("/dev/zero", "not a regular file")
+    check(empty, "is empty")
+    check(prose, "no transcript", "docs/transcripts.md")
+    for name, target in (("to-pipe", pipe), ("to-device", Path("/dev/zero")), ("to-folder", folder)):
+        (tmp_path / name).symlink_to(target)
+        check(tmp_path / name, "folder" if target is folder else "not a regular file")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    check(tmp_path / "loop", "can't be read")
+
+
+def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a socket's path must be short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("s")
+        assert "not a regular file" in refusal(str(tmp_path / "s"))
+
+
+def test_a_file_of_another_user_or_of_no_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.jsonl"
+    with path.open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    assert "more than" in refusal(str(path))
+    write(path, [Claude().user("x")])
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert "belongs to the user" in refusal(str(path))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    write(path, [Claude().user("x")])
+    path.chmod(0)
+    assert "Permission denied" in refusal(str(path))
+
+
+def test_a_link_to_a_transcript_is_followed(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", [Claude().user("Fix it")])
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    assert said_in(entries_of(str(link))) == [("user", "Fix it")]
+
+
+def test_lines_have_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_bytes(b"ab\n\nc\r\nd")
+    assert all_lines(path) == [
+        Line(1, 0, 3, b"ab\n", complete=True),
+        Line(2, 3, 1, b"\n", complete=True),
+        Line(3, 4, 3, b"c\r\n", complete=True),
+        Line(4, 7, 1, b"d", complete=False),
+    ]
+    assert all_lines(path, 4)[0] == Line(1, 4, 3, b"c\r\n", complete=True)
+    with opened(str(path)) as (descriptor, _):
+        assert list(lines(descriptor, 0, 5))[-1] == Line(3, 4, 1, b"c", complete=False)
+        assert [line.size for line in lines(descriptor, 0, 1_000)] == [3, 1, 3, 1]
+
+
+def test_a_line_that_is_too_long_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    longest, longer = b"x" * (MAX_LINE_BYTES - 1) + b"\n", b"y" * (3 * MAX_LINE_BYTES) + b"\n"
+    path.write_bytes(longest + longer + b"z\n")
+    assert [(line.size, line.data is None) for line in all_lines(path)] == [
+        (len(longest), False),
+        (len(longer), True),
+        (2, False),
+    ]
+    path.write_bytes(b"x" * (MAX_LINE_BYTES + 5))
+    assert [(line.data, line.complete) for line in all_lines(path)] == [(None, False)]

@@ -1,0 +1,329 @@
+"""A transcript is read once: what was added later is found, with the turn it belongs to, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from foveal.daemon.core.errors import InvalidRequest
+from foveal.daemon.transcripts.transcript_file import MAX_LINE_BYTES
+from foveal.daemon.transcripts.transcripts import (
+    CLAUDE_CODE,
+    CODEX,
+    PLAIN,
+    PLAIN_TEXT,
+    REREAD_BYTES,
+    Format,
+    format_of,
+    read,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.transcript_cases import (
+    Claude,
+    append,
+    codex_item,
+    codex_message,
+    codex_meta,
+    entries_of,
+    read_all,
+    said_in,
+    write,
+)
+
+
+def test_formats_are_told_by_content(tmp_path: Path) -> None:
+    def check(expected: Format | None, *head: Any) -> None:
+        assert (
+            format_of([one if isinstance(one, bytes) else json.dumps(one).encode() for one in head])
+            is expected
+        )
+
+    snapshot = {"type": "file-history-snapshot", "snapshot": {}}
+    check(CLAUDE_CODE, snapshot, {"type": "mode", "mode": "x"}, Claude().user("x"))
+    check(CLAUDE_CODE, b"\n", b"not JSON\n", Claude().text("x"))
+    check(CLAUDE_CODE, *[{"type": "summary", "summary": "x", "leafUuid": "y"}] * 500, Claude().user("x"))
+    check(CODEX, codex_meta())
+    check(CODEX, {"id": "t1", "timestamp": "x"}, {"type": "message", "role": "user", "content": []})
+    check(PLAIN, {"role": "user", "content": "x"})
+    check(PLAIN, {"role": "system", "content": "x"})
+    check(PLAIN, {"role": "tool", "tool": {}})
+    check(PLAIN_TEXT, b"# Title\n", b"\n", b"## User\n")
+    check(PLAIN_TEXT, b"\n", b"User: x\n")
+    check(None, b"Hello\n", b"User: x\n")
+    check(None, {"role": "user"}, {"role": ["user"], "content": "x"}, {"type": "user"}, b"[]", b"5")
+    check(None, snapshot)
+    check(None)
+
+
+def test_a_conversation_that_has_not_grown_says_nothing_twice(tmp_path: Path) -> None:
+    chat = Claude()
+    path = write(tmp_path / "t.jsonl", [chat.user("Fix it"), chat.text("Fixed.")])
+    entries, cursor = read_all(path)
+    assert len(entries) == 2
+    assert read_all(path, cursor) == ([], cursor)
+    with read(path, cursor) as reading:
+        assert reading.is_unchanged
+        assert reading.is_finished
+        assert reading.cursor == cursor
+
+
+def test_one_that_has_grown_is_read_from_its_last_prompt_on(tmp_path: Path) -> None:
+    chat = Claude()
+    path = write(
+        tmp_path / "t.jsonl",
+        [chat.user("One"), chat.text("First."), chat.user("Two"), chat.call("Bash", {"command": "make"})],
+    )
+    before, cursor = read_all(path)
+    append(path, chat.result("Exit code 2"), chat.text("So I do it otherwise."))
+    entries, cursor = read_all(path, cursor)
+    assert said_in(entries) == [
+        ("user", "Two"),
+        ("call", "make"),
+        ("result", "Exit code 2"),
+        ("agent", "So I do it otherwise."),
+    ]
+    assert [entry.line for entry in entries] == [3, 4, 5, 6]
+    assert entries[:2] == before[2:]
+    append(path, chat.user("Three"))
+    append(path, chat.user("Four"))
+    entries, cursor = read_all(path, cursor)
+    assert said_in(entries)[0] == ("user", "Two")
+    append(path, chat.text("Ended."))
+    assert said_in(read_all(path, cursor)[0]) == [("user", "Four"), ("agent", "Ended.")]
+
+
+def test_who_speaks_is_known_in_the_middle_of_a_file(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.jsonl",
+        [codex_meta("t1"), codex_message("user", "One"), codex_message("assistant", "First.")],
+    )
+    _, cursor = read_all(path)
+    append(path, codex_message("user", "Two"))
+    _, cursor = read_all(path, cursor)
+    append(path, codex_message("assistant", "Second."))
+    entries, _ = read_all(path, cursor)
+    assert [(entry.text, entry.session_id) for entry in entries] == [("Two", "t1"), ("Second.", "t1")]
+    child = Claude(agent_id="ab12")
+    own = write(tmp_path / "agent-ab12.jsonl", [child.user("One"), child.text("First."), child.user("Two")])
+    _, cursor = read_all(own)
+    append(own, child.text("Second."))
+    with read(own, cursor) as reading:
+        entries = list(reading.entries())
+        assert (reading.owner, reading.cwd) == ("ab12", "/w/app")
+    assert [(entry.text, entry.sidechain) for entry in entries] == [("Two", False), ("Second.", False)]
+    text = tmp_path / "chat.md"
+    text.write_text("## User\nOne\n## Assistant\nFirst.\n## User\nTwo\n")
+    _, cursor = read_all(str(text))
+    with text.open("a") as file:
+        file.write("## Assistant\nSecond.\n")
+    assert said_in(read_all(str(text), cursor)[0]) == [("user", "Two"), ("agent", "Second.")]
+
+
+def test_a_half_written_line_waits_for_its_other_half(tmp_path: Path) -> None:
+    chat = Claude()
+    path = write(tmp_path / "t.jsonl", [chat.user("Fix it")])
+    last = json.dumps(chat.text("Fixed.")) + "\n"
+    with open(path, "a") as file:
+        file.write(last[:40])
+    with read(path) as reading:
+        assert said_in(reading.entries()) == [("user", "Fix it")]
+        assert (reading.torn, reading.is_finished, reading.skipped) == (True, False, [])
+        cursor = reading.cursor
+    with open(path, "a") as file:
+        file.write(last[40:])
+    with read(path, cursor) as reading:
+        assert said_in(reading.entries()) == [("user", "Fix it"), ("agent", "Fixed.")]
+        assert (reading.torn, reading.is_finished, reading.skipped) == (False, True, [])
+
+
+def test_a_last_line_without_an_end_is_read_if_it_is_whole(tmp_path: Path) -> None:
+    chat = Claude()
+    path = write(tmp_path / "t.jsonl", [chat.user("One"), chat.user("Two")], end="")
+    entries, cursor = read_all(path)
+    assert said_in(entries) == [("user", "One"), ("user", "Two")]
+    with open(path, "a") as file:
+        file.write("\n")
+    append(path, chat.text("Ended."))
+    entries, _ = read_all(path, cursor)
+    assert [(entry.text, entry.line) for entry in entries] == [("Two", 2), ("Ended.", 3)]
+
+
+def test_every_cut_of_a_file_is_read_on_to_the_same_end(tmp_path: Path) -> None:
+    chat = Claude()
+    records = [
+        chat.user("One"), chat.text("a", "m1"), chat.text("b", "m1"), chat.user("Twö"),
+        chat.call("Bash", {"command": "make"}), chat.result("bad", is_error=True), chat.text("Otherwise."),
+        chat.user("Three"), chat.text("Done."),
+    ]  # fmt: skip
+    whole = ("\n".join(json.dumps(record, ensure_ascii=False) for record in records) + "\n").encode()
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(whole)
+    expected = entries_of(str(path))
+    for cut in range(len(json.dumps(records[0])) + 2, len(whole), 29):
+        path.write_bytes(whole[:cut])
+        first, cursor = read_all(str(path))
+        with path.open("ab") as file:
+            file.write(whole[cut:])
+        second, _ = read_all(str(path), cursor)
+        assert second == expected[len(expected) - len(second) :]
+        started = second[0].line
+        assert second[0].kind == "user"
+        assert [one for one in first if one.line < started] == [one for one in expected if one.line < started]
+
+
+def test_a_file_that_was_replaced_cut_or_rewritten_is_read_anew(tmp_path: Path) -> None:
+    def check(path: Path, cursor: Any) -> None:
+        assert said_in(read_all(str(path), cursor)[0])[0] == ("user", "One")
+
+    chat = Claude()
+    records = [chat.user("One"), chat.text("First."), chat.user("Two"), chat.text("Second.")]
+    path = tmp_path / "t.jsonl"
+    write(path, records)
+    _, cursor = read_all(str(path))
+    write(path, records[:3])
+    check(path, cursor)
+    write(path, [*records[:3], chat.text("Sec0nd.")])
+    check(path, cursor)
+    write(path, records)
+    assert read_all(str(path), cursor)[0] == []
+    other = tmp_path / "other"
+    write(other, records)
+    os.replace(other, path)
+    check(path, cursor)
+    for wrong in (
+        replace(cursor, resume=-5),
+        replace(cursor, resume=cursor.size + 1),
+        replace(cursor, size=cursor.size + 1),
+        replace(cursor, digest=""),
+    ):
+        check(path, wrong)
+
+
+def test_of_a_long_turn_only_the_last_part_is_read_again(tmp_path: Path) -> None:
+    chat = Claude()
+    path = write(tmp_path / "t.jsonl", [chat.user("Go")])
+    for number in range(100):
+        append(path, chat.text(f"Remark {number}"), chat.result("x" * 100_000))
+    entries, cursor = read_all(path)
+    assert len(entries) == 201
+    assert 0 < cursor.size - cursor.resume <= REREAD_BYTES
+    append(path, chat.text("Done."))
+    again, _ = read_all(path, cursor)
+    assert again[0].kind == "agent"
+    assert again[0].text.startswith("Remark ")
+    assert again[:-1] == entries[len(entries) - len(again) + 1 :]
+    assert (again[-1].text, again[-1].line) == ("Done.", 202)
+
+
+def test_lines_that_are_no_records_are_told(tmp_path: Path) -> None:
+    chat = Claude()
+    path = write(tmp_path / "t.jsonl", [chat.user("Fix it")])
+    with open(path, "a") as file:
+        file.write("\nnot JSON\n\n" + json.dumps(chat.result("y" * MAX_LINE_BYTES)) + "\n")
+    append(path, {"type": "brand-new"}, chat.text("Fixed."))
+    with read(path) as reading:
+        assert said_in(reading.entries()) == [("user", "Fix it"), ("agent", "Fixed.")]
+        told = [(one.line, one.reason.partition(" bytes")[2] or one.reason) for one in reading.skipped]
+        assert told == [(3, "it is no JSON object"), (5, " are too long for a record")]
+        assert (reading.skipped_lines, reading.unknown_records) == (2, 1)
+    with open(path, "a") as file:
+        file.write("x\n" * 200)
+    with read(path) as reading:
+        assert len(list(reading.entries())) == 2
+        assert (len(reading.skipped), reading.skipped_lines) == (50, 202)
+
+
+def test_the_cursor_is_known_at_the_end_only(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", [Claude().user("Fix it")])
+    with read(path) as reading, pytest.raises(AssertionError):
+        _ = reading.cursor
+
+
+def test_a_large_file_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    chat = Claude()
+    path = write(tmp_path / "t.jsonl", [chat.user("Go")])
+    with open(path, "a") as file:
+        file.writelines(json.dumps(chat.result("z" * 100_000, f"tu{number}")) + "\n" for number in range(150))
+    assert os.path.getsize(path) > 15_000_000
+    tracemalloc.start()
+    try:
+        with read(path) as reading:
+            count = sum(1 for _ in reading.entries())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == 151
+    assert peak < 8_000_000
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                (
+                    "type", "message", "content", "text", "id", "name", "input", "tool_use_id", "command", "role",
+                    "payload", "call_id", "arguments", "output", "summary", "action", "changes", "tool", "paths",
+                    "attachment", "prompt", "answers", "questions", "status", "agentId", "source", "subagent",
+                )
+            ),
+            inner | st.sampled_from(
+                (
+                    "text", "tool_use", "tool_result", "thinking", "message", "assistant", "user", "tool",
+                    "function_call", "function_call_output", "custom_tool_call", "local_shell_call", "reasoning",
+                    "agent_message", "exec_command_end", "patch_apply_end", "task_complete", "queued_command",
+                    "shell", "apply_patch", "Edit", "Bash", "AskUserQuestion", "SubagentHandback", "completed",
+                )
+            ),
+            max_size=6,
+        )
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    kind=st.sampled_from(
+        (
+            "user",
+            "assistant",
+            "attachment",
+            "system",
+            "response_item",
+            "event_msg",
+            "session_meta",
+            "compacted",
+        )
+    ),
+    fields=_JSON,
+)
+def test_no_record_of_any_shape_ends_a_reading(kind: str, fields: Any) -> None:
+    envelope = {"type": kind, "uuid": "u", "sessionId": "s", "payload": fields, "message": fields}
+    more = fields if isinstance(fields, dict) else {"content": fields, "role": "tool"}
+    for record in (envelope, {**more, **envelope}, {**envelope, **more}, more):
+        data = json.dumps(record).encode()
+        format_of([data])
+        for found in (CLAUDE_CODE, CODEX, PLAIN, PLAIN_TEXT):
+            reader = found.reader()
+            for line in (1, 2):
+                assert reader.read(line, data) is not None
+            reader.finish()
+
+
+def test_what_is_read_is_never_trusted_to_be_a_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    for content in (b"\0" * 5_000_000, b"\xff" * 1_000, b"{" * 100_000, b'{"a":' * 10_000, b"\n" * 1_000):
+        path.write_bytes(content)
+        with pytest.raises(InvalidRequest), read(str(path)):
+            pass
+    write(path, [codex_item("message", role="user", content="Fix it")])
+    assert said_in(entries_of(str(path))) == [("user", "Fix it")]
