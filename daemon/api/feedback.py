@@ -23,7 +23,7 @@ class FeedbackMethods:
 
     async def _get(self, parameters: Parameters) -> dict[str, Any]:
         project = await self._engine.projects.at(parameters.text("cwd"))
-        project.settle_feedback()
+        project.pending_edits.settle()
         boosts = sorted(project.feedback.boosts.items(), key=lambda one: (-one[1], one[0]))
         return {
             "root": project.root,

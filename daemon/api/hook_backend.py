@@ -18,7 +18,7 @@ from ..hooks.backend import Ask, OpenedSession
 from ..hooks.events import Origin
 from ..hooks.native_rules import folder_in, native_rules
 from ..hooks.texts import INCOMPLETE_CHARACTERS, incomplete_line
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
 from ..sessions.session_ids import is_id
@@ -152,7 +152,7 @@ class DaemonHookBackend:
         tokens = ask.room.tokens or DEFAULT_TOKENS
         if ask.news:
             tokens = min(tokens, project.config.context.hook_tokens)
-        characters = ask.room.characters - (0 if project.searchable else INCOMPLETE_CHARACTERS)
+        characters = ask.room.characters - (0 if project.index_state.searchable else INCOMPLETE_CHARACTERS)
         request: dict[str, Any] = {
             "cwd": origin.cwd,
             "agent_name": origin.policy_name,

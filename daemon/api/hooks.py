@@ -21,7 +21,7 @@ from ..hooks.grafts import HookGrafts
 from ..hooks.repeats import Repeats
 from ..hooks.responder import Clock, Responder
 from ..privacy.permissions import agent_in
-from ..project.projects import Project
+from ..project.project import Project
 from .hook_backend import DaemonHookBackend
 from .method_parts import DEADLINE_MAX_MS, Method
 

@@ -10,8 +10,9 @@ from ..core.errors import InvalidRequest, NotFound, TooLarge, Unsupported
 from ..core.parameters import MISSING, Parameters
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics, progress_map
-from ..project.projects import OVERLAY_CHARACTERS, Project
+from ..project.project import Project
 from ..project.roots import relative_path
+from ..project.unsaved_buffers import BUFFER_CHARACTERS
 from .memory import pool_map
 from .method_parts import Answer, Method
 
@@ -66,9 +67,9 @@ class ProjectMethods:
     def _notify_file(self, parameters: Parameters) -> Answer:
         event = parameters.choice("event", "", EVENTS_OF_FILES)
         text = parameters.optional_text("text")
-        if text is not None and len(text) > OVERLAY_CHARACTERS:
+        if text is not None and len(text) > BUFFER_CHARACTERS:
             raise TooLarge(
-                f"text has {len(text):,} characters; at most {OVERLAY_CHARACTERS:,} are kept for a buffer"
+                f"text has {len(text):,} characters; at most {BUFFER_CHARACTERS:,} are kept for a buffer"
             )
         cwd, path = parameters.text("cwd"), parameters.text("path", empty=False)
         project = self._engine.projects.at_nowait(cwd)
@@ -96,7 +97,7 @@ class ProjectMethods:
 async def project_map(engine: Engine, project: Project) -> dict[str, Any]:
     """Return a project as the wire has it."""
     size = await engine.size(project)
-    progress, embedding = project.progress, engine.semantics.progress(project.root)
+    progress, embedding = project.index_state.progress, engine.semantics.progress(project.root)
     skipped = project.tree.skipped
     if progress is not None:
         skipped |= {f"folder:{reason}": count for reason, count in progress.skipped}
@@ -123,7 +124,7 @@ async def project_map(engine: Engine, project: Project) -> dict[str, Any]:
         "watch": "off" if progress is None else progress.watch,
         "degraded": degraded,
         "skipped": skipped,
-        "rules": len(project.rules.items),
+        "rules": len(project.instructions.rules.items),
         "experiences": pool.experiences,
         "pool": pool_map(pool),
         "index_bytes": size.bytes,

@@ -11,7 +11,7 @@ from ..app.engine import Engine
 from ..core.errors import InvalidRequest, NotFound
 from ..core.parameters import MISSING, Parameters
 from ..project.freshness import deadline_of
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.agent_tools import ServerFileState, ServerState
 from ..rules.item_choice import ItemScore
@@ -63,7 +63,7 @@ class ItemMethods:
                     room -= len(item.text.encode("utf-8", "replace"))
                     left_out += room < 0
                 listed.append(item_map(item, items, with_text=content and room >= 0))
-        warnings = [*project.rules.warnings, *items.warnings]
+        warnings = [*project.instructions.rules.warnings, *items.warnings]
         if problem := project.problems.get("items"):
             warnings.append(problem)
         return {"items": listed, "warnings": warnings, "texts_left_out": left_out}
@@ -83,7 +83,7 @@ class ItemMethods:
         key = item_key_of(parameters)
         project = await self._engine.projects.at(parameters.text("cwd"))
         own = await self._engine.items.delete(project, key)
-        known = project.items
+        known = project.instructions.items
         self._tell_changed(project)
         return {"deleted": True, **({"item": item_map(own, known, with_text=False)} if own else {})}
 
@@ -93,10 +93,10 @@ class ItemMethods:
         include = None if mode == "default" else cast("IncludeMode", mode)
         project = await self._engine.projects.at(parameters.text("cwd"))
         changed = await self._engine.items.set_tool_mode(project, server, name, include)
-        self._engine.item_search.warm_again(project.root, project.items.items)
+        self._engine.item_search.warm_again(project.root, project.instructions.items.items)
         tools = [
             {"name": item.name, "include": item.include}
-            for item in project.items.items
+            for item in project.instructions.items.items
             if item.type == "tool" and item.server_name == server and name in {"", item.name}
         ]
         self._tell_changed(project)
@@ -172,7 +172,7 @@ class ItemMethods:
         project = await self._engine.projects.at(parameters.text("cwd"))
         if again or refresh:
             await self._engine.items.list_tools(project, again=again)
-            self._engine.item_search.warm_again(project.root, project.items.items)
+            self._engine.item_search.warm_again(project.root, project.instructions.items.items)
         return {"files": [_file_map(one) for one in await self._engine.items.servers(project)]}
 
     async def _approve_tool_servers(self, parameters: Parameters) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
 from ..core.parameters import Parameters
 from ..project.languages import LANGUAGES
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.roots import relative_path
 from ..search.file_search import FILES_MAX, FILES_SHOWN
 from ..search.filters import Filter, all_kinds, check_glob, kinds_in

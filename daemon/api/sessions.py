@@ -46,7 +46,7 @@ class SessionMethods:
         session = await self._sessions.create(
             project, session_id, name=name, agent_name=agent_name, selection=selection
         )
-        self._engine.item_search.warm(project.root, project.items.items)
+        self._engine.item_search.warm(project.root, project.instructions.items.items)
         self._engine.context_log.forget_window(session.id)
         return session_map(session)
 

@@ -37,8 +37,9 @@ from ..memory.service import Experiences
 from ..privacy.permissions import Permissions
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
+from ..project.index_view import IndexSize
 from ..project.open_projects import OpenProjects
-from ..project.projects import IndexSize, Project
+from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..rules.agent_items import AgentItems
 from ..rules.item_searching import ItemSearching
@@ -197,7 +198,7 @@ class Engine:
 
     async def size(self, project: Project) -> IndexSize:
         """Return how much there is of a project's index."""
-        return await self._work.in_builder(project.read_size)
+        return await self._work.in_builder(project.index.read_size)
 
     async def items_of(self, project: Project, deadline_ms: int | None = None) -> AgentItems:
         """Return a project's items, those of its folders too as soon as these are known."""
@@ -323,19 +324,19 @@ class Engine:
             return []
         await self._freshness.wait_searchable(project, deadline)
         late = ["the tree was not compared with the disk in time"] if fresh == "tree" else []
-        return [*late, *filter(None, (project.unsettled(policy),))]
+        return [*late, *filter(None, (project.index_state.unsettled(project.tree, policy),))]
 
     def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
         """Take in what an editor knows of a file before the disk does."""
         if event == "closed":
-            project.note_closed(path)
-            project.set_overlay(path, None)
+            project.hot_files.note_closed(path)
+            project.unsaved.set(path, None)
             return
-        project.note_opened(path)
+        project.hot_files.note_opened(path)
         if text is not None:
-            project.set_overlay(path, text)
+            project.unsaved.set(path, text)
         elif event == "changed":
-            project.set_overlay(path, None)
+            project.unsaved.set(path, None)
             refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
             self._work.start_unheard(refresh, f"refresh {path}")
 

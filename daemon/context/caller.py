@@ -9,7 +9,7 @@ from ..core.errors import InvalidRequest
 from ..core.lazy_dataclass import dataclass
 from ..privacy.permissions import policy_for
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.item_plans import selection_of
 from ..rules.selection import ItemSelection
 from ..sessions.service import SessionState

@@ -14,7 +14,7 @@ from ..compression.model_compressor import CompressionSettings, LaterCompressor,
 from ..config.settings import CompressionConfig, Environment
 from ..core.system import System
 from ..core.work import Work
-from ..project.projects import Project
+from ..project.project import Project
 
 CACHE_FILE = "compressions.sqlite"
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.events import EventHub
 from ..core.metrics import ContextFigures, Metrics
 from ..core.system import System
-from ..project.projects import Project
+from ..project.project import Project
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from .assembly import Built

@@ -12,7 +12,7 @@ from ..core.errors import InvalidRequest
 from ..core.work import Work
 from ..privacy.permissions import Permissions
 from ..project.freshness import deadline_of
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.roots import relative_path
 from ..project.snapshot import ProjectSnapshot
 from ..search.search import SearchQuery

@@ -18,7 +18,7 @@ from ..privacy.policy import Policy
 from ..privacy.trust import TEMPLATE_FOLDER
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.metadata import ProjectMetadata
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.tree import Tree
 from ..rules.service import Items
 from ..search.search import NOTHING_FOUND
@@ -156,7 +156,7 @@ class Contexts:
         await self._permissions.prepare(project, caller.policy)
         degraded += filter(None, (caller.problem, self._scoping.problem))
         scope = self._scoping.with_hot(project, scope)
-        project.settle_feedback()
+        project.pending_edits.settle()
         # Before it is looked up, so that all who ask now ask for the same.
         metadata = await self._sources.metadata(project, times.gathered)
         built = self._kept(project, scope, request, caller, fresh, compared)
@@ -223,7 +223,7 @@ class Contexts:
     ) -> Built:
         """Build a context of a tree, the last one where None is given, and keep it if that can be done."""
         deadline, started = times.gathered, time.perf_counter()
-        if not project.searchable:
+        if not project.index_state.searchable:
             self._sources.load_search()
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
@@ -234,12 +234,12 @@ class Contexts:
         for _ in range(ATTEMPTS):
             await self._sources.within(deadline, self._items.refresh(project), "refresh items")
             plan = await self._sources.plan(project, scope, request, caller, deadline)
-            planned_of = project.items
+            planned_of = project.instructions.items
             # Both at the same moment, so that what is kept says what it was built from.
             validity = self._validity(project, scope, request, caller, tree)
             snapshot = project.snapshot(caller.policy, tree)
             found = NOTHING_FOUND if sources.found is None else sources.found
-            need = found.need if request.news and project.searchable else None
+            need = found.need if request.news and project.index_state.searchable else None
             gathered = GatheredSources(
                 snapshot,
                 scope,
@@ -267,7 +267,7 @@ class Contexts:
         # What could not be asked may be asked the next time.
         settled = sources.is_whole and metadata is not None
         settled = settled and (not request.prompt or self._sources.is_settled(project))
-        settled = settled and not plan.degraded and planned_of is project.items
+        settled = settled and not plan.degraded and planned_of is project.instructions.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
             self._rendered.put(scope.id, request.key, RenderedEntry(scope.revision, validity, built))
         self._log.announce(scope, request, caller.agent_name(request, scope), built, started)
@@ -285,7 +285,7 @@ class Contexts:
             plan=await self._sources.plan_unsearched(project, scope, request, caller),
             unfinished=(SEARCH_UNFINISHED, QUICK) if request.prompt.strip() else (QUICK,),
             quick=True,
-            metadata=None if project.metadata is None else project.metadata[1],
+            metadata=project.metadata.value,
             resident=caller.resident,
             templates=self._templates(project),
         )
@@ -293,7 +293,7 @@ class Contexts:
 
     def _templates(self, project: Project) -> tuple[TemplateFolder, ...]:
         """Return where templates of prompts lie: the project's, as far as they are trusted, the user's."""
-        trusted = project.trusted
+        trusted = project.settings.trusted
 
         def allows(name: str, data: bytes) -> bool:
             return trusted.covers(f"{TEMPLATE_FOLDER}/{name}", data)
@@ -310,10 +310,12 @@ class Contexts:
     def _find_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
     ) -> tuple[Caller, Built] | None:
-        if fresh == "tree" or not project.settings_hold() or not has_hot(project, scope):
+        if fresh == "tree" or not project.settings.hold() or not has_hot(project, scope):
             return None
         now = asyncio.get_running_loop().time()
-        if fresh == "shown" and not (self._items.holds(project, now) and project.metadata_holds(now)):
+        if fresh == "shown" and not (
+            self._items.holds(project, now) and project.metadata.holds(project.tree, now)
+        ):
             return None
         met = self._sessions.known(scope.session_id) if scope.session_id else NOBODY
         if met is None:
@@ -332,7 +334,7 @@ class Contexts:
         tree: Tree | None = None,
     ) -> Built | None:
         """Return a rendered context whose files are as they were: on the disk, or as far as is known."""
-        hold = project.know if fresh == "no" else partial(all_hold, system=self._system)
+        hold = project.knows if fresh == "no" else partial(all_hold, system=self._system)
         validity = self._validity(project, scope, request, caller, tree)
         return self._rendered.find(scope.id, request.key, scope.revision, validity, hold)
 
@@ -404,7 +406,7 @@ def _missing(project: Project, policy: Policy, compared: Tree | None = None) -> 
 
     All is known of a tree that was compared with the disk for the request.
     """
-    return "" if compared is not None else project.unsettled(policy)
+    return "" if compared is not None else project.index_state.unsettled(project.tree, policy)
 
 
 def _unread_focus(project: Project, scope: Scope) -> list[str]:

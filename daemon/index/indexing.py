@@ -16,7 +16,8 @@ from ..core.errors import ChildDied, FovealError, ProjectUnavailable
 from ..core.events import EventHub
 from ..core.work import Work
 from ..embedding.semantics import Semantics
-from ..project.projects import Project, read_tree
+from ..project.index_view import read_tree
+from ..project.project import Project
 from ..project.tree import Tree
 from .messages import (
     AtWork,
@@ -138,7 +139,7 @@ class Indexing:
         if project is None or self.is_left_out(project) or now < self._reopened.get(root, 0.0):
             return
         self._reopened[root] = now + REOPEN_S
-        project.problems["index"] = f"the index could not be read ({problem}): it is checked and built anew"
+        project.index_state.damage = f"the index could not be read ({problem}): it is checked and built anew"
         distrusted = problem if now >= self._distrusted.get(root, 0.0) else ""
         self._distrusted[root] = now + DISTRUST_S
         self._work.start_unheard(self._reopen(project, distrusted), f"reopen {root}")
@@ -150,10 +151,10 @@ class Indexing:
 
     async def _reopen(self, project: Project, distrusted: str = "") -> None:
         """Open a project in the indexer again, with an index built anew where it is `distrusted`."""
-        async with project.index_lock:
+        async with project.index_state.lock:
             if self.is_left_out(project):
                 return
-            project.forget_progress()
+            project.index_state.forget()
             await self._begin(project, distrusted)
 
     async def reindex(self, project: Project, *, full: bool) -> None:
@@ -167,7 +168,7 @@ class Indexing:
             self._forgive(project.root)
         await self._open(project)  # which may still wait for its turn, in a process that has just started
         if project not in self._opened:
-            problem = project.problems.get("indexer", "it was closed meanwhile")
+            problem = project.index_state.indexer_problem or "it was closed meanwhile"
             if self.link.pid is None:
                 raise ChildDied(f"{project.root} can't be indexed now: {problem}")
             raise ProjectUnavailable(f"{project.root} can't be indexed: {problem}")
@@ -194,7 +195,7 @@ class Indexing:
         return [at for at in self._deaths.get(root, ()) if at > since]
 
     async def _open(self, project: Project) -> None:
-        async with project.index_lock:
+        async with project.index_state.lock:
             if project not in self._opened:
                 await self._begin(project)
 
@@ -214,17 +215,17 @@ class Indexing:
             if self._projects.get(project.root) is project:
                 self._opened.add(project)
             held.clear()
-            project.expect_scan()
+            project.index_state.expect_scan()
 
         try:
             command = _open_command(project, len(self._recent_deaths(project.root)), distrusted)
             opened: Refreshed = await self.link.request(command, forget_former)
-            project.set_indexer_problem("")
-            project.problems.pop("index", None)
+            project.index_state.set_indexer_problem("")
+            project.index_state.damage = ""
             if opened.generation != project.tree.generation:
                 read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
         except FovealError as error:
-            project.set_indexer_problem(str(error))
+            project.index_state.set_indexer_problem(str(error))
             if not isinstance(error, ChildDied):  # else the next process is told of it
                 self._degrade(project)
         finally:
@@ -249,8 +250,8 @@ class Indexing:
         """Say of all projects that the indexer doesn't answer, or with "" that it does again; one that isn't
         indexed for another reason keeps that."""
         for project in self._projects.values():
-            if project.problems.get("indexer", "") in {"", self._silent}:
-                project.set_indexer_problem(reason)
+            if project.index_state.indexer_problem in {"", self._silent}:
+                project.index_state.set_indexer_problem(reason)
         self._silent = reason
 
     def _on_died(self, reason: str) -> None:
@@ -266,15 +267,17 @@ class Indexing:
         for project in self._projects.values():
             if self.is_left_out(project):
                 continue
-            project.set_indexer_problem(f"the indexer process {reason} and is being started again")
+            project.index_state.set_indexer_problem(
+                f"the indexer process {reason} and is being started again"
+            )
             # Whatever changes now is unknown until the next one has compared the tree with the disk.
-            project.expect_scan()
+            project.index_state.expect_scan()
             self._announce_progress(project)
 
     def _leave_out(self, project: Project, reason: str) -> None:
         """Index a project no more, so that others are; say so."""
         self._left_out.add(project.root)
-        project.set_indexer_problem(
+        project.index_state.set_indexer_problem(
             f"not indexed any more: the indexer ended {DEATHS_MAX} times at work on this project (at last it "
             f"{reason}), and other projects wait for it; try again with: foveal reindex {project.root}"
         )
@@ -282,10 +285,10 @@ class Indexing:
 
     def _degrade(self, project: Project) -> None:
         """Say that a project isn't indexed, for the reason that its problems name."""
-        progress = project.progress or ProjectProgress(
+        progress = project.index_state.progress or ProjectProgress(
             project.root, "degraded", "off", (), len(project.tree.files), project.tree.pending, ()
         )
-        project.set_progress(replace(progress, state="degraded", watch="off"))
+        project.index_state.set_progress(replace(progress, state="degraded", watch="off"))
         self._announce_progress(project)
 
     def _on_event(self, event: Event) -> None:
@@ -306,7 +309,7 @@ class Indexing:
             if event.upserted or event.removed or event.resync:
                 self._announce_change(project, event)
         elif isinstance(event, ProjectProgress):
-            project.set_progress(event)
+            project.index_state.set_progress(event)
             if event.state == "ready":
                 self._embed(project)
             self._announce_progress(project)
@@ -323,13 +326,13 @@ class Indexing:
 
     async def _load_activity(self, project: Project) -> None:
         before = project.state
-        project.set_activity(await self._work.in_builder(project.read_activity))
+        project.set_activity(await self._work.in_builder(project.index.read_activity))
         if project.state != before:
             self._announce_progress(project)
 
     def _announce_progress(self, project: Project) -> None:
-        if project.progress is not None:
-            progress = replace(project.progress, state=project.state)
+        if project.index_state.progress is not None:
+            progress = replace(project.index_state.progress, state=project.state)
             self._events.publish("index.progress", _progress_map(progress))
 
     def _announce_change(self, project: Project, delta: TreeDelta) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from ..core.system import System
 from ..core.work import Work
 from ..project import commits, git
-from ..project.projects import Project
+from ..project.project import Project
 from .commit_rules import CommitHistory, Ruling, is_held, rulings
 from .records import Known
 from .service import Experiences

@@ -11,7 +11,7 @@ from ..core.errors import FovealError
 from ..core.lazy_dataclass import dataclass
 from ..core.work import Work
 from ..embedding.semantics import Semantics
-from ..project.projects import Project
+from ..project.project import Project
 
 COMPARED_MAX = 300
 """The newest ones that are compared: scoring them takes 3 ms once their vectors are known, and older ones are

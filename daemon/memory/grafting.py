@@ -20,7 +20,7 @@ from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..project.projects import Project
+from ..project.project import Project
 from ..transcripts.cursor import Cursor
 from ..transcripts.cursor_store import CursorStore
 from ..transcripts.mined import Mined, drafts_of, mined_in

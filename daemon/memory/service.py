@@ -13,7 +13,7 @@ from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import Work
 from ..project.git import head
-from ..project.projects import Project
+from ..project.project import Project
 from .commit_rules import Ruling
 from .draft import Draft
 from .experience import Experience

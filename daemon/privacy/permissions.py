@@ -16,7 +16,7 @@ from ..core.parameters import Parameters
 from ..core.system import System
 from ..core.work import Work
 from ..project.open_projects import OpenProjects
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.item_keys import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
@@ -74,14 +74,14 @@ class Permissions:
 
     async def prepare(self, project: Project, policy: Policy) -> None:
         """Have a project seen as an agent may see it: in a thread, where that takes a while."""
-        if not project.view_is_ready(policy):
-            await self._work.in_builder(partial(project.prepare_view, policy))
+        if not project.index.is_ready(project.tree, policy):
+            await self._work.in_builder(partial(project.index.prepare, project.tree, policy))
 
     async def items(self, project: Project, policy: Policy) -> AgentItems:
         """Return a project's items as an agent gets them, see `visible_items`; kept while they stay."""
         items, views = self._items.get(project.root, (None, {}))
-        if items is not project.items:
-            items, views = self._items[project.root] = project.items, {}
+        if items is not project.instructions.items:
+            items, views = self._items[project.root] = project.instructions.items, {}
         if policy not in views:
             if len(views) >= ITEM_VIEWS_MAX:
                 views.clear()
@@ -93,7 +93,7 @@ class Permissions:
         project = self._projects.get(root)
         if project is None:
             return frozenset()
-        items = project.items
+        items = project.instructions.items
         visible = await self.items(project, policy)
         return frozenset(items.by_key.keys() - visible.by_key.keys())
 

@@ -15,10 +15,13 @@ from .tree import FileRecord, Tree
 
 LANGUAGES_MAX = 4
 COMMANDS_MAX = 2
-"""Of each purpose so many commands are named."""
+"""Maximum number of commands for each purpose."""
 COMMITS_MAX = 3
 SHARE_MIN = 0.02
-"""A language with less than a fiftieth of the source files isn't named."""
+"""Minimum share of the source files for a language to be named."""
+
+CHECK_S = 0.5
+"""Seconds between two looks at the manifests and the commit, which take 40 to 160 microseconds."""
 
 NO_SOURCE = frozenset(
     {"", "markdown", "json", "yaml", "toml", "text", "xml", "ini", "csv", "gitignore", "restructuredtext"}
@@ -50,6 +53,35 @@ class MetadataKey:
     manifests: tuple[tuple[str, Stamp], ...]
     head: git.Head | None
     names_generation: int
+
+
+class KnownMetadata:
+    """What is known of one project's metadata, and what it was read from. On the event loop only."""
+
+    def __init__(self, system: System) -> None:
+        self.value: ProjectMetadata | None = None
+        self.key: MetadataKey | None = None
+        self.generation = 0
+        """Changes with the value."""
+        self._system = system
+        self._checked = 0.0
+
+    def holds(self, tree: Tree, now: float) -> bool:
+        """Whether the value is what the project says of itself; looked at on the disk now and then.
+
+        Some stats; `now` is the event loop's time in seconds.
+        """
+        if self.key is None:
+            return False
+        if now - self._checked < CHECK_S:
+            return True
+        self._checked = now
+        return self.key == metadata_key(tree, self._system)
+
+    def set(self, key: MetadataKey, value: ProjectMetadata) -> None:
+        """Replace the value, and what it was read from."""
+        self.generation += value != self.value
+        self.key, self.value = key, value
 
 
 def metadata_key(tree: Tree, system: System) -> MetadataKey:

@@ -21,7 +21,7 @@ from ..index.messages import RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
 from .filters import EVERYTHING, Filter, kinds_in

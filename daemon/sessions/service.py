@@ -21,7 +21,7 @@ from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import Work
 from ..project.open_projects import OpenProjects
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.item_keys import ItemKey
 from ..rules.items import IncludeMode

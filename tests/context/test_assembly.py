@@ -33,8 +33,8 @@ from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.index.store import Reader
 from foveal.daemon.memory.choice import Chosen
 from foveal.daemon.memory.experience import Experience
+from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.metadata import ProjectMetadata
-from foveal.daemon.project.projects import read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Symbol, Tree
 from foveal.daemon.rules.instructions import discover

@@ -15,7 +15,7 @@ from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.reader_pool import ReaderPool
-from foveal.daemon.project.projects import read_tree
+from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.rules.instructions import RuleSet
 

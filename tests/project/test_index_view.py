@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.privacy.policy import NO_POLICY, Policy
+from foveal.daemon.project.index_view import VIEWS_MAX, IndexView
 from foveal.daemon.project.tree import FileRecord, Tree
-from foveal.daemon.project.views import VIEWS_MAX, ProjectViews
 
 HIDDEN = Policy(deny_paths=("b/**",))
 
@@ -22,11 +22,11 @@ def tree(*paths: str) -> Tree:
 
 
 @pytest.fixture
-def views(tmp_path: Path) -> ProjectViews:
-    return ProjectViews(str(tmp_path))
+def views(tmp_path: Path) -> IndexView:
+    return IndexView(str(tmp_path))
 
 
-def test_a_tree_is_as_if_the_hidden_files_were_not_there(views: ProjectViews) -> None:
+def test_a_tree_is_as_if_the_hidden_files_were_not_there(views: IndexView) -> None:
     whole = tree("a.py", "b/c.py", "b/d/e.py", "f/g.py")
     part = views.tree(whole, HIDDEN)
     assert list(part.files) == ["a.py", "f/g.py"]
@@ -37,9 +37,7 @@ def test_a_tree_is_as_if_the_hidden_files_were_not_there(views: ProjectViews) ->
     assert len(whole.files) == 4
 
 
-def test_the_layout_is_kept_while_no_name_changes(
-    views: ProjectViews, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_layout_is_kept_while_no_name_changes(views: IndexView, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     denies = Policy.denies
 
@@ -63,19 +61,19 @@ def test_the_layout_is_kept_while_no_name_changes(
     assert sorted(asked) == ["a.py", "b/c.py", "b/new.py", "new.py"], "each name once"
 
 
-def test_it_is_known_whether_a_view_is_ready(views: ProjectViews) -> None:
+def test_it_is_known_whether_a_view_is_ready(views: IndexView) -> None:
     whole = tree("a.py", "b/c.py")
-    assert views.knows(whole, NO_POLICY)
-    assert not views.knows(whole, HIDDEN)
+    assert views.is_ready(whole, NO_POLICY)
+    assert not views.is_ready(whole, HIDDEN)
     views.tree(whole, HIDDEN)
-    assert views.knows(whole, HIDDEN)
-    assert not views.knows(whole.with_changes(2, [record("b/x.py")], []), HIDDEN)
+    assert views.is_ready(whole, HIDDEN)
+    assert not views.is_ready(whole.with_changes(2, [record("b/x.py")], []), HIDDEN)
 
 
-def test_so_many_views_are_kept(views: ProjectViews) -> None:
+def test_so_many_views_are_kept(views: IndexView) -> None:
     whole = tree("a.py")
     policies = [Policy(deny_paths=(f"{number}/**",)) for number in range(VIEWS_MAX + 1)]
     for policy in policies:
         views.tree(whole, policy)
-    assert [views.knows(whole, policy) for policy in policies] == [False] + [True] * VIEWS_MAX
+    assert [views.is_ready(whole, policy) for policy in policies] == [False] + [True] * VIEWS_MAX
     views.close()

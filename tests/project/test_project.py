@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from foveal.daemon.config.files import LoadedConfig
 from foveal.daemon.config.settings import UserConfig
 from foveal.daemon.context.divisions import DIVISIONS
 from foveal.daemon.context.kept_symbols import KEPT_SYMBOLS
@@ -25,20 +26,19 @@ from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from foveal.daemon.index.reader_pool import READERS_MAX, ReaderPool
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
 from foveal.daemon.memory.pool import Pool
-from foveal.daemon.project import projects
-from foveal.daemon.project.projects import (
+from foveal.daemon.project.hot_files import (
+    ASKED_MAX,
     ASKED_OFTEN,
     CHANGED_OFTEN,
     HOT_EACH,
     HOT_MAX,
-    OVERLAYS_MAX,
-    Project,
-    known_roots,
-    load,
-    project_folder,
-    read_tree,
+    REMEMBERED_MAX,
 )
+from foveal.daemon.project.index_view import read_tree
+from foveal.daemon.project.project import LoadedProject, Project, load
+from foveal.daemon.project.project_folder import known_roots, project_folder
 from foveal.daemon.project.tree import FileRecord, ProjectState, Symbol, Tree
+from foveal.daemon.project.unsaved_buffers import BUFFERS_MAX
 
 from tests.conftest import write_files
 
@@ -150,7 +150,7 @@ def test_known_roots_are_those_with_a_record(tmp_path: Path) -> None:
 
 
 def test_load_keeps_a_record_and_reads_what_is_known(root: Path, folder: Path, home: Path) -> None:
-    def loaded() -> projects.LoadedProject:
+    def loaded() -> LoadedProject:
         return load(str(root), str(folder), UserConfig(), str(home), System())
 
     cold = loaded()
@@ -205,7 +205,7 @@ async def test_changes_are_applied_in_order_and_once(project: Project) -> None:
 
 
 async def test_what_a_context_depends_on(project: Project) -> None:
-    project.set_progress(progress("ready"))
+    project.index_state.set_progress(progress("ready"))
     project.apply(delta(1, "a.py"))
 
     def check(change: Callable[[], object], *, changes: bool, prompted: bool | None = None) -> None:
@@ -222,23 +222,25 @@ async def test_what_a_context_depends_on(project: Project) -> None:
     check(lambda: project.apply(TreeDelta("/p", 4, links_changed=True)), changes=True)
     check(lambda: project.apply(TreeDelta("/p", 4, touched=("CLAUDE.md",))), changes=True)
     check(lambda: project.apply(TreeDelta("/p", 4, resync=True)), changes=True)
-    check(lambda: project.set_overlay("a.py", "unsaved"), changes=True)
-    check(lambda: project.set_overlay("a.py", "unsaved"), changes=False)
-    check(lambda: project.set_overlay("a.py", None), changes=True)
-    check(lambda: project.set_overlay("a.py", None), changes=False)
-    check(lambda: project.set_rules(project.rules), changes=False)
-    check(lambda: project.set_config(project.config, project.warnings), changes=False)
-    check(lambda: project.set_config(project.config, ("careful",)), changes=True)
-    check(lambda: project.set_progress(progress("ready", "polling")), changes=True)
-    check(lambda: project.problems.update(indexer="dead"), changes=True)
+    check(lambda: project.unsaved.set("a.py", "unsaved"), changes=True)
+    check(lambda: project.unsaved.set("a.py", "unsaved"), changes=False)
+    check(lambda: project.unsaved.set("a.py", None), changes=True)
+    check(lambda: project.unsaved.set("a.py", None), changes=False)
+    check(lambda: project.instructions.set_rules(project.instructions.rules), changes=False)
+    check(
+        lambda: project.settings.set(LoadedConfig(project.config, project.settings.warnings)), changes=False
+    )
+    check(lambda: project.settings.set(LoadedConfig(project.config, ("careful",))), changes=True)
+    check(lambda: project.index_state.set_progress(progress("ready", "polling")), changes=True)
+    check(lambda: project.index_state.set_indexer_problem("dead"), changes=True)
 
 
 async def test_rules_and_settings_are_read_again_when_they_may_have_changed(project: Project) -> None:
     def check(change: TreeDelta, rules: bool, config: bool) -> None:
-        project.rules_stale = project.config_stale = False
+        project.instructions.stale = project.settings.stale = False
         project.apply(change)
-        assert (project.rules_stale, project.config_stale) == (rules, config)
-        assert project.settings_hold() is not config
+        assert (project.instructions.stale, project.settings.stale) == (rules, config)
+        assert project.settings.hold() is not config
 
     check(delta(1, "a.py"), False, False)
     check(delta(2, "AGENTS.md"), True, False)
@@ -250,32 +252,32 @@ async def test_rules_and_settings_are_read_again_when_they_may_have_changed(proj
 
 
 async def test_settings_hold_by_the_file_itself(project: Project, root: Path) -> None:
-    assert project.settings_hold()
+    assert project.settings.hold()
     write_files(root, {"foveal.toml": ""})
-    assert not project.settings_hold()
-    project.config_stamp = project.config_stamp_now()
-    assert project.settings_hold()
+    assert not project.settings.hold()
+    project.settings.stamp = project.settings.stamp_now()
+    assert project.settings.hold()
     (root / "foveal.toml").unlink()
-    assert not project.settings_hold()
+    assert not project.settings.hold()
 
 
 async def test_rules_hold_by_the_files_themselves(project: Project, root: Path) -> None:
-    assert project.rules_hold(1_000.0)
+    assert project.instructions.hold(1_000.0)
     write_files(root, {"AGENTS.md": "# Rules\n"})
-    assert project.rules_hold(1_000.1), "all places are looked at now and then"
-    assert not project.rules_hold(1_001.0)
-    project.rules_stale = True
-    assert not project.rules_hold(1_001.1)
+    assert project.instructions.hold(1_000.1), "all places are looked at now and then"
+    assert not project.instructions.hold(1_001.0)
+    project.instructions.stale = True
+    assert not project.instructions.hold(1_001.1)
 
 
 async def test_waiting_ends_with_the_next_news(project: Project) -> None:
     async with asyncio.timeout(GENEROUS_S):
         every_news: list[Callable[[], None]] = [
             lambda: project.apply(delta(1, "a.py")),
-            lambda: project.set_progress(progress("ready")),
+            lambda: project.index_state.set_progress(progress("ready")),
         ]
         for news in every_news:
-            waiting = asyncio.create_task(project.wait_changed())
+            waiting = asyncio.create_task(project.index_state.wait_changed())
             await asyncio.sleep(0)
             assert not waiting.done()
             news()
@@ -283,41 +285,39 @@ async def test_waiting_ends_with_the_next_news(project: Project) -> None:
 
 
 async def test_what_is_not_known_yet_is_said(project: Project) -> None:
-    assert not project.named
-    assert "still being scanned: 0 files" in project.unread[0]
-    unread = TreeDelta("/p", 1, (record("a.py", b""), record("b.py")))
-    project.apply(unread)
-    assert "still being scanned: 2 files" in project.unread[0]
-    project.set_progress(progress("indexing"))
-    assert project.named
-    assert project.unread == (
-        "1 of 2 files are not indexed yet: their definitions and imports are not known",
-    )
+    def unread() -> str:
+        return project.index_state.unread(project.tree)
+
+    assert not project.index_state.named
+    assert "still being scanned: 0 files" in unread()
+    project.apply(TreeDelta("/p", 1, (record("a.py", b""), record("b.py"))))
+    assert "still being scanned: 2 files" in unread()
+    project.index_state.set_progress(progress("indexing"))
+    assert project.index_state.named
+    assert unread() == "1 of 2 files are not indexed yet: their definitions and imports are not known"
     project.apply(delta(2, "a.py"))
-    assert project.unread == (
-        "the words of the files read last are not indexed yet: a prompt may find too little",
-    )
-    assert not project.searchable
-    project.set_progress(replace(progress("indexing"), words=True))
-    assert project.searchable
-    assert project.unread == ()
-    project.set_progress(progress("indexing"))
-    assert project.searchable, "a file that changed is looked for as it was"
-    project.forget_progress()
-    assert not project.named
-    assert not project.searchable
-    project.set_progress(progress("degraded"))
-    assert project.searchable, "nothing more is to be had"
+    assert unread() == "the words of the files read last are not indexed yet: a prompt may find too little"
+    assert not project.index_state.searchable
+    project.index_state.set_progress(replace(progress("indexing"), words=True))
+    assert project.index_state.searchable
+    assert unread() == ""
+    project.index_state.set_progress(progress("indexing"))
+    assert project.index_state.searchable, "a file that changed is looked for as it was"
+    project.index_state.forget()
+    assert not project.index_state.named
+    assert not project.index_state.searchable
+    project.index_state.set_progress(progress("degraded"))
+    assert project.index_state.searchable, "nothing more is to be had"
 
 
 async def test_whoever_waits_hears_that_the_indexer_ended(project: Project) -> None:
-    waiting = asyncio.create_task(project.wait_changed())
+    waiting = asyncio.create_task(project.index_state.wait_changed())
     await asyncio.sleep(0)
-    project.set_indexer_problem("it ended")
+    project.index_state.set_indexer_problem("it ended")
     await waiting
-    assert project.problems["indexer"] == "it ended"
-    project.set_indexer_problem("")
-    assert "indexer" not in project.problems
+    assert project.index_state.indexer_problem == "it ended"
+    project.index_state.set_indexer_problem("")
+    assert not project.index_state.indexer_problem
 
 
 # After the indexer was lost
@@ -384,13 +384,13 @@ async def test_hot_nodes_come_with_their_reasons(project: Project) -> None:
             Activity("gone.py", 99, 99, 99),
         )
     )
-    project.note_opened("open.py")
-    project.note_opened("closed.py")
-    project.note_closed("closed.py")
+    project.hot_files.note_opened("open.py")
+    project.hot_files.note_opened("closed.py")
+    project.hot_files.note_closed("closed.py")
     project.apply(delta(1, touched=["edited.py", "ignored.log"]))
     for _ in range(ASKED_OFTEN):
-        project.note_asked(("asked.py#f", "gone.py", "open.py"))
-    project.note_asked(("quiet.py",))
+        project.hot_files.note_asked(("asked.py#f", "gone.py", "open.py"))
+    project.hot_files.note_asked(("quiet.py",))
     assert [(node.path, node.reason) for node in project.hot_nodes()] == [
         ("open.py", "open in an editor"),
         ("edited.py", "recently edited"),
@@ -408,9 +408,9 @@ async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> 
     project.apply(delta(1, touched=["f3.py"]))
     assert project.hot_nodes()[0].path == "f3.py"
     for name in names[20:]:
-        project.note_opened(name)
+        project.hot_files.note_opened(name)
         for _ in range(ASKED_OFTEN):
-            project.note_asked((name,))
+            project.hot_files.note_asked((name,))
     project.set_activity(tuple(Activity(name, CHANGED_OFTEN, 0, 0) for name in names))
     hot = project.hot_nodes()
     assert len(hot) == HOT_MAX == len({node.path for node in hot})
@@ -420,19 +420,19 @@ async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> 
 async def test_files_asked_for_in_turns_keep_their_places(project: Project) -> None:
     project.apply(delta(1, "a.py", "b.py"))
     for _ in range(ASKED_OFTEN + 1):
-        project.note_asked(("a.py", "b.py"))
+        project.hot_files.note_asked(("a.py", "b.py"))
     before = project.hot_nodes()
-    project.note_asked(("b.py",))
+    project.hot_files.note_asked(("b.py",))
     assert project.hot_nodes() == before
     for _ in range(2 * ASKED_OFTEN):
-        project.note_asked(("b.py",))
+        project.hot_files.note_asked(("b.py",))
     assert project.hot_nodes() == before[::-1]
 
 
 async def test_the_history_is_read_from_the_index(project: Project, folder: Path) -> None:
-    assert project.read_activity() == (), "there is no index"
+    assert project.index.read_activity() == (), "there is no index"
     write_index(folder, content("a.py"), edits=["a.py"])
-    assert project.read_activity() == (Activity("a.py", 0, 1, 5),)
+    assert project.index.read_activity() == (Activity("a.py", 0, 1, 5),)
 
 
 def state_of(project: Project) -> str:
@@ -440,9 +440,9 @@ def state_of(project: Project) -> str:
 
 
 async def test_a_project_is_ready_when_its_history_is_known_too(project: Project) -> None:
-    project.set_progress(progress("ready"))
+    project.index_state.set_progress(progress("ready"))
     assert state_of(project) == "indexing"
-    project.set_activity(project.read_activity())
+    project.set_activity(project.index.read_activity())
     assert state_of(project) == "ready"
 
 
@@ -457,27 +457,27 @@ async def test_a_checkout_is_nobodys_editing(project: Project) -> None:
 async def test_what_is_remembered_is_bounded(project: Project) -> None:
     project.apply(delta(1, "a.py"))
     for _ in range(ASKED_OFTEN):
-        project.note_asked(("a.py",))
-    for number in range(3 * projects.ASKED_MAX):
-        project.note_opened(f"o{number}")
-        project.note_asked((f"n{number}",))
+        project.hot_files.note_asked(("a.py",))
+    for number in range(3 * ASKED_MAX):
+        project.hot_files.note_opened(f"o{number}")
+        project.hot_files.note_asked((f"n{number}",))
         project.apply(delta(number + 2, f"e{number}", removed=[f"e{number - 1}"], touched=[f"e{number}"]))
-    for kept in (project._opened, project._edited):
-        assert len(kept) <= projects.REMEMBERED_MAX
-    assert len(project._asked) <= projects.ASKED_MAX
+    for kept in (project.hot_files._opened, project.hot_files._edited):
+        assert len(kept) <= REMEMBERED_MAX
+    assert len(project.hot_files._asked) <= ASKED_MAX
     assert ("a.py", "often asked for") in [(node.path, node.reason) for node in project.hot_nodes()]
 
 
 async def test_overlays_are_bounded_and_the_latest_stay(project: Project) -> None:
-    for number in range(OVERLAYS_MAX + 5):
-        project.set_overlay(f"f{number}", "text")
-    project.set_overlay("f5", "again")
-    assert len(project.overlays) == OVERLAYS_MAX
-    assert next(iter(project.overlays)) == "f6"
+    for number in range(BUFFERS_MAX + 5):
+        project.unsaved.set(f"f{number}", "text")
+    project.unsaved.set("f5", "again")
+    assert len(project.unsaved.frozen()) == BUFFERS_MAX
+    assert next(iter(project.unsaved.frozen())) == "f6"
     before = project.snapshot()
-    project.set_overlay("f5", None)
+    project.unsaved.set("f5", None)
     assert before.overlays["f5"] == "again", "a snapshot never changes"
-    assert "f5" not in project.overlays
+    assert "f5" not in project.unsaved.frozen()
 
 
 # Readers
