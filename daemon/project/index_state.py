@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..index.messages import ProjectProgress
 from ..privacy.policy import NO_POLICY, Policy

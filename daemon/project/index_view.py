@@ -11,7 +11,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.storage import DatabaseError, damage_raised
 from ..index.lexical_handle import LexicalHandle
 from ..index.partial_reader import PartialReader
@@ -29,8 +30,7 @@ VIEWS_MAX = 8
 (10 MB for 100,000 files) and up to four connections."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSize:
+class IndexSize(Struct, frozen=True):
     """The number of chunks in an index, and its bytes on the disk with everything derived from it."""
 
     chunks: int

@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
@@ -17,7 +19,6 @@ from ..context.feedback import Feedback, feedback_path
 from ..context.kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
@@ -43,8 +44,7 @@ EXPERIENCES_WEIGHED = 50
 """Number of experiences weighed beyond those that are wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedProject:
+class LoadedProject(Struct, frozen=True):
     """What is read from the disk before a project can serve: blocking work, done in a thread."""
 
     tree: Tree
