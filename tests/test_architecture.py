@@ -41,11 +41,7 @@ OWNERS = {
     # usearch must be loaded after onnxruntime, so its owner loads both.
     "onnxruntime": {"daemon/embedding/quantize.py", "daemon/embedding/graph.py"},
     "py_rust_stemmers": {"daemon/index/terms.py"},
-    "tantivy": {
-        "daemon/index/lexical_format.py",
-        "daemon/index/lexical_reader.py",
-        "daemon/index/lexical_writer.py",
-    },
+    "tantivy": {"daemon/index/lexical_reader.py", "daemon/index/lexing.py"},
     "usearch": {"daemon/embedding/graph.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},

@@ -25,7 +25,7 @@ from foveal.daemon.embedding.graph import Graph, GraphBuilder
 from foveal.daemon.embedding.vector_file import UnusableVectors, read_vector_file, write_vector_file
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.store import Reader, Store
 from foveal.daemon.memory.draft import Draft
 from foveal.daemon.memory.pool import Pool

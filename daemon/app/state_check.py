@@ -26,7 +26,7 @@ from ..embedding import embeddings
 from ..embedding.model_cache import is_whole
 from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing
-from ..index.lexical_format import check_format
+from ..index.lexical_reader import check_format
 from ..index.store import check_index
 from ..memory.fields import BadField
 from ..memory.lines import lines_from, read_line

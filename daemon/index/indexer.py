@@ -14,10 +14,10 @@ from ..core.errors import FovealError
 from ..core.system import System
 from ..project.scan_results import RootGone
 from ..project.watcher import Watcher
-from .beside import MakeBeside
 from .bulk_work import STEP_S, BulkWork
 from .messages import Event, OpenProject, Refreshed
 from .project_index import ProjectIndex
+from .side_process import StartSideProcess
 from .suspects import Alarm
 
 READ_NOW = 64
@@ -45,10 +45,12 @@ COOKIE_FILES = 10_000
 
 
 class ProjectIndexer:
-    """One project in the indexer process. `announce` sends an event, `wake` says from any thread that there
-    is something to do, which `step` does: what was asked, what the watcher saw, bulk work. `alarm` ends the
-    process if a file takes too long, `make_watcher` is called as `Watcher` is, `make_beside` as `Beside` is;
-    without it no other process reads or links."""
+    """One project in the indexer process.
+
+    `announce` sends an event, `wake` says from any thread that there is something to do, which `step` does:
+    requests, what the watcher saw, bulk work. `alarm` ends the process if a file takes too long,
+    `make_watcher` is called as `Watcher` is. Without `start_side_process` no side process reads or links.
+    """
 
     def __init__(
         self,
@@ -59,7 +61,7 @@ class ProjectIndexer:
         *,
         alarm: Alarm | None = None,
         make_watcher: Callable[..., Watcher] = Watcher,
-        make_beside: MakeBeside | None = None,
+        start_side_process: StartSideProcess | None = None,
     ) -> None:
         self._root = command.root
         self._index = ProjectIndex(
@@ -69,7 +71,7 @@ class ProjectIndexer:
             wake,
             alarm,
             make_watcher,
-            make_beside,
+            start_side_process,
         )
         self._files = self._index.files
         self._changes = self._index.changes

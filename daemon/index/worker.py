@@ -21,7 +21,6 @@ from ..core.errors import FovealError
 from ..core.pipe import Beat, ChildPipe, Envelope, Reply, Stop
 from ..core.storage import DatabaseError, may_pass, named
 from ..core.system import System
-from .beside import Beside, MakeBeside, available_cores
 from .indexer import ProjectIndexer
 from .messages import (
     AtWork,
@@ -36,6 +35,7 @@ from .messages import (
     SyncTree,
     TreeDelta,
 )
+from .side_process import SideProcess, StartSideProcess, available_cores
 from .store import check_index
 from .suspects import Alarm, set_alarm
 from .world import YOUNG_OBJECTS
@@ -130,9 +130,12 @@ class IndexTurns:
 
 
 class Worker:
-    """The loop of the indexer process. `send` takes a reply or an event to the daemon, `alarm` ends the
-    process if a file takes too long, `make_beside` starts others that read and link beside it, `at_work`
-    hears which project is worked at before that begins, "" for none."""
+    """The loop of the indexer process.
+
+    `send` takes a reply or an event to the daemon, `alarm` ends the process if a file takes too long,
+    `start_side_process` starts processes that read and link ahead, `at_work` hears the root of the project
+    whose turn begins, "" for none.
+    """
 
     def __init__(
         self,
@@ -140,7 +143,7 @@ class Worker:
         queue: WorkQueue,
         send: Callable[[Reply | Event], None],
         alarm: Alarm | None = None,
-        make_beside: MakeBeside | None = None,
+        start_side_process: StartSideProcess | None = None,
         at_work: Callable[[str], None] = lambda _root: None,
     ) -> None:
         self.projects: dict[str, ProjectIndexer] = {}
@@ -148,7 +151,7 @@ class Worker:
         self._queue = queue
         self._send = send
         self._alarm = alarm
-        self._make_beside = make_beside
+        self._start_side_process = start_side_process
         self._tell_at_work = at_work
         self._at_work = ""
         self._begun = 0
@@ -367,7 +370,7 @@ class Worker:
             self._send,
             self._queue.wake,
             alarm=self._alarm,
-            make_beside=self._make_beside,
+            start_side_process=self._start_side_process,
         )
         return self.projects[root]
 
@@ -393,9 +396,14 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     pipe = ChildPipe(int(sys.argv[1]))
     # With one processor another process would only take turns with this one.
-    make_beside = Beside if available_cores() > 1 else None
+    start_side_process = SideProcess if available_cores() > 1 else None
     worker = Worker(
-        system or System(), WorkQueue(), pipe.send, alarm, make_beside, lambda root: pipe.send(AtWork(root))
+        system or System(),
+        WorkQueue(),
+        pipe.send,
+        alarm,
+        start_side_process,
+        lambda root: pipe.send(AtWork(root)),
     )
     pipe.listen(worker.submit, worker.abandon, worker.beat)
     gc.set_threshold(YOUNG_OBJECTS)

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from ..core.storage import DatabaseError, damage_raised
 from ..index.lexical_handle import LexicalHandle
-from ..index.partial_reader import PartialReader
-from ..index.reader_pool import ReaderPool
+from ..index.reader_pool import PartialReader, ReaderPool
 from ..index.store import Activity, Reader
 from ..privacy.policy import Policy, folded_path
 from .hot_files import HOT_MAX

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.index.link_ahead import LinkOpening, QueuedFile
-from foveal.daemon.index.linking_worker import AheadLinker
+from foveal.daemon.index.link_ahead import AheadLinker, LinkOpening, QueuedFile
 from foveal.daemon.index.store import Store
 
-from tests.indexer_cases import GENEROUS_S, put
+from tests.indexer_cases import put
 from tests.search_cases import Indexed, indexed
 
 FILES: dict[str, str | bytes] = {"a.py": "from b import f\nf()\n", "b.py": "def f(): ...\n"}
@@ -64,14 +60,3 @@ def test_facts_that_are_damaged_are_left_to_the_indexer(linker: AheadLinker, pro
     store.close()
     assert linker.link(1, QueuedFile(number, "a.py", "python")) is None
     assert linker.link(1, QueuedFile(9_999, "gone.py", "python")) is None
-
-
-def test_it_ends_when_its_socket_does() -> None:
-    ours, theirs = socket.socketpair()
-    with theirs:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "foveal.daemon.index.linking_worker", str(theirs.fileno())],
-            pass_fds=(theirs.fileno(),),
-        )
-    ours.close()
-    assert process.wait(GENEROUS_S) == 0
