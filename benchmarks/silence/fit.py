@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search import need

@@ -16,10 +16,11 @@ from ..project.metadata import NO_SOURCE
 from ..project.scan_results import ScanChanges
 from ..project.source_folders import is_test
 from ..project.tree import FileRecord, Import
+from .import_table import ImportRow, StoredImport
 from .linking import Linking
 from .messages import TreeDelta
 from .progress import Progress
-from .store import FileContent, ImportRow, InterfaceChanged, Store, StoredImport
+from .store import FileContent, InterfaceChanged, Store
 from .suspects import Suspects
 
 LINK_NOW = 8
@@ -205,7 +206,7 @@ class ImportTargets:
             if (target, missing) != (one.target, one.missing):
                 updates.append((one.row, target, missing))
                 importers[one.importer] = None
-        self._store.update_imports(updates)
+        self._store.imports.update(updates)
         return importers.keys()
 
     def _candidates(
@@ -214,14 +215,14 @@ class ImportTargets:
         """Return the imports that may lead elsewhere now."""
         if any(map(self.resolver.is_config, (*upserted, *removed))):
             self.resolver.invalidate_config()
-            candidates = self._store.all_imports()
+            candidates = self._store.imports.all()
             # They wait for files at other places now.
-            self._store.put_keys((one.row, self._retry_keys(one)) for one in candidates)
+            self._store.imports.put_keys((one.row, self._retry_keys(one)) for one in candidates)
             return candidates
         if len(added) + len(removed) > RETRY_MAX:
-            return self._store.all_imports()
+            return self._store.imports.all()
         keys = {key for path in (*added, *removed) for key in keys_of_path(path)}
-        return self._store.imports_to_retry(sorted(keys), removed)
+        return self._store.imports.to_retry(sorted(keys), removed)
 
     def _resolve(self, importer: str, language: str, imported: Import) -> tuple[str, bool]:
         target = self.resolver.resolve(importer, language, imported)
