@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import request_table
 from foveal.daemon.sessions.item_usage import Usage
 from foveal.daemon.sessions.request_log import Ledger

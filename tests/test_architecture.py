@@ -15,10 +15,9 @@ FOLDERS = ("daemon", "ipc", "dashboard", "hooks", "cli")
 OWNERS = {
     "aiohttp": {"dashboard/", "hooks/http.py", "hooks/upgrade.py"},
     "fastembed": {"daemon/embedding/model.py"},
-    "anyio": {"daemon/rules/tool_connection.py"},
+    "anyio": {"daemon/rules/tool_client.py"},
     "httpx2": {
         "daemon/rules/tool_client.py",
-        "daemon/rules/tool_connection.py",
         "daemon/compression/model_endpoint.py",
     },
     "bpe_openai": {"daemon/context/exact_tokens.py"},
@@ -31,7 +30,6 @@ OWNERS = {
     "tenacity": {"daemon/compression/model_endpoint.py"},
     "mcp": {
         "daemon/rules/tool_client.py",
-        "daemon/rules/tool_connection.py",
         "hooks/mcp_server/connection.py",
         "hooks/mcp_server/server.py",
     },
@@ -55,7 +53,7 @@ OWNERS = {
     "tree_sitter": {"daemon/project/parse.py"},
     "uvloop": {"daemon/app/server.py"},
     "watchfiles": {"daemon/project/watcher.py"},
-    "yaml": {"daemon/rules/frontmatter.py"},
+    "yaml": {"daemon/rules/instruction_text.py"},
 }
 """Each outside package and the files that may import it; a folder ends in a slash."""
 
@@ -99,7 +97,7 @@ SERVICES: dict[str, list[str]] = {
     "memory": ["commit_marks", "commit_rules", "experience_meaning", "grafting", "service"],
     "hooks": ["grafts"],
     "index": ["indexing", "reader_pool"],
-    "rules": ["item_plans", "item_searching", "service"],
+    "rules": ["item_plans", "item_search", "service"],
     "privacy": ["permissions", "trust", "visible"],
     "project": ["file_sketches", "freshness", "open_projects", "own_folder", "projects", "snapshot", "views"],
     "search": [

@@ -19,7 +19,7 @@ from ..core.lazy_dataclass import dataclass
 from ..core.parameters import Parameters
 from ..privacy.permissions import agent_in
 from ..project.projects import Project
-from ..rules.item_draft import key_in
+from ..rules.item_store import key_in
 from ..rules.items import ItemType
 from .method_parts import Answer, Method, deadline_in, freshness_in, node_id_in, timed
 

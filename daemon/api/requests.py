@@ -9,8 +9,8 @@ from typing import Any
 from ..app.engine import Engine
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import Parameters
-from ..rules.item_draft import key_in
-from ..rules.item_keys import ItemKey
+from ..rules.item_store import key_in
+from ..rules.items import ItemKey
 from ..sessions.item_usage import Reported
 from ..sessions.request_log import Recalled
 from ..sessions.request_messages import conversation

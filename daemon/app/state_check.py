@@ -32,7 +32,7 @@ from ..memory.lines import lines_from, read_line
 from ..privacy.trust import TrustStore
 from ..rules.approvals import Approvals
 from ..rules.item_store import ItemStore
-from ..rules.tool_list import list_in
+from ..rules.tool_lists import list_in
 from ..sessions import request_log_file as ledger_file
 from ..sessions import request_log_migration as former
 from ..sessions.session_meta import NewerVersion, session_in

@@ -8,7 +8,7 @@ from functools import partial
 
 from ..memory.choice import Chosen
 from ..project.metadata import ProjectMetadata
-from ..rules.item_plan import PlannedItem
+from ..rules.items import PlannedItem
 from . import render
 from .build_state import BuildState
 from .forms import experience_form, metadata_form

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from ..core.lazy_dataclass import dataclass
-from ..rules.item_plan import PlannedItem
-from ..rules.items import Item
+from ..rules.items import Item, PlannedItem
 from . import render
 from .budget import Dropped, Selection
 from .requests import ContextRequest

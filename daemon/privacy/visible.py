@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from ..memory.experience import Experience
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
-from ..rules.items import Item
+from ..rules.items import Item, ItemKey
 from ..sessions.sessions import Session
 from .policy import Policy
 

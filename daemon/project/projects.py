@@ -37,7 +37,7 @@ from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.trust import NOTHING_TRUSTED, Trusted
 from ..privacy.visible import visible_experiences
 from ..rules.agent_items import AgentItems
-from ..rules.instructions import RuleSet, discover, is_instruction_path
+from ..rules.instruction_files import RuleSet, discover, is_instruction_path
 from ..rules.zone import stamp_now
 from .file_sketches import FileSketches
 from .git import head

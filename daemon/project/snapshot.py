@@ -12,7 +12,7 @@ from ..index.lexical_handle import LexicalHandle
 from ..index.store import Reader
 from ..memory.choice import Chosen
 from ..privacy.policy import NO_POLICY, Policy
-from ..rules.instructions import RuleSet
+from ..rules.instruction_files import RuleSet
 from .tree import Tree
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 
 from ..core.lazy_dataclass import dataclass
-from .instructions import RuleSet, is_instruction_path
+from .instruction_files import RuleSet, is_instruction_path
 from .items import Item
 
 CONFIGURED = "foveal.toml"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from .item_texts import has_harmful
+from .items import has_harmful
 from .server_definition import Host, McpServer, Pairs, Transport
 
 MAX_STRINGS = 1_000

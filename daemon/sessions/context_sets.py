@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ..core.errors import InvalidRequest, TooLarge
 from ..core.lazy_dataclass import dataclass
-from ..rules.item_texts import has_harmful, one_line
+from ..rules.items import has_harmful, one_line
 from .applet import applet_entries, merged_applet
 from .sessions import Session
 

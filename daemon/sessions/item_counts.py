@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from .request_record import RequestRecord, UsedItem
 from .request_table import data_of, text_of
 

@@ -19,8 +19,7 @@ from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
-from ..rules.item_keys import ItemKey
-from ..rules.items import IncludeMode
+from ..rules.items import IncludeMode, ItemKey
 from . import item_counts, request_table
 from . import request_queries as queries
 from .item_counts import DayShare, ItemCounts

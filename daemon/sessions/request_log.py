@@ -11,7 +11,7 @@ from ..core.errors import InvalidRequest, NotFound
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
 from ..core.system import System
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from . import item_counts, request_table
 from . import stored_contents as contents
 from .request_log_file import LedgerFile

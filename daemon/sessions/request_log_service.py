@@ -18,7 +18,7 @@ from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import Work
 from ..privacy.secret_values import mask_piece
-from ..rules.item_keys import ItemKey, key_of
+from ..rules.items import ItemKey, key_of
 from .item_usage import Reported, Usage
 from .request_log import Ledger, Page, Recalled
 from .request_log_file import LedgerFile

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..core.lazy_dataclass import dataclass
-from ..rules.item_keys import ItemKey, key_of
-from ..rules.item_text import item_text
-from ..rules.items import Item
+from ..rules.items import Item, ItemKey, item_text, key_of
 
 LAYOUT = 1
 """Names the way in which `messages` puts parts together. Raised when that changes, so that what was sent in

@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, get_args
 
 from ..core.lazy_dataclass import dataclass
-from ..rules.item_keys import ItemKey
-from ..rules.items import IncludeMode, ItemType
+from ..rules.items import IncludeMode, ItemKey, ItemType
 
 LeftOut = Literal["floor", "near_best", "top_n", "removed", "denied", "budget"]
 """Why an item that was considered was not taken; `item_choice.py` says what each means."""

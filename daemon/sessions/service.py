@@ -23,8 +23,7 @@ from ..core.work import Work
 from ..project.open_projects import OpenProjects
 from ..project.projects import Project
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
-from ..rules.items import IncludeMode
+from ..rules.items import IncludeMode, ItemKey
 from ..rules.service import Items
 from .applet import applet_in
 from .context_sets import SetMode, SetOutcome, replace_context, set_context

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeVar, cast, get_args
 
-from ..rules.item_keys import ItemKey
-from ..rules.items import IncludeMode, ItemType
+from ..rules.items import IncludeMode, ItemKey, ItemType
 from .sessions import Session, SessionItem
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
 from .session_ids import checked_id, new_id
 from .session_summary import SessionSummary, summary_of

@@ -9,9 +9,7 @@ from datetime import UTC, datetime
 
 from ..core.errors import InvalidRequest, NotFound, TooLarge
 from ..core.lazy_dataclass import dataclass
-from ..rules.item_keys import ItemKey
-from ..rules.item_texts import one_line, some_lines
-from ..rules.items import IncludeMode
+from ..rules.items import IncludeMode, ItemKey, one_line, some_lines
 from ..rules.selection import parse_selection
 
 MAX_ITEMS = 5_000

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from . import item_counts, request_table
 from . import request_queries as queries
 from .request_messages import LAYOUT, ItemPart, Said, Sent

@@ -37,9 +37,8 @@ from foveal.daemon.project.metadata import ProjectMetadata
 from foveal.daemon.project.projects import read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Symbol, Tree
-from foveal.daemon.rules.instructions import discover
-from foveal.daemon.rules.item_plan import ItemPlan, PlannedItem
-from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.instruction_files import discover
+from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
 from foveal.daemon.search.hits import FoundDefinition, Hit
 
 from tests.conftest import SMALL_PROJECT, write_files

@@ -7,12 +7,10 @@ import os
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.agent_tools import file_states, list_tools
-from foveal.daemon.rules.approvals import Approvals, approved_servers
+from foveal.daemon.rules.approvals import Approvals, approved_servers, file_states, list_tools
 from foveal.daemon.rules.server_config import read_server_files
 from foveal.daemon.rules.server_definition import ServerFile
-from foveal.daemon.rules.tool_list import ToolLists
-from foveal.daemon.rules.tool_lister import ToolLister
+from foveal.daemon.rules.tool_lists import ToolLister, ToolLists
 
 from tests.server_cases import raw_server
 

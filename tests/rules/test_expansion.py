@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.expansion import Importer
-from foveal.daemon.rules.prose import trimmed
+from foveal.daemon.rules.instruction_text import Importer, trimmed
 from foveal.daemon.rules.zone import Zone, ZoneReader
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from foveal.daemon.rules.frontmatter import MAX_FRONTMATTER, Frontmatter, split_frontmatter
+from foveal.daemon.rules.instruction_text import MAX_FRONTMATTER, Frontmatter, split_frontmatter
 from hypothesis import given
 from hypothesis import strategies as st
 

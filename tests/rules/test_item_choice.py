@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from typing import Literal
 
 import pytest
-from foveal.daemon.rules.item_choice import LEXICAL_WEIGHT, ItemEvidence, choose
-from foveal.daemon.rules.item_keys import ItemKey, key_of
-from foveal.daemon.rules.items import Item, ItemType
-from foveal.daemon.rules.selection import Profile, Profiles, parse_selection, resolve
+from foveal.daemon.rules.items import Item, ItemKey, ItemType, key_of
+from foveal.daemon.rules.selection import (
+    LEXICAL_WEIGHT,
+    ItemEvidence,
+    Profile,
+    Profiles,
+    choose,
+    parse_selection,
+    resolve,
+)
 
 PROFILE = Profile(top_k=20, top_n=2, floor=0.3, near_best=0.7, include_score=0.6)
 
@@ -26,10 +32,9 @@ def check(
     barred: Mapping[ItemKey, Literal["removed", "denied"]] | None = None,
 ) -> None:
     """Compare with what becomes of each item, in order: a reason, with a + for one that is taken."""
-    choice = choose(found, Profiles(profile, profile), barred or {})
-    told = {
-        one.item.name: ("+" if one.taken else "") + one.reason for one in (*choice.taken, *choice.considered)
-    }
+    scores = choose(found, Profiles(profile, profile), barred or {})
+    scores.sort(key=lambda score: not score.taken)
+    told = {score.item.name: ("+" if score.taken else "") + score.reason for score in scores}
     assert list(told.items()) == list(expected.items())
 
 
@@ -70,7 +75,7 @@ def test_presets_take_more_from_the_smallest_to_the_largest() -> None:
     scores = {"a": 0.5, "b": 0.48, "c": 0.4, "d": 0.32}
     found = [evidence(name, score) for name, score in scores.items()]
     taken = {
-        preset: [one.item.name for one in choose(found, resolve(parse_selection(preset)), {}).taken]
+        preset: [one.item.name for one in choose(found, resolve(parse_selection(preset)), {}) if one.taken]
         for preset in ("aggressive", "normal", "conservative")
     }
     assert taken == {
@@ -135,13 +140,12 @@ def test_rules_and_tools_are_chosen_apart() -> None:
     ]
     check(found, {"f": "+top_n", "r": "+top_n", "t": "+include_score", "u": "near_best"})
     only_tools = choose(found, Profiles(None, PROFILE), {})
-    assert {one.item.name for one in (*only_tools.taken, *only_tools.considered)} == {"t", "u"}
+    assert {score.item.name for score in only_tools} == {"t", "u"}
 
 
 def test_what_is_told_of_an_item() -> None:
     tool = Item("tool", "git_log", "agent", "", "s", server_name="git")
-    choice = choose([ItemEvidence(tool, (0.2, 0.51239), (0.3, 0.7), 0.25)], Profiles(PROFILE, PROFILE), {})
-    (one,) = choice.taken
+    (one,) = choose([ItemEvidence(tool, (0.2, 0.51239), (0.3, 0.7), 0.25)], Profiles(PROFILE, PROFILE), {})
     assert (one.score, one.similarity, one.lexical) == (0.7, 0.5124, 0.25)
     assert one.key == key_of(tool) == ItemKey("tool", "git_log", "git")
 

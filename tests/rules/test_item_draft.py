@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.rules.item_draft import MAX_TEXT_BYTES, draft_of, fields_of, key_in
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.item_store import MAX_TEXT_BYTES, draft_of, fields_of, key_in
+from foveal.daemon.rules.items import ItemKey
 
 RULE: dict[str, Any] = {"type": "rule", "name": "commits", "include": "always", "text": "Sign them."}
 TOOL: dict[str, Any] = {"type": "tool", "name": "search", "server_name": "web", "include": "agent"}

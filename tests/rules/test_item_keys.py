@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.rules.item_keys import MAX_NAME_CHARACTERS, ItemKey, item_key, key_of
-from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.items import MAX_NAME_CHARACTERS, Item, ItemKey, item_key, key_of
 
 
 def test_a_key_is_made_of_what_a_caller_names() -> None:

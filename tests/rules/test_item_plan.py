@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.rules.item_plan import ItemPlan, PlannedItem, matches, plan_without_session
-from foveal.daemon.rules.items import IncludeMode, Item
+from foveal.daemon.rules.items import IncludeMode, Item, ItemPlan, PlannedItem, matches, plan_without_session
 
 
 def item(name: str, include: IncludeMode, *globs: str) -> Item:

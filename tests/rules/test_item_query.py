@@ -11,7 +11,7 @@ from foveal.daemon.rules.item_search import (
     MESSAGE_CHUNKS,
     query_texts,
 )
-from foveal.daemon.rules.item_text import CHUNK_CHARACTERS
+from foveal.daemon.rules.items import CHUNK_CHARACTERS
 
 
 def said(*contents: str, role: str = "user") -> list[dict[str, object]]:

@@ -15,9 +15,8 @@ from foveal.daemon.embedding.lazy_model import LazyModel
 from foveal.daemon.embedding.messages import ScoreTexts, TextScores
 from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.rules import item_search as item_search_file
-from foveal.daemon.rules.item_keys import ItemKey
 from foveal.daemon.rules.item_search import ItemMatches, ItemSearch
-from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.items import Item, ItemKey
 from foveal.daemon.rules.selection import Profile, Profiles, parse_selection, resolve
 
 GENEROUS_S = 60.0
@@ -194,8 +193,8 @@ async def test_the_same_text_is_compared_once(real: RealScores) -> None:
     assert {one.item.type for one in found.taken} == {"rule", "reference"}
 
 
-async def test_warming_asks_for_no_query(real: RealScores) -> None:
-    assert await ItemSearch(real, in_thread).warm(ITEMS, GENEROUS_S) == 0
+async def test_embedding_items_sends_no_query(real: RealScores) -> None:
+    assert await ItemSearch(real, in_thread).embed(ITEMS, GENEROUS_S) == 0
     queries, documents = real.asked[-1]
     assert (queries, len(documents)) == ((), len(ITEMS))
 
@@ -234,15 +233,14 @@ async def test_what_has_no_vector_yet_is_said_and_can_be_named() -> None:
 
 async def test_too_many_items_are_searched_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_search_file, "MAX_DOCUMENTS", 4)
-    found = await ItemSearch(FixedScores(), in_thread).search(ITEMS, "anything", NORMAL, within_s=GENEROUS_S)
-    assert [one.item for one in found.taken] == [ACCESS, RETRIES, COMMITS, MIGRATIONS]
+    items = [rule(f"rule_{n}", f"Text {n}.") for n in range(6)]
+    found = await ItemSearch(FixedScores(), in_thread).search(items, "anything", NORMAL, within_s=GENEROUS_S)
+    assert sorted(one.item.name for one in found.taken) == ["rule_0", "rule_1", "rule_2", "rule_3"]
     (reason,) = found.degraded
     assert reason.startswith("2 items of mode agent were not searched")
 
 
-async def test_what_is_remembered_is_bounded_and_never_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_search_file, "MAX_PREPARED", 2)
-    monkeypatch.setattr(item_search_file, "MAX_BATCHES", 2)
+async def test_cached_items_are_never_stale() -> None:
     search = ItemSearch(FixedScores(), in_thread)
     everything = Profile(100, 100, -1, -1)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from foveal.daemon.core.errors import ChildDied
 from foveal.daemon.core.work import Work
-from foveal.daemon.rules.item_searching import ItemSearching
+from foveal.daemon.rules.item_search import WarmItemSearch
 from foveal.daemon.rules.items import IncludeMode, Item
 
 
@@ -54,7 +54,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def test_one_at_a_time_and_what_changed_meanwhile_after_it() -> None:
     work, embedder = Work(), Embedder()
-    searching = ItemSearching(embedder, work)  # type: ignore[arg-type]  # it has what is used of it
+    searching = WarmItemSearch(embedder, work)  # type: ignore[arg-type]  # it has what is used of it
     async with asyncio.TaskGroup() as tasks:
         work.begin(tasks)
         searching.warm_again("/p", items("a"))
@@ -76,7 +76,7 @@ async def test_one_at_a_time_and_what_changed_meanwhile_after_it() -> None:
 
 async def test_a_failure_is_nobodys_and_the_next_time_it_is_tried_again() -> None:
     work, embedder = Work(), Embedder()
-    searching = ItemSearching(embedder, work)  # type: ignore[arg-type]  # as above
+    searching = WarmItemSearch(embedder, work)  # type: ignore[arg-type]  # as above
     embedder.may_answer.set()
     embedder.fails = True
     async with asyncio.TaskGroup() as tasks:

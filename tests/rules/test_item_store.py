@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, StateError, TooLarge
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.item_draft import ItemDraft, draft_of
-from foveal.daemon.rules.item_keys import ItemKey
-from foveal.daemon.rules.item_store import MAX_ITEMS, ItemStore, StoredItems
+from foveal.daemon.rules.item_store import MAX_ITEMS, ItemDraft, ItemStore, StoredItems, draft_of
+from foveal.daemon.rules.items import ItemKey
 
 
 def rule(name: str, **fields: Any) -> ItemDraft:

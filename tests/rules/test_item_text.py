@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.rules.item_text import CHUNK_CHARACTERS, MAX_CHUNKS, chunks, item_text
-from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.items import CHUNK_CHARACTERS, MAX_CHUNKS, Item, chunks, item_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.rules.item_words import NAMED_MAX, WordEvidence, item_words
+from foveal.daemon.rules.item_search import NAMED_MAX, WordEvidence, item_words
 from foveal.daemon.rules.items import Item
 
 

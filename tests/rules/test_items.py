@@ -22,9 +22,9 @@ from foveal.daemon.embedding.semantics import Semantics
 from foveal.daemon.index.indexing import Indexing
 from foveal.daemon.project.open_projects import OpenProjects
 from foveal.daemon.project.projects import Project
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.service import ITEMS_FILE, Items
-from foveal.daemon.rules.tool_lister import ToolLister
+from foveal.daemon.rules.tool_lists import ToolLister
 
 from tests.conftest import write_files
 from tests.server_cases import RAW_SERVER

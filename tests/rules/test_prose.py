@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.rules.prose import prose_lines, trimmed
+from foveal.daemon.rules.instruction_text import prose_lines, trimmed
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.rules.server_definition import McpServer
-from foveal.daemon.rules.server_launch import Launch, NotAllowed, launch_of
-from foveal.daemon.rules.server_variables import Unresolved
+from foveal.daemon.rules.server_launch import Launch, NotAllowed, Unresolved, launch_of
 
 ENVIRON = {
     "PATH": "/usr/bin:/bin",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.rules.server_definition import Host, McpServer
-from foveal.daemon.rules.server_variables import Unresolved, Variables, variables_in
+from foveal.daemon.rules.server_launch import Unresolved, Variables, variables_in
 
 ENVIRON = {"KEY": "k-1", "EMPTY": "", "NESTED": "${KEY}", "A1_b": "x"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.rules.item_texts import has_harmful, one_line, some_lines
+from foveal.daemon.rules.items import has_harmful, one_line, some_lines
 
 
 def test_harmful_characters_are_found() -> None:

@@ -12,7 +12,7 @@ import pytest
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.server_definition import McpServer
-from foveal.daemon.rules.tool_list import MAX_LISTS, ListedTool, ToolList, ToolLists, is_name, tool_items
+from foveal.daemon.rules.tool_lists import MAX_LISTS, ListedTool, ToolList, ToolLists, is_name, tool_items
 
 SERVER = McpServer(
     "web", "gemini", "project", "/p/.gemini/settings.json", 4, "/p", command="x", denied=("drop",)

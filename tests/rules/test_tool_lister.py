@@ -12,8 +12,7 @@ from pathlib import Path
 
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.server_definition import McpServer
-from foveal.daemon.rules.tool_list import ToolList
-from foveal.daemon.rules.tool_lister import ToolLister
+from foveal.daemon.rules.tool_lists import ToolList, ToolLister
 
 from tests.server_cases import http_server, raw_server, sdk_server
 
@@ -144,7 +143,7 @@ def test_servers_end_with_the_daemon(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "from foveal.daemon.rules.server_definition import McpServer\n"
-        "from foveal.daemon.rules.tool_lister import ToolLister\n"
+        "from foveal.daemon.rules.tool_lists import ToolLister\n"
         "from foveal.daemon.core.system import System\n"
         f"ToolLister(os.environ, '/', System(), timeout_s=100).list_tools([{server!r}])\n"
     )
@@ -186,7 +185,7 @@ def test_servers_over_http(tmp_path: Path) -> None:
 
 def test_the_daemon_never_imports_the_sdk() -> None:
     code = (
-        "import sys, foveal.daemon.rules.agent_tools\n"
+        "import sys, foveal.daemon.rules.approvals\n"
         "print(*{'mcp', 'anyio', 'pydantic', 'httpx2'} & set(sys.modules))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

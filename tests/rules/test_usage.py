@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import NotFound
-from foveal.daemon.rules.item_keys import ItemKey
-from foveal.daemon.rules.items import IncludeMode
+from foveal.daemon.rules.items import IncludeMode, ItemKey
 from foveal.daemon.sessions.item_counts import DayShare, ItemCounts
 from foveal.daemon.sessions.item_usage import MIN_REPORTED, Reported, suggestion_for
 

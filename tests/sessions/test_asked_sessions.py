@@ -16,7 +16,7 @@ from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConf
 from foveal.daemon.core.errors import InvalidRequest, NotFound
 from foveal.daemon.core.system import System
 from foveal.daemon.project.projects import Project
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import service as sessions_file
 from foveal.daemon.sessions.service import FOLDER, NOBODY, SessionChange, Sessions, SessionState
 from foveal.daemon.sessions.sessions import Session

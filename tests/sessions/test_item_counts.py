@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.storage import Database, open_database
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import item_counts
 from foveal.daemon.sessions.item_counts import DayShare, ItemCounts, count, count_reply, shares, totals
 from foveal.daemon.sessions.request_record import UsedItem

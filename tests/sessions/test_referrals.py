@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.item_usage import referred
 from foveal.daemon.sessions.request_messages import ItemPart, Said, Sent
 

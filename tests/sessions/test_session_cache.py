@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foveal.daemon.core.system import Stamp
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.session_store import MAX_WHOLE, SessionCache
 from foveal.daemon.sessions.session_summary import SessionSummary, summary_of
 from foveal.daemon.sessions.sessions import Session, SessionItem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.session_meta import Damaged, NewerVersion, bytes_of, session_in
 from foveal.daemon.sessions.sessions import Session, SessionItem
 from hypothesis import given

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError, TooLarge
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.context_sets import set_context
 from foveal.daemon.sessions.session_files import KeptAside
 from foveal.daemon.sessions.session_store import SessionStore

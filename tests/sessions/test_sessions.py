@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, TooLarge
-from foveal.daemon.rules.item_keys import ItemKey
-from foveal.daemon.rules.items import IncludeMode
+from foveal.daemon.rules.items import IncludeMode, ItemKey
 from foveal.daemon.sessions.sessions import (
     MAX_ITEMS,
     MAX_NAME_CHARACTERS,

@@ -17,10 +17,8 @@ from typing import Literal
 from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
 from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
-from .expansion import Importer
-from .frontmatter import Frontmatter, split_frontmatter
+from .instruction_text import Frontmatter, Importer, prose_lines, split_frontmatter, trimmed
 from .items import IncludeMode, Item
-from .prose import prose_lines, trimmed
 from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now, stamp_now
 
 MANAGED_FOLDER = {
