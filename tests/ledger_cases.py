@@ -15,15 +15,18 @@ from foveal.daemon.sessions import request_table
 from foveal.daemon.sessions.item_usage import Usage
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
-from foveal.daemon.sessions.request_messages import ItemPart, Said, Sent, conversation
 from foveal.daemon.sessions.request_record import (
     ConsideredItem,
+    ItemPart,
     RecordedSlice,
     RequestRecord,
+    Said,
+    Sent,
     UsedItem,
+    conversation,
     message_hash,
 )
-from foveal.daemon.sessions.sessions import timestamp_of
+from foveal.daemon.sessions.session import timestamp_of
 from foveal.daemon.sessions.stored_contents import LedgerLimits, forget
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

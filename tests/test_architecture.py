@@ -94,7 +94,7 @@ SERVICES: dict[str, list[str]] = {
         "sources",
     ],
     "embedding": ["semantics"],
-    "memory": ["commit_marks", "commit_rules", "experience_meaning", "grafting", "service"],
+    "memory": ["commit_marks", "grafting", "service"],
     "hooks": ["grafts"],
     "index": ["indexing", "reader_pool"],
     "rules": ["item_plans", "item_search", "service"],

@@ -27,7 +27,7 @@ from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.store import Reader, Store
-from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.privacy.trust import TrustStore
 from foveal.daemon.rules.approvals import Approvals

@@ -13,8 +13,7 @@ from ..rules.item_store import key_in
 from ..rules.items import ItemKey
 from ..sessions.item_usage import Reported
 from ..sessions.request_log import Recalled
-from ..sessions.request_messages import conversation
-from ..sessions.request_record import key_map, record_map
+from ..sessions.request_record import conversation, key_map, record_map
 from ..sessions.request_table import RequestSummary
 
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]

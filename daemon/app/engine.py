@@ -31,9 +31,8 @@ from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..index.indexing import Indexing
 from ..memory.commit_marks import CommitMarks
-from ..memory.experience_meaning import ExperienceMeaning
 from ..memory.grafting import Grafting
-from ..memory.service import Experiences
+from ..memory.service import ExperienceMeaning, Experiences
 from ..privacy.permissions import Permissions
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline, TreeFreshness, deadline_of

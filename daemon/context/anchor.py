@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..memory.choice import Chosen
+from ..memory.recall import Chosen
 from ..project.metadata import ProjectMetadata
 from ..rules.items import PlannedItem
 from . import render

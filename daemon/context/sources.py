@@ -15,7 +15,7 @@ from ..core.errors import StateError
 from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..memory.experience_meaning import WAIT_S, ExperienceMeaning, Meanings
+from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
 from ..privacy.permissions import Permissions
 from ..privacy.visible import visible_session
 from ..project.freshness import Deadline
@@ -28,7 +28,7 @@ from ..rules.items import ItemKey, ItemPlan
 from ..search.search import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .caller import Caller
 from .requests import ContextRequest
 from .scopes import Scope

@@ -15,9 +15,12 @@ from typing import Literal, cast, get_args
 from ..core.errors import InvalidRequest
 from ..core.lazy_dataclass import dataclass
 from ..privacy.secret_values import mask_piece
-from .experience import Experience, ExperienceMark, OutcomeKind, Trust, timestamp_of
-from .fields import (
+from .experience import (
     BadField,
+    Experience,
+    ExperienceMark,
+    OutcomeKind,
+    Trust,
     clean_name,
     clean_text,
     files_in,
@@ -26,6 +29,7 @@ from .fields import (
     outcome_kind,
     relative_files,
     text_in,
+    timestamp_of,
     trust_of,
 )
 
@@ -72,6 +76,15 @@ class Edit:
     def order(self) -> tuple[str, str]:
         """What edits are sorted by."""
         return self.timestamp, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class DueEdit:
+    """An edit to make of an experience."""
+
+    experience_id: str
+    kind: EditKind
+    changes: PoolChanges
 
 
 def changes_of(fields: Mapping[str, object], root: str) -> PoolChanges:

@@ -20,7 +20,7 @@ from ..project.projects import Project
 from ..rules.agent_items import AgentItems
 from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .agent_tables import NO_TABLES, AgentTables
 from .policy import Policy, combined
 from .visible import visible_items

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..memory.experience import Experience
 from ..rules.agent_items import AgentItems
 from ..rules.items import Item, ItemKey
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .policy import Policy
 
 

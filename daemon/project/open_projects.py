@@ -14,7 +14,7 @@ from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..index.indexing import Indexing
 from ..memory.pool import Pool
-from ..memory.pruning import Retention
+from ..memory.pool_filters import Retention
 from ..privacy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
 from .projects import Project, known_roots, load, project_folder, read_settings
 from .roots import check_named_root, find_root, is_temporary

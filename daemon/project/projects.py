@@ -31,8 +31,8 @@ from ..index.lexical_handle import LexicalHandle
 from ..index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from ..index.reader_pool import ReaderPool
 from ..index.store import Activity, Reader
-from ..memory.choice import Chosen, choose
 from ..memory.pool import Pool
+from ..memory.recall import Chosen, choose
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.trust import NOTHING_TRUSTED, Trusted
 from ..privacy.visible import visible_experiences

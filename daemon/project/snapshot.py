@@ -10,7 +10,7 @@ from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..index.lexical_handle import LexicalHandle
 from ..index.store import Reader
-from ..memory.choice import Chosen
+from ..memory.recall import Chosen
 from ..privacy.policy import NO_POLICY, Policy
 from ..rules.instruction_files import RuleSet
 from .tree import Tree

@@ -10,7 +10,7 @@ from typing import Literal
 from ..config.settings import ProjectConfig
 from ..context.requests import ContextRequest
 from ..core.errors import InvalidRequest
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .agent_items import AgentItems
 from .item_search import ItemMatches, WarmItemSearch
 from .items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem

@@ -14,10 +14,8 @@ from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
 from ..rules.items import ItemKey
+from .session import Session, SessionSummary, checked_id, ended, new_id, new_session, summary_of, timestamp_of
 from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
-from .session_ids import checked_id, new_id
-from .session_summary import SessionSummary, summary_of
-from .sessions import Session, ended, new_session, timestamp_of
 
 T = TypeVar("T")
 

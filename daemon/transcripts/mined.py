@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from ..core.lazy_dataclass import dataclass
-from ..memory.draft import Draft
-from ..memory.experience import Provenance
+from ..memory.experience import Draft, Provenance
 from .cursor import Cursor
 from .extraction import Finding
 

@@ -31,8 +31,8 @@ from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.index.store import Reader
-from foveal.daemon.memory.choice import Chosen
 from foveal.daemon.memory.experience import Experience
+from foveal.daemon.memory.recall import Chosen
 from foveal.daemon.project.metadata import ProjectMetadata
 from foveal.daemon.project.projects import read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot

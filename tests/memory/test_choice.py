@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from foveal.daemon.memory.choice import Chosen, choose
 from foveal.daemon.memory.experience import Experience, ExperienceMark, Provenance
+from foveal.daemon.memory.recall import Chosen, choose
 from foveal.daemon.memory.staleness import Staleness
 
 

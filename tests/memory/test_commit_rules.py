@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from foveal.daemon.memory.commit_rules import CommitHistory, Ruling, is_held, rulings
-from foveal.daemon.memory.edits import Edit, EditKind, PoolChanges, applied
+from foveal.daemon.memory.commit_marks import CommitHistory, due_edits, is_held
+from foveal.daemon.memory.edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from foveal.daemon.memory.experience import Experience, timestamp_of
 from foveal.daemon.memory.records import Known
 from foveal.daemon.project.commits import Commit, Reverts
@@ -66,8 +66,8 @@ def held(number: int, *more: tuple[EditKind, PoolChanges]) -> Known:
 MARK: tuple[EditKind, PoolChanges] = ("mark", PoolChanges(outcome="reverted", commit=name(2)))
 
 
-def due(one: Known, said: CommitHistory) -> Ruling | None:
-    found = list(rulings([one], said))
+def due(one: Known, said: CommitHistory) -> DueEdit | None:
+    found = list(due_edits([one], said))
     assert len(found) <= 1
     return found[0] if found else None
 
@@ -107,18 +107,18 @@ def test_what_has_its_commit_keeps_it() -> None:
 
 def test_a_revert_marks_and_its_own_revert_takes_the_mark_back() -> None:
     found = due(held(2), history(undone=(2,)))
-    assert found == Ruling("x_1", *MARK)
+    assert found == DueEdit("x_1", *MARK)
     assert due(held(2, MARK), history(undone=(2,))) is None, "once"
     assert due(held(2, MARK), history(LOG[:1])) is None, "another branch says nothing of it"
     for said in (history(), history(LOG[:1], restored=(2,))):
         back = due(held(2, ("update", PoolChanges(outcome="success")), MARK), said)
-        assert back == Ruling("x_1", "update", PoolChanges(outcome="success", commit=name(2)))
+        assert back == DueEdit("x_1", "update", PoolChanges(outcome="success", commit=name(2)))
     failed = held(2, MARK, ("update", PoolChanges(outcome="failure", error="slow")))
     for said in (history(), history(undone=(2,))):
         assert due(failed, said) is None, "a person knows better"
     back_again = held(2, MARK, ("update", PoolChanges(outcome="", commit=name(2))))
     assert due(back_again, history()) is None
-    assert due(back_again, history(undone=(2,))) == Ruling("x_1", *MARK)
+    assert due(back_again, history(undone=(2,))) == DueEdit("x_1", *MARK)
     assert due(held(2, ("update", PoolChanges(outcome="reverted"))), history(undone=(2,))) is None
 
 
@@ -126,13 +126,13 @@ def test_a_lost_commit() -> None:
     lost = replace(commit(2, "a.py"), author="2 eve")
     log = (LOG[2],)
 
-    def check(said: CommitHistory, expected: Ruling | None) -> None:
+    def check(said: CommitHistory, expected: DueEdit | None) -> None:
         assert due(held(2), said) == expected
 
-    check(history(log, lost=(lost,), as_before=True), Ruling("x_1", *MARK))
+    check(history(log, lost=(lost,), as_before=True), DueEdit("x_1", *MARK))
     check(history(log, lost=(lost,)), None)
     amended = replace(commit(5, "a.py", parent=1), author="2 eve")
-    moved = Ruling("x_1", "update", PoolChanges(commit=name(5)))
+    moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
     check(history((amended, *log), lost=(lost,), as_before=True), moved)
     anew = commit(5, "a.py", at=30, parent=1)
     check(history((anew, *log), made=(1, 5), lost=(lost,), same=True), moved)
@@ -141,10 +141,10 @@ def test_a_lost_commit() -> None:
 
 def test_a_lost_commit_among_others_of_its_author_and_second() -> None:
     first, second = (replace(commit(number, "a.py"), author="eve") for number in (1, 2))
-    assert due(held(2), history((first,), lost=(second,), as_before=True)) == Ruling("x_1", *MARK)
+    assert due(held(2), history((first,), lost=(second,), as_before=True)) == DueEdit("x_1", *MARK)
     other = replace(commit(6, "b.py"), author="eve")
     amended = replace(commit(5, "a.py", parent=1), author="eve")
-    moved = Ruling("x_1", "update", PoolChanges(commit=name(5)))
+    moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
     assert due(held(2), history((other, amended, first), lost=(second,), as_before=True)) == moved
 
 
@@ -153,8 +153,8 @@ def test_a_lost_commit_is_undone_whatever_else_was_made_in_its_second() -> None:
     lost = replace(commit(2, "a.py"), author="eve")
     for other in (commit(6, "b.py", parent=1), commit(7, "b.py", "c.py", parent=0)):
         log = (replace(other, author="eve"), LOG[2])
-        assert due(held(2), history(log, lost=(lost,), as_before=True)) == Ruling("x_1", *MARK)
-    moved = Ruling("x_1", "update", PoolChanges(commit=name(6)))
+        assert due(held(2), history(log, lost=(lost,), as_before=True)) == DueEdit("x_1", *MARK)
+    moved = DueEdit("x_1", "update", PoolChanges(commit=name(6)))
     log = (replace(commit(6, "b.py", parent=1), author="eve"), LOG[2])
     assert due(held(2), history(log, lost=(lost,))) == moved, "its file isn't as before: renamed on the way"
 
@@ -165,7 +165,7 @@ def test_a_lost_commit_is_found_behind_its_parent_in_a_log_by_dates() -> None:
     moved = replace(commit(5, "b.py", at=15, parent=1), author="eve")
     merge = Commit(name(6), (name(5), name(2)), 60, "6 ada", ())
     log = (merge, commit(2, "a.py"), moved, commit(1, "c.py"))
-    assert due(held(3), history(log, lost=(lost,))) == Ruling("x_1", "update", PoolChanges(commit=name(5)))
+    assert due(held(3), history(log, lost=(lost,))) == DueEdit("x_1", "update", PoolChanges(commit=name(5)))
 
 
 def test_of_several_in_one_second_that_share_a_file_the_one_with_its_content_counts() -> None:
@@ -174,4 +174,4 @@ def test_of_several_in_one_second_that_share_a_file_the_one_with_its_content_cou
     first, second = (replace(commit(number, "a.py", parent=1), author="eve") for number in (7, 8))
     said = history((second, first, LOG[2]), lost=(lost,))
     said = replace(said, is_same=lambda one, other, paths: other.id == name(7))
-    assert due(held(2), said) == Ruling("x_1", "update", PoolChanges(commit=name(7)))
+    assert due(held(2), said) == DueEdit("x_1", "update", PoolChanges(commit=name(7)))

@@ -6,9 +6,18 @@ from dataclasses import replace
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.memory.draft import Draft, checked, draft_of, experience_in
-from foveal.daemon.memory.experience import Experience, Provenance, fields_of
-from foveal.daemon.memory.fields import MAX_FILES, MAX_TEXT_BYTES, BadField
+from foveal.daemon.memory.experience import (
+    MAX_FILES,
+    MAX_TEXT_BYTES,
+    BadField,
+    Draft,
+    Experience,
+    Provenance,
+    checked,
+    draft_of,
+    experience_in,
+    fields_of,
+)
 
 NOW = "2025-01-01T00:00:00.000Z"
 

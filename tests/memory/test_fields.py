@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from foveal.daemon.memory.fields import (
+from foveal.daemon.memory.experience import (
     MAX_NAME_CHARACTERS,
     MAX_TEXT_BYTES,
     BadField,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from foveal.benchmarks.experiences.pairs import DIFFERENT, SAME
-from foveal.daemon.memory.choice import fold
 from foveal.daemon.memory.experience import Experience
+from foveal.daemon.memory.recall import fold
 
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL mode for the session database")
 

@@ -11,10 +11,16 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import stamp_of
-from foveal.daemon.memory.draft import Draft, checked
 from foveal.daemon.memory.edits import Edit, PoolChanges
-from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.fields import MAX_FILES, MAX_TEXT_BYTES, BadField
+from foveal.daemon.memory.experience import (
+    MAX_FILES,
+    MAX_TEXT_BYTES,
+    BadField,
+    Draft,
+    Experience,
+    Provenance,
+    checked,
+)
 from foveal.daemon.memory.lines import (
     MAX_LINE_BYTES,
     Damage,

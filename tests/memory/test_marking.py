@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from foveal.daemon.memory.batch import marked_by, says_more
 from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.records import Records
+from foveal.daemon.memory.records import Records, marked_by, says_more
 
 FIRST = Experience("x_a1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "", ("db.py", "a.py"))
 LATER = Experience("x_b2", "2025-01-05T00:00:00.000Z", "b", "t", "Other", outcome="reverted")

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.parts import PoolParts
-from foveal.daemon.memory.pool_file import PoolFile
+from foveal.daemon.memory.pool_file import PoolFile, PoolParts
 
 
 def parts_in(

@@ -1,11 +1,11 @@
-"""Filters of experiences: each must hold, and a time is read in any zone."""
+"""ExperienceListing of experiences: each must hold, and a time is read in any zone."""
 
 from __future__ import annotations
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.pool_filters import Filters, time_of
+from foveal.daemon.memory.pool_filters import ExperienceListing, time_of
 
 ONE = Experience(
     "x_1", "2025-01-02T00:00:00.000Z", "a", "s", "Use WAL", "Readers wait", ("src/db.py",), "failure",
@@ -16,23 +16,23 @@ ONE = Experience(
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        (Filters(), True),
-        (Filters(agent_id="a", session_id="s", outcome="failure", trust="low"), True),
-        (Filters(agent_id="b"), False),
-        (Filters(session_id=""), False),
-        (Filters(outcome=""), False),
-        (Filters(trust="normal"), False),
-        (Filters(since="2025-01-02T00:00:00.000Z"), True),
-        (Filters(since="2025-01-02T00:00:00.001Z"), False),
-        (Filters(until="2025-01-02T00:00:00.000Z"), False),
-        (Filters(until="2025-01-02T00:00:00.001Z"), True),
-        (Filters(query="wal READERS db.py"), True),
-        (Filters(query="wal writers"), False),
-        (Filters(query="  "), True),
+        (ExperienceListing(), True),
+        (ExperienceListing(agent_id="a", session_id="s", outcome="failure", trust="low"), True),
+        (ExperienceListing(agent_id="b"), False),
+        (ExperienceListing(session_id=""), False),
+        (ExperienceListing(outcome=""), False),
+        (ExperienceListing(trust="normal"), False),
+        (ExperienceListing(since="2025-01-02T00:00:00.000Z"), True),
+        (ExperienceListing(since="2025-01-02T00:00:00.001Z"), False),
+        (ExperienceListing(until="2025-01-02T00:00:00.000Z"), False),
+        (ExperienceListing(until="2025-01-02T00:00:00.001Z"), True),
+        (ExperienceListing(query="wal READERS db.py"), True),
+        (ExperienceListing(query="wal writers"), False),
+        (ExperienceListing(query="  "), True),
     ],
 )
-def test_what_matches(filters: Filters, expected: bool) -> None:
-    assert filters.match(ONE) is expected
+def test_what_matches(filters: ExperienceListing, expected: bool) -> None:
+    assert bool(filters.matching([ONE])) is expected
 
 
 def test_times() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from foveal.daemon.memory.experience import Experience
-from foveal.daemon.memory.pruning import Criteria, chosen
+from foveal.daemon.memory.pool_filters import Criteria, chosen
 
 NOW = datetime(2025, 1, 31, tzinfo=UTC)
 

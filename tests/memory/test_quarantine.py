@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.lines import Damage, PoolLine
-from foveal.daemon.memory.quarantine import Quarantine, Quarantined
+from foveal.daemon.memory.lines import Damage, PoolLine, Quarantine, Quarantined
 
 AT = "2025-01-01T00:00:00.000Z"
 

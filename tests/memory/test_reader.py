@@ -12,9 +12,8 @@ from foveal.daemon.core.errors import Busy, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.lines import line_of
-from foveal.daemon.memory.parts import PoolParts
-from foveal.daemon.memory.pool_file import PoolFile
-from foveal.daemon.memory.reader import PoolReader, PoolSource
+from foveal.daemon.memory.pool_file import PoolFile, PoolParts
+from foveal.daemon.memory.pool_store import PoolReader, PoolSource
 
 
 def line(number: int) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from foveal.daemon.memory.experience import Experience
-from foveal.daemon.memory.relevance import Index, contains, keys_of, words_of
+from foveal.daemon.memory.records import Index, contains, keys_of, words_of
 
 
 def made(decision: str, **more: object) -> Experience:

@@ -8,8 +8,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.memory.edits import Edit
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.lines import MAX_LINE_BYTES, line_of
-from foveal.daemon.memory.parts import PoolParts
-from foveal.daemon.memory.pool_file import PoolFile
+from foveal.daemon.memory.pool_file import PoolFile, PoolParts
 from foveal.daemon.memory.pool_store import pieces_about
 
 AT = "2025-01-01T00:00:00.000Z"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.memory.sketch import LINES_KEPT, Sketch, decoded, encoded, sketch_of
+from foveal.daemon.memory.staleness import LINES_KEPT, Sketch, decoded, encoded, sketch_of
 
 
 def lines(first: int, last: int) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from foveal.daemon.memory.experience import Experience
-from foveal.daemon.memory.sketch import sketch_of
-from foveal.daemon.memory.staleness import FRESH, staleness_of
+from foveal.daemon.memory.staleness import FRESH, sketch_of, staleness_of
 
 BODY = "\n".join(f"statement {number}" for number in range(60))
 OTHER = "\n".join(f"another {number}" for number in range(60))

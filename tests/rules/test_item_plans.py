@@ -14,7 +14,7 @@ from foveal.daemon.rules.item_plans import MISSING_MAX, SERVED_WELL, plan_items,
 from foveal.daemon.rules.item_search import ItemMatches
 from foveal.daemon.rules.items import IncludeMode, Item, ItemKey, ItemPlan, key_of
 from foveal.daemon.rules.selection import ItemScore, Reason, parse_selection
-from foveal.daemon.sessions.sessions import Session, SessionItem
+from foveal.daemon.sessions.session import Session, SessionItem
 
 MODES: Mapping[str, IncludeMode] = {
     "a": "always",

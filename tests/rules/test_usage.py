@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.rules.items import IncludeMode, ItemKey
-from foveal.daemon.sessions.item_counts import DayShare, ItemCounts
 from foveal.daemon.sessions.item_usage import MIN_REPORTED, Reported, suggestion_for
+from foveal.daemon.sessions.request_table import DayShare, ItemCounts
 
 from tests.ledger_cases import GUIDE, ROOT, SEARCH, STYLE, Opened, opened, record_of, sent_for
 

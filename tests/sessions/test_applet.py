@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.sessions.applet import Applet, applet_entries, applet_in, merged_applet
+from foveal.daemon.sessions.context_sets import Applet, applet_entries, applet_in, merged_applet
 
 
 def test_the_form_is_a_slug_and_pairs() -> None:

@@ -19,7 +19,7 @@ from foveal.daemon.project.projects import Project
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import service as sessions_file
 from foveal.daemon.sessions.service import FOLDER, NOBODY, SessionChange, Sessions, SessionState
-from foveal.daemon.sessions.sessions import Session
+from foveal.daemon.sessions.session import Session
 
 from tests.conftest import write_files
 

@@ -13,7 +13,7 @@ from foveal.daemon.sessions.context_sets import (
     replace_context,
     set_context,
 )
-from foveal.daemon.sessions.sessions import Session
+from foveal.daemon.sessions.session import Session
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,8 +10,7 @@ import msgpack  # type: ignore[import-untyped] # it ships no types
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.sessions.request_log import REQUEST_CHARACTERS, Page, Recalled
-from foveal.daemon.sessions.request_messages import Said, Sent
-from foveal.daemon.sessions.request_record import record_map
+from foveal.daemon.sessions.request_record import Said, Sent, record_map
 from foveal.daemon.sessions.stored_contents import forget
 
 from tests.ledger_cases import STYLE, Opened, opened, record_of, sent_for

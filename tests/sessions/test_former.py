@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import StateError
-from foveal.daemon.sessions.item_counts import ItemCounts
 from foveal.daemon.sessions.request_log import Recalled
-from foveal.daemon.sessions.request_messages import Sent
+from foveal.daemon.sessions.request_record import Sent
+from foveal.daemon.sessions.request_table import ItemCounts
 from foveal.daemon.sessions.stored_contents import LOST
 
 from tests.ledger_cases import GUIDE, ROOT, SEARCH, STYLE, Opened, opened, record_of, sent_for

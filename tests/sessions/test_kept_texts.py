@@ -11,8 +11,7 @@ from pathlib import Path
 from foveal.daemon.api.given_contexts import told_of
 from foveal.daemon.privacy.policy import Policy
 from foveal.daemon.sessions.request_log_service import kept_of
-from foveal.daemon.sessions.request_messages import Said, Sent
-from foveal.daemon.sessions.request_record import RequestRecord
+from foveal.daemon.sessions.request_record import RequestRecord, Said, Sent
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read

@@ -14,8 +14,7 @@ import pytest
 from foveal.daemon.core.errors import NotFound, StateError
 from foveal.daemon.rules.items import Item
 from foveal.daemon.sessions.request_log import Ledger, Recalled
-from foveal.daemon.sessions.request_messages import Said, Sent, sent
-from foveal.daemon.sessions.request_record import RequestRecord
+from foveal.daemon.sessions.request_record import RequestRecord, Said, Sent, sent
 from foveal.daemon.sessions.stored_contents import PACK_BYTES, PACK_REQUESTS, used_bytes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from foveal.daemon.core.storage import database_bytes
 from foveal.daemon.sessions.request_log import Ledger
-from foveal.daemon.sessions.request_messages import Sent
+from foveal.daemon.sessions.request_record import Sent
 from foveal.daemon.sessions.stored_contents import ROUND, LedgerLimits, used_bytes
 
 from tests.ledger_cases import ROOT, STYLE, Opened, opened, record_of

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 
 from foveal.daemon.rules.items import Item, ItemType
-from foveal.daemon.sessions.request_messages import (
+from foveal.daemon.sessions.request_record import (
     LAYOUT,
     Said,
     Sent,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.sessions.request_queries import (
+from foveal.daemon.sessions.request_table import (
     NEARLY_EQUAL,
     SKETCH_TERMS,
     Sketch,

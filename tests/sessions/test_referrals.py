@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.item_usage import referred
-from foveal.daemon.sessions.request_messages import ItemPart, Said, Sent
+from foveal.daemon.sessions.request_record import ItemPart, Said, Sent
 
 KEYS = (
     ItemKey("rule", "docs/style.md"),

@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.sessions.applet import Applet
-from foveal.daemon.sessions.resume import exists_on, resume_text
-from foveal.daemon.sessions.sessions import Session
+from foveal.daemon.sessions.context_sets import Applet, exists_on, resume_text
+from foveal.daemon.sessions.session import Session
 
 EMPTY = Session("s1", "/project", "2025-01-01T00:00:00.000Z")
 

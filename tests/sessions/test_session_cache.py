@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.rules.items import ItemKey
+from foveal.daemon.sessions.session import Session, SessionItem, SessionSummary, summary_of
 from foveal.daemon.sessions.session_store import MAX_WHOLE, SessionCache
-from foveal.daemon.sessions.session_summary import SessionSummary, summary_of
-from foveal.daemon.sessions.sessions import Session, SessionItem
 
 OLD, NEW = Stamp(1, 1, 1, 1), Stamp(1, 1, 1, 2)
 

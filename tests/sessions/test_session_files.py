@@ -14,9 +14,15 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import NotFound, StateError, TooLarge
 from foveal.daemon.core.system import System
-from foveal.daemon.sessions.session_files import MAX_META_BYTES, OthersFolder, SessionFiles, SetAside
-from foveal.daemon.sessions.session_meta import bytes_of, session_in
-from foveal.daemon.sessions.sessions import Session
+from foveal.daemon.sessions.session import Session
+from foveal.daemon.sessions.session_files import (
+    MAX_META_BYTES,
+    OthersFolder,
+    SessionFiles,
+    SetAside,
+    bytes_of,
+    session_in,
+)
 
 ONE = Session("s1", "/project", "2025-01-01T00:00:00.000Z", name="one")
 TWO = Session("s1", "/project", "2025-01-01T00:00:00.000Z", name="two", revision=1)
@@ -99,7 +105,7 @@ def test_a_session_that_would_be_too_large_is_not_written(tmp_path: Path) -> Non
 DYING = """
 import os, signal, sys
 from foveal.daemon.sessions.session_files import SessionFiles
-from foveal.daemon.sessions.session_meta import session_in
+from foveal.daemon.sessions.session_files import session_in
 from foveal.daemon.core.system import System
 
 class Dying(System):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.sessions.session_ids import MAX_ID_CHARACTERS, checked_id, is_id, new_id
+from foveal.daemon.sessions.session import MAX_ID_CHARACTERS, checked_id, is_id, new_id
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 from foveal.daemon.rules.items import ItemKey
-from foveal.daemon.sessions.session_meta import Damaged, NewerVersion, bytes_of, session_in
-from foveal.daemon.sessions.sessions import Session, SessionItem
+from foveal.daemon.sessions.session import Session, SessionItem
+from foveal.daemon.sessions.session_files import Damaged, NewerVersion, bytes_of, session_in
 from hypothesis import given
 from hypothesis import strategies as st
 

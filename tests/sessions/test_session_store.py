@@ -17,9 +17,7 @@ from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError, TooL
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.context_sets import set_context
-from foveal.daemon.sessions.session_files import KeptAside
-from foveal.daemon.sessions.session_store import SessionStore
-from foveal.daemon.sessions.sessions import (
+from foveal.daemon.sessions.session import (
     Session,
     SessionItem,
     idle,
@@ -28,6 +26,8 @@ from foveal.daemon.sessions.sessions import (
     with_item,
     without_item,
 )
+from foveal.daemon.sessions.session_files import KeptAside
+from foveal.daemon.sessions.session_store import SessionStore
 
 A, B, X = (ItemKey("rule", name) for name in "ABX")
 

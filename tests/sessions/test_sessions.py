@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, TooLarge
 from foveal.daemon.rules.items import IncludeMode, ItemKey
-from foveal.daemon.sessions.sessions import (
+from foveal.daemon.sessions.session import (
     MAX_ITEMS,
     MAX_NAME_CHARACTERS,
     MAX_NOTE_CHARACTERS,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime
@@ -205,3 +207,70 @@ def _checked_selection(selection: Mapping[str, object] | str) -> Mapping[str, ob
     if len(text) > MAX_SELECTION_BYTES:
         raise InvalidRequest(f"selection takes more than {MAX_SELECTION_BYTES:,} bytes of JSON", "selection")
     return copy
+
+
+MAX_ID_CHARACTERS = 128
+"""Hosts give UUIDs (36 characters) or these with a prefix; a folder's name may have 255."""
+
+
+def new_id() -> str:
+    """Return an id that no session has: 64 random bits."""
+    return f"ses_{secrets.token_hex(8)}"
+
+
+def is_id(text: str) -> bool:
+    """Whether a text can be a session's id: a folder's name that leads nowhere else and is not hidden."""
+    return _ID.fullmatch(text) is not None
+
+
+def checked_id(text: str) -> str:
+    """Return an id that a client gave. Raises `InvalidRequest` for one that can't be used."""
+    if not is_id(text):
+        raise InvalidRequest(
+            f"session_id must have 1 to {MAX_ID_CHARACTERS} characters, letters, digits and . _ : @ + -, and"
+            f" begin with a letter or digit, not {text!r:.80}",
+            "session_id",
+        )
+    return text
+
+
+_ID = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._:@+-]{{0,{MAX_ID_CHARACTERS - 1}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session without its content; `items` and `context_items` count it. Times as in a `Session`."""
+
+    id: str
+    project_root: str
+    name: str
+    agent_name: str
+    created: str
+    last_observed: str
+    last_idle: str
+    ended: str
+    current_intent: str
+    items: int
+    context_items: int
+    revision: int
+    active: str
+    """When something was last heard of it."""
+
+
+def summary_of(session: Session) -> SessionSummary:
+    """Return the summary of a session."""
+    return SessionSummary(
+        session.id,
+        session.project_root,
+        session.name,
+        session.agent_name,
+        session.created,
+        session.last_observed,
+        session.last_idle,
+        session.ended,
+        session.current_intent,
+        len(session.items),
+        sum(len(entries) for entries in session.context.values()),
+        session.revision,
+        session.active,
+    )

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..core.lazy_dataclass import dataclass
 from .experience import Experience
-from .relevance import words_of
+from .records import words_of
 from .staleness import FRESH, Staleness
 
 THRESHOLD = 0.75
