@@ -8,10 +8,99 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.rules.items import IncludeMode, ItemKey
-from foveal.daemon.sessions.item_usage import MIN_REPORTED, Reported, suggestion_for
+from foveal.daemon.sessions.item_usage import MIN_REPORTED, Reported, referred, suggestion_for
+from foveal.daemon.sessions.request_record import ItemPart, Said, Sent
 from foveal.daemon.sessions.request_table import DayShare, ItemCounts
 
 from tests.ledger_cases import GUIDE, ROOT, SEARCH, STYLE, Opened, opened, record_of, sent_for
+
+KEYS = (
+    ItemKey("rule", "docs/style.md"),
+    ItemKey("rule", "AGENTS.md"),
+    ItemKey("rule", "web/AGENTS.md"),
+    ItemKey("reference", "glossary"),
+    ItemKey("tool", "search_issues", "github"),
+    ItemKey("tool", "search", "docs"),
+    ItemKey("tool", "read", "files"),
+)
+STYLE_AT, AGENTS, WEB, GLOSSARY, ISSUES, SEARCH_AT, READ = range(7)
+
+SENT = Sent(
+    context="# CONTEXT\n\nBe exact: `ensure_utc`, `sharedName` and `inContext`.\n\nfile.py: inContext()",
+    user_prompt="Why does fromMessage fail?",
+    history=(Said("user", "See from_history."),),
+    references=(ItemPart(KEYS[GLOSSARY], "glossary\n\nA `TermOfArt` is one; sharedName too."),),
+    rules=(
+        ItemPart(KEYS[STYLE_AT], "docs/style.md\n\nBe exact: `ensure_utc`, `sharedName` and `inContext`."),
+        ItemPart(KEYS[AGENTS], "AGENTS.md\n\nMind fromMessage, from_history, well-known and e.g. 2026-03."),
+    ),
+    tools=(ItemPart(KEYS[READ], "Reads a file with pathOfFile.", '{"maxBytes": 3}'),),
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        # Names that look like names.
+        ("As docs/style.md says, no.", [STYLE_AT]),
+        ("As `style.md` says, no.", [STYLE_AT]),
+        ("mystyle.md and style.mdx are others.", []),
+        ("other/style.md is another.", []),
+        ("I follow web/AGENTS.md.", [WEB]),
+        ("I follow AGENTS.md.", [AGENTS]),
+        ("I called search_issues twice.", [ISSUES]),
+        ("I called mcp__github__search_issues.", [ISSUES]),
+        ("research_issues, search_issues2, Search_Issues", []),
+        # Plain words.
+        ("I search and read the glossary.", []),
+        ("I used `search`.", [SEARCH_AT]),
+        ("I used `search()`.", [SEARCH_AT]),
+        ("Then search(query) was called.", [SEARCH_AT]),
+        ("docs.search, docs/search, docs: search", [SEARCH_AT]),
+        ("mcp__docs__search", []),
+        ("files__read", [READ]),
+        ("See the `glossary`.", [GLOSSARY]),
+        ("research(query)", []),
+        # Words of an item alone.
+        ("Call ensure_utc first.", [STYLE_AT]),
+        ("`TermOfArt` it is, by pathOfFile.", [GLOSSARY, READ]),
+        ("Call sharedName.", []),
+        ("Call inContext.", []),
+        ("fromMessage, from_history", []),
+        ("A well-known fact, e.g. 2026-03.", []),
+        ("Be exact.", []),
+        ("", []),
+    ],
+)
+def test_what_a_reply_refers_to(reply: str, expected: list[int]) -> None:
+    assert referred(KEYS, SENT, reply) == tuple(expected)
+
+
+def test_without_what_was_sent_names_count() -> None:
+    assert referred(KEYS, None, "style.md, ensure_utc") == (STYLE_AT,)
+
+
+def test_names_with_signs_of_patterns_and_none_at_all() -> None:
+    keys = (ItemKey("rule", "a.b*(c"), ItemKey("rule", "x(y"), ItemKey("rule", "docs/"))
+    assert referred(keys, None, "see a.b*(c and `x(y`") == (0, 1)
+    assert referred((), SENT, "anything") == ()
+
+
+def test_hostile_texts_come_to_an_end() -> None:
+    """In time that is not linear they would not."""
+    keys = [ItemKey("tool", f"tool_{n}", "s" * 900) for n in range(500)]
+    texts = [
+        "_" * 10**6,
+        "a_" * 10**6,
+        "`" * 10**6,
+        "a./-" * 10**6,
+        "".join(f"{key.name} " for key in keys) * 50,
+    ]
+    for text in texts:
+        parts = tuple(ItemPart(key, text[:2_000] + key.name, text) for key in keys[:20])
+        found = referred(keys, Sent(text, text, text, (Said("user", text),) * 5, tools=parts), text)
+        assert found == (tuple(range(500)) if "tool_1" in text else ())
+
 
 QUERY = "Why does parse_url drop the port of an address"
 

@@ -1,13 +1,171 @@
-"""Frontmatter is read as rule files in the wild have it, and hostile YAML costs neither time nor memory."""
+"""Imports are put in their places, once each, and what is refused stays as it was written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
-from foveal.daemon.rules.instruction_text import MAX_FRONTMATTER, Frontmatter, split_frontmatter
+from foveal.daemon.core.system import System
+from foveal.daemon.rules.instruction_text import (
+    MAX_FRONTMATTER,
+    Frontmatter,
+    Importer,
+    prose_lines,
+    split_frontmatter,
+    trimmed,
+)
+from foveal.daemon.rules.zone import Zone, ZoneReader
 from hypothesis import given
 from hypothesis import strategies as st
+
+
+def check(root: Path, files: dict[str, str], text: str, warned: list[str]) -> None:
+    """Expand `CLAUDE.md`; each warning is a file's name and the start of its message."""
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    warnings: list[str] = []
+    importer = Importer(
+        ZoneReader(System()), str(root / "home"), lambda name, message: warnings.append(f"{name}: {message}")
+    )
+    zone = Zone(str(root), str(root.resolve()), "", trusted=False)
+    real = str(root.resolve() / "CLAUDE.md")
+    lines, _ = importer.expand(zone, files["CLAUDE.md"], "CLAUDE.md", real)
+    assert trimmed(lines)[1] == text
+    assert [warning[: len(start)] for warning, start in zip(warnings, warned, strict=True)] == warned
+
+
+@pytest.mark.parametrize(
+    ("files", "text", "warned"),
+    [
+        ({"CLAUDE.md": "a\n@b.md\nc", "b.md": "\nB\n\n"}, "a\nB\nc", []),
+        ({"CLAUDE.md": "@b.md", "b.md": "<!-- x -->\n"}, "", []),
+        ({"CLAUDE.md": "- @b.md\n- c", "b.md": "# B"}, "- @b.md\n\n# B\n\n- c", []),
+        ({"CLAUDE.md": "@b.md @c.md", "b.md": "B", "c.md": "C"}, "@b.md @c.md\n\nB\n\n\nC", []),
+        ({"CLAUDE.md": "@x/b.md", "x/b.md": "@c.md", "x/c.md": "C"}, "C", []),
+        ({"CLAUDE.md": "@~/b.md", "home/b.md": "B"}, "B", []),
+        ({"CLAUDE.md": "@b.md#part", "b.md": "B"}, "B", []),
+        ({"CLAUDE.md": "@b.md\n@./b.md", "b.md": "B"}, "B\n@./b.md", []),
+        (
+            {"CLAUDE.md": "@b.md", "b.md": "@CLAUDE.md"},
+            "@CLAUDE.md",
+            ["b.md: the import @CLAUDE.md is cyclic"],
+        ),
+        ({"CLAUDE.md": "@x @x.md"}, "@x @x.md", ["CLAUDE.md: the import @x.md doesn't exist"]),
+        ({"CLAUDE.md": "@../x"}, "@../x", ["CLAUDE.md: the import @../x leads out of "]),
+        ({"CLAUDE.md": "@b.md", "b.md": "a\0"}, "@b.md", ["CLAUDE.md: the import @b.md isn't text"]),
+    ],
+)
+def test_imports(tmp_path: Path, files: dict[str, str], text: str, warned: list[str]) -> None:
+    check(tmp_path, files, text, warned)
+
+
+def check_prose(text: str, imports: list[str]) -> None:
+    assert [target for line in prose_lines(text) for target in line.imports] == imports
+
+
+@pytest.mark.parametrize(
+    ("text", "imports"),
+    [
+        ("@a.md", ["a.md"]),
+        ("See @a.md and @docs/b.md.", ["a.md", "docs/b.md"]),
+        ("- @./a.md\n  * @../b.md", ["./a.md", "../b.md"]),
+        ("@~/a.md\n@/etc/passwd", ["~/a.md", "/etc/passwd"]),
+        (r"@my\ docs/a\ b.md rest", ["my docs/a b.md"]),
+        ("(@a.md) x@b.md mail@host.org", []),
+        ("@a.md, @b.md; @c.md!", ["a.md", "b.md", "c.md"]),
+        ("@a.md#part @#x @", ["a.md"]),
+        ("`@a.md` ``@b.md ` @c.md`` @d.md", ["d.md"]),
+        ("`@a.md\n@b.md` @c.md", ["c.md"]),
+        ("`open @a.md\n\nclosed` @b.md", ["a.md", "b.md"]),
+        ("``open` @a.md", ["a.md"]),
+        ("```\n@a.md\n```\n@b.md", ["b.md"]),
+        ("```md\n@a.md\n~~~\n@b.md\n````\n@c.md", ["c.md"]),
+        ("~~~\n@a.md\n```\n~~~\n@b.md", ["b.md"]),
+        ("````\n```\n@a.md\n```\n````\n@b.md", ["b.md"]),
+        ("- item\n\n  ```sh\n  @a.md\n  ```\n- @b.md", ["b.md"]),
+        ("1. ```\n   @a.md\n   ```\n@b.md", ["b.md"]),
+        ("> ```\n> @a.md\n> ```\n> @b.md", ["b.md"]),
+        ("``` `@a.md` not a fence\n@b.md", ["b.md"]),
+        ("```\n@never.md", []),
+        ("<!--\n@a.md\n-->\n@b.md", ["b.md"]),
+    ],
+)
+def test_where_an_import_is_one(text: str, imports: list[str]) -> None:
+    check_prose(text, imports)
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("a\n<!-- b -->\nc", "a\nc"),
+        ("<!-- a\n\nb -->\nc", "c"),
+        ("   <!-- a -->\nc", "c"),
+        ("<!-- a --> b", " b"),
+        ("<!-- a --><!-- b\n--><!-- c --> d", " d"),
+        ("a <!-- inline --> b", "a <!-- inline --> b"),
+        ("    <!-- code -->", "    <!-- code -->"),
+        ("```\n<!-- a -->\n```", "```\n<!-- a -->\n```"),
+        ("<!-- a\n```\n-->\nb", "b"),
+        ("a\n<!-- never closed\nb", "a\n<!-- never closed\nb"),
+        ("<!-- a -->\n<!-- never closed\nb", "<!-- never closed\nb"),
+        ("\n\n  a\n\nb \n \n", "  a\n\nb "),
+        ("\n \n", ""),
+        ("", ""),
+    ],
+)
+def test_block_comments_and_blank_ends_go(text: str, rest: str) -> None:
+    assert trimmed(prose_lines(text))[1] == rest
+
+
+@pytest.mark.parametrize(("text", "number"), [("a", 1), ("\n\na", 3), ("<!--\n-->\n\n# a\n", 4), ("", 1)])
+def test_the_first_line_keeps_its_number(text: str, number: int) -> None:
+    assert trimmed(prose_lines(text))[0] == number
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("@a.md", True),
+        ("  @a.md ", True),
+        ("- @a.md", False),
+        ("@a.md.", True),
+        ("@a.md @b.md", False),
+        ("x", False),
+    ],
+)
+def test_alone(text: str, alone: bool) -> None:
+    assert [line.alone for line in prose_lines(text)] == [alone]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- " * 200_000,
+        "<!---->" * 200_000,
+        "<!-- -->\n" * 100_000,
+        "".join("`" * n + " " for n in range(1, 1500)),
+        "` `` " * 100_000,
+        "- " * 200_000,
+        "@" * 200_000,
+        "@a " * 100_000,
+        "@" + "\\ " * 200_000,
+        ">" * 200_000,
+        "```" * 100_000,
+        "1" * 200_000,
+    ],
+)
+def test_a_hostile_text_is_read_by_work_that_ends(text: str) -> None:
+    assert len(prose_lines(text)) <= text.count("\n") + 1
+
+
+@given(st.text("`~<!->@a.\\ \n*", max_size=80))
+def test_without_comments_every_line_stays(text: str) -> None:
+    lines = prose_lines(text)
+    if "<!--" not in text:
+        assert "\n".join(line.text for line in lines) == text
+    assert [line.number for line in lines] == sorted({line.number for line in lines})
 
 
 def head(text: str) -> Frontmatter:
