@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.memory.pool_filters import ExperienceListing
+from msgspec.structs import replace
 
 
 class Clock(System):

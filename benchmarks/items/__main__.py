@@ -8,7 +8,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from foveal.daemon.rules.item_search import ItemMatches, ItemSearch
@@ -21,6 +20,7 @@ from foveal.daemon.rules.selection import (
     parse_selection,
     resolve,
 )
+from msgspec.structs import replace
 
 from ..statistics import Measure, table
 from .labelled import Query, read_items, read_queries

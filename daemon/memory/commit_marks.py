@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.system import System
 from ..core.work import Work
 from ..project import commits, git
@@ -96,8 +97,7 @@ def _history(root: str, experiences: Iterable[Known], system: System) -> CommitH
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CommitHistory:
+class CommitHistory(Struct, frozen=True):
     """What git says of a project.
 
     `log` are the commits that are checked out, the latest first; `made_here` the ids of those that weren't

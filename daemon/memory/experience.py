@@ -9,12 +9,13 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, cast, get_args
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..privacy.low_trust import LINK, suspicions
 from ..privacy.secret_values import mask_piece
 
@@ -23,8 +24,7 @@ Trust = Literal["normal", "low"]
 """`low` is for a text that steers its reader: it is kept and listed, and left out of contexts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """Where an experience came from: `client` for a caller's map; `reference` is the place in it, if any."""
 
     source: str = "client"
@@ -35,8 +35,7 @@ class Provenance:
 FROM_CLIENT = Provenance()
 
 
-@dataclass(frozen=True, slots=True)
-class ExperienceMark:
+class ExperienceMark(Struct, frozen=True):
     """What a later experience said of this one; `by` is its id, empty if it was this one grafted again."""
 
     kind: OutcomeKind
@@ -44,8 +43,7 @@ class ExperienceMark:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Experience:
+class Experience(Struct, frozen=True):
     """A decision that an agent took, why, on which files, with what outcome.
 
     `timestamp` is ISO 8601 UTC with milliseconds and `Z`, so that its text sorts as time does.
@@ -250,8 +248,7 @@ def _relative(path: str, root: str) -> str:
     return "" if path in (".", "..") or path.startswith(("../", "/")) else path
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """An experience as a caller gives it, not yet checked.
 
     `timestamp` is ISO 8601, empty for now; one without a zone is taken as UTC and a future one as now.
@@ -272,8 +269,7 @@ class Draft:
     sketches: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A draft that can be kept: an experience without an id, and what was done to it.
 
     `files_dropped` counts files that were left out, `secrets` values that were masked.

@@ -13,10 +13,10 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from ..core.errors import StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
 from .edits import EDIT_KINDS, Edit, edit_fields, edit_in
 from .experience import BadField, Experience, experience_in, fields_of, timestamp_of
@@ -30,8 +30,7 @@ _CONFLICT_MARKS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
 """What a line begins with that git's merge leaves where it could not decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolLine:
+class PoolLine(Struct, frozen=True):
     """A line of a file with its line break; of a very long one `data` has the beginning, a byte more than the
     limit: `MAX_LINE_BYTES`, unless the reader asked for another."""
 
@@ -41,8 +40,7 @@ class PoolLine:
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """A line that can't be read as an experience; `number` counts from 1."""
 
     number: int
@@ -57,8 +55,7 @@ class Damage:
         return hashlib.blake2b(self.line.data, digest_size=16).hexdigest()
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """How far the file has been read: `offset` is behind the last whole line, `tail` the bytes before it."""
 
     stamp: Stamp | None = None
@@ -183,8 +180,7 @@ _SHOWN_BYTES = 8_388_608
 """A record of the longest line, each byte escaped to six, is shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quarantined:
+class Quarantined(Struct, frozen=True):
     """A line that was put into quarantine at a time, from the line `number` (from 1) of a file.
 
     `text` is its beginning, at most 2,000 characters; of bytes that are no text in Python's escapes.

@@ -11,8 +11,9 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec import Struct
+
 from ..core.errors import Busy, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, stamp_of
 
 LOCK_TIMEOUT_S = 10.0
@@ -163,8 +164,7 @@ ROTATE_BYTES = 10_000_000
 _COPY_BYTES = 1_048_576
 
 
-@dataclass(frozen=True, slots=True)
-class PoolPart:
+class PoolPart(Struct, frozen=True):
     """One file with the stamp that it had when it was listed."""
 
     path: str

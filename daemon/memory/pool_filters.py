@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from .experience import BadField, Experience, normal_timestamp, timestamp_of
 from .records import contains
 
 
-@dataclass(frozen=True, slots=True)
-class ExperienceListing:
+class ExperienceListing(Struct, frozen=True):
     """Which experiences are listed; None matches any value.
 
     `limit` is their maximum number. `since` is inclusive, `until` exclusive, both ISO 8601. Each word of
@@ -61,16 +61,14 @@ def time_of(text: str | None, name: str) -> str | None:
         raise InvalidRequest(f"{name} {error}.", name) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """What a pool keeps by itself; 0 is without a limit."""
 
     max_age_days: int = 0
     max_count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Criteria:
+class Criteria(Struct, frozen=True):
     """What is to be pruned.
 
     `max_age_days` and `max_count` are limits: what is over either of them goes, and without one all are over.

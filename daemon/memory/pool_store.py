@@ -10,10 +10,10 @@ import json
 import os
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import field
+
+from msgspec import Struct
 
 from ..core.errors import Busy, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, stamp_of
 from .edits import EDIT_KINDS, Edit
 from .experience import BadField, clean
@@ -289,8 +289,7 @@ _ATTEMPTS = 100
 """Each goes on where the last one was disturbed, by a file that was set aside or replaced."""
 
 
-@dataclass(slots=True)
-class PoolSource:
+class PoolSource(Struct):
     """The files of one folder. An optional one that can't be read is left out, and `problem` says why.
 
     `before_writing` makes what a write needs, or raises `StateError`.
@@ -302,8 +301,7 @@ class PoolSource:
     problem: str = ""
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """What was read: the records, and for each source how far each of its files, by inode."""
 
     records: Records
@@ -314,16 +312,13 @@ class _Fresh(Exception):
     """What was read doesn't hold any more."""
 
 
-@dataclass(slots=True)
 class PoolReader:
     """The records of some sources. One thread at a time. Raises `StateError` as `PoolFile` does."""
 
-    sources: Sequence[PoolSource]
-    system: System
-    _state: _State = field(init=False)
-    _known: dict[str, Stamp] | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
+    def __init__(self, sources: Sequence[PoolSource], system: System) -> None:
+        self.sources = sources
+        self.system = system
+        self._known: dict[str, Stamp] | None = None
         self._state = self._empty()
 
     @property

@@ -13,18 +13,18 @@ import threading
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, islice
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .edits import Edit, PoolChanges, applied, time_after
 from .experience import Experience, identity_of
 from .lines import line_of
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """An experience that a pool has: as it was grafted, its edits by time, and what they come to."""
 
     original: Experience
@@ -196,8 +196,7 @@ _MAX_SHARED_WORDS = 3
 _MAX_WORDS_ASKED = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """What an experience is found by."""
 
     words: frozenset[str]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from functools import partial
 from typing import Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ..core.errors import FovealError
 from ..core.events import EventHub
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import Work
 from ..embedding.semantics import Semantics
@@ -144,8 +145,7 @@ WAIT_S = 1.0
 """How long an answer waits for it: it is one reason among several to choose an experience."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meanings:
+class Meanings(Struct, frozen=True):
     """Similarities to a prompt by ids of experiences, -1 to 1; and what could not be compared, in words."""
 
     scores: Mapping[str, float] = field(default_factory=dict)

@@ -8,7 +8,8 @@ import hashlib
 from array import array
 from collections.abc import Callable, Collection
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .experience import Experience
 
 CHANGED_MUCH = 0.5
@@ -21,8 +22,7 @@ STALE_WEIGHT = 0.4
 FILES_NAMED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Staleness:
+class Staleness(Struct, frozen=True):
     """Why an experience may not hold any more, in words; "" for one that is fresh."""
 
     reason: str = ""
@@ -74,8 +74,7 @@ LINES_KEPT = 64
 _BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Sketch:
+class Sketch(Struct, frozen=True):
     """The smallest hashes of a text's lines, ascending; blank lines and indentation don't count."""
 
     hashes: tuple[int, ...] = ()

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest, NotFound, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from .server_definition import McpServer, ServerFile
 from .server_launch import variables_in
@@ -25,8 +26,7 @@ MAX_FILES = 5_000
 MAX_BYTES = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Approved:
+class Approved(Struct, frozen=True):
     """What is approved: digests by path and section of the file."""
 
     digests: Mapping[tuple[str, str], frozenset[str]]
@@ -145,8 +145,7 @@ def _is_record(record: object) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ServerState:
+class ServerState(Struct, frozen=True):
     """A configured server: what it would run or reach as it is written, the names of the variables whose
     values it would get, why it isn't listed (empty if it is), and its tools, None if it never was."""
 
@@ -157,8 +156,7 @@ class ServerState:
     tools: ToolList | None
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFileState:
+class ServerFileState(Struct, frozen=True):
     """A configuration file with its servers, and whether it is approved as it is now."""
 
     file: ServerFile

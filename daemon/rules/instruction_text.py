@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
 from types import MappingProxyType
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..privacy.secret_files import is_secret_file
 from ..project.globs import split_globs
 from .zone import MAX_FILE_BYTES, ReadFile, RefusedError, Zone, ZoneReader
@@ -19,8 +19,7 @@ MAX_IMPORTS = 2000
 """Imports that one importer looks up, whether it finds them or not."""
 
 
-@dataclass(slots=True)
-class Importer:
+class Importer(Struct):
     """Expands the imports of many instruction files; `home` is what `~` stands for.
 
     `warn` is called with the name of a file and a message.
@@ -29,7 +28,7 @@ class Importer:
     reader: ZoneReader
     home: str
     warn: Callable[[str, str], None]
-    _looked_up: int = field(default=0, init=False)
+    _looked_up: int = 0
 
     def expand(self, zone: Zone, text: str, path: str, real: str) -> tuple[list[ProseLine], frozenset[str]]:
         """Return the lines of an instruction file with its imports, each imported file once, and the real
@@ -59,8 +58,7 @@ class Importer:
         return None if read is None else (located.path, read)
 
 
-@dataclass(slots=True)
-class _Expansion:
+class _Expansion(Struct):
     """One instruction file's expansion: the real paths it holds already, and their characters."""
 
     importer: Importer
@@ -128,8 +126,7 @@ _PUNCTUATION = ".,;:!?)]}\"'*_>"
 """What may follow a path in a sentence, and hardly ever ends a file's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProseLine:
+class ProseLine(Struct, frozen=True):
     """A line of prose. `number` is its line in the text it came from, from 1.
 
     `imports` are the paths after an `@` that stands at the start of a word and not in code, with escaped
@@ -263,8 +260,7 @@ _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 _YAML_COMMENT = re.compile(r"[ \t]#.*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Frontmatter:
+class Frontmatter(Struct, frozen=True):
     """The head of a file and what comes below it.
 
     `line` is the line of the file on which `body` begins, from 1. `present` tells an empty head from none.

@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
+from msgspec import Struct
+
 from ..core.errors import DeadlineExceeded, FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from .items import CHUNK_CHARACTERS, MAX_CHUNKS, Item, ItemKey, chunks, item_text
@@ -74,8 +75,7 @@ class InThread(Protocol):
         """Return the result of the work."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemMatches:
+class ItemMatches(Struct, frozen=True):
     """The items that a search took and those it considered and left, rules and references before tools, the
     best first; `degraded` says in words what could not be searched."""
 
@@ -184,24 +184,21 @@ class WarmItemSearch(ItemSearch):
 _NOT_SEARCHED = "items of mode agent are left out"
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
+class _Prepared(Struct, frozen=True):
     """An item's chunks and words."""
 
     chunks: tuple[str, ...]
     words: ItemWords
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """An item with the positions of its chunks in the documents."""
 
     item: Item
     positions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
+class _Batch(Struct, frozen=True):
     """Items that are searched together: their chunks, each text once; their words; how many were too many."""
 
     documents: tuple[str, ...]
@@ -291,8 +288,7 @@ message such as `yes, do it` says all by what stands before it; a new subject ha
 Too few of the labelled queries have a history to choose these by them."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryText:
+class QueryText(Struct, frozen=True):
     """A piece of what is searched for, at most `CHUNK_CHARACTERS` long. `weight` is 1 for the message's own
     pieces and less the older a message is."""
 
@@ -342,8 +338,7 @@ DOUBT = 1.5
 proves less than the ten of a long one: `continue` gives .4 at most. Chosen with `LEXICAL_WEIGHT`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemWords:
+class ItemWords(Struct, frozen=True):
     """The words of one item: its terms, those of its server too, its text, and the names that it goes by."""
 
     terms: frozenset[str]

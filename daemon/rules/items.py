@@ -6,8 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, cast, get_args
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp
 from ..project.globs import compile_glob
 
@@ -15,8 +16,7 @@ ItemType = Literal["rule", "reference", "tool"]
 IncludeMode = Literal["always", "manual", "agent", "glob"]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A rule, reference or tool as it exists at the agent level.
 
     `name` is unique within its type, a tool's within its server: for an instruction file its path relative
@@ -84,8 +84,7 @@ MAX_NAME_CHARACTERS = 1_000
 """Of an item's or a server's name: the name of an instruction file is a path, and few are a third as long."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ItemKey:
+class ItemKey(Struct, frozen=True, order=True):
     """What makes two items the same: type, name and, for a tool, the server that offers it.
 
     `server_name` is empty for rules and references.
@@ -131,8 +130,7 @@ def _check_name(field: str, name: str) -> None:
         raise InvalidRequest(f"{field} holds control characters; leave them out", field)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedItem:
+class PlannedItem(Struct, frozen=True):
     """An item of a request: how it came in, and the score that a search gave it."""
 
     item: Item
@@ -146,8 +144,7 @@ class PlannedItem:
         return f"{self.item.type}:{of_server}{self.item.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOutItem:
+class LeftOutItem(Struct, frozen=True):
     """An item that a search considered and that the request hasn't, with its score and the reason."""
 
     item: Item
@@ -155,8 +152,7 @@ class LeftOutItem:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPlan:
+class ItemPlan(Struct, frozen=True):
     """The items of one request, in their order. One with the mode `glob` enters if a file in focus matches.
 
     `files` are absolute paths that a session names; those inside the project are shown where there is room.

@@ -12,8 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, cast, get_args
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from .items import Item, ItemKey, ItemType, key_of
 
 Preset = Literal["aggressive", "normal", "conservative"]
@@ -22,8 +23,7 @@ MAX_TOP_K = 1_000
 MAX_TOP_N = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """How items of one kind are chosen.
 
     An item is taken if its score is at least `floor`, at least the share `near_best` of the best item's
@@ -53,8 +53,7 @@ TOOL_PROFILES: Mapping[Preset, Profile] = {
 """For tools, whose descriptions are short: relevant and irrelevant ones score lower than rules."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profiles:
+class Profiles(Struct, frozen=True):
     """What holds for a request; None where that kind isn't searched."""
 
     rules: Profile | None
@@ -65,8 +64,7 @@ class Profiles:
         return self.tools if kind == "tool" else self.rules
 
 
-@dataclass(frozen=True, slots=True)
-class KindSettings:
+class KindSettings(Struct, frozen=True):
     """What one level says of one kind of items; None where it leaves that to the level below it."""
 
     preset: Preset | Literal["off"] | None = None
@@ -76,8 +74,7 @@ class KindSettings:
     floor: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemSelection:
+class ItemSelection(Struct, frozen=True):
     """What one level (a project, an agent name, a session, a request) says of both kinds."""
 
     rules: KindSettings = KindSettings()
@@ -198,8 +195,7 @@ one's (`near_best`), a person removed it from the session, a policy denies it, o
 left for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemEvidence:
+class ItemEvidence(Struct, frozen=True):
     """What speaks for one item: the cosines of its chunks with the query (none where they aren't known), how
     much of the query its words cover (0 to 1), each times the weight of that part of the query; and whether
     the query names it. `cosines` and `totals` stand in the same order; a total is a cosine and what the words
@@ -217,8 +213,7 @@ class ItemEvidence:
         return max(self.totals, default=LEXICAL_WEIGHT * self.lexical)
 
 
-@dataclass(frozen=True, slots=True)
-class ItemScore:
+class ItemScore(Struct, frozen=True):
     """An item with the score that decided, its best cosine, what its words said, and what became of it."""
 
     item: Item

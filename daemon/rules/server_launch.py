@@ -12,7 +12,8 @@ import shutil
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .server_definition import Host, McpServer, Transport
 
 INHERITED = (
@@ -38,8 +39,7 @@ class NotAllowed(Exception):
     """A server that may not be reached. The text says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """What is run or connected to. `command` is absolute, `environment` complete, `timeout_s` for it all.
 
     `is_loopback` says that the url is this machine's. `secrets` are the values that no message may show.
@@ -200,8 +200,7 @@ class Unresolved(Exception):
     """A definition whose variables can't be resolved. The text says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variables:
+class Variables(Struct, frozen=True):
     """Resolves the variables of one server's definition. `environ` is where their values come from."""
 
     server: McpServer

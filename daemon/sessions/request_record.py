@@ -6,11 +6,11 @@ import hashlib
 import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, field, fields
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field, to_builtins
+
 from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_text, key_of
 
 LeftOut = Literal["floor", "near_best", "top_n", "removed", "denied", "budget"]
@@ -26,8 +26,7 @@ class DamagedRecord(Exception):  # the ledger catches it; it never reaches a per
     """A map that no record can be read from. The text says what is wrong with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsedItem:
+class UsedItem(Struct, frozen=True):
     """An item that was in a request, how it came in, and its score where a search chose it."""
 
     key: ItemKey
@@ -35,8 +34,7 @@ class UsedItem:
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConsideredItem:
+class ConsideredItem(Struct, frozen=True):
     """An item that a search looked at and that was not taken, with its best score and the reason."""
 
     key: ItemKey
@@ -44,8 +42,7 @@ class ConsideredItem:
     reason: LeftOut
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedSlice:
+class RecordedSlice(Struct, frozen=True):
     """A slice as it was shown: `compressed` tells that something of it was left out, of `tokens_before`.
 
     The lines are those of its file, from 1, both inclusive, and 0 for the whole file.
@@ -65,8 +62,7 @@ class RecordedSlice:
     end_line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DroppedSlice:
+class DroppedSlice(Struct, frozen=True):
     """A slice that was considered and not shown, and why: `budget` or `duplicate`."""
 
     id: str
@@ -75,8 +71,7 @@ class DroppedSlice:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRecord:
+class RequestRecord(Struct, frozen=True):
     """What was used for one message of a session; what exactly was sent is kept beside it, by the ledger.
 
     `at` is ISO 8601 UTC with milliseconds and `Z`. `message_hash` stands for the message, see there.
@@ -129,7 +124,7 @@ def record_map(record: RequestRecord) -> dict[str, Any]:
     ]
     plain["slices"] = [_slice_map(one) for one in record.slices]
     if record.dropped:
-        plain["dropped"] = [asdict(one) for one in record.dropped]
+        plain["dropped"] = [to_builtins(one) for one in record.dropped]
     if record.masked:
         plain["masked"] = record.masked
     return plain
@@ -220,7 +215,7 @@ def _made(kind: Callable[..., T], plain: Mapping[str, object], **given: object) 
 
 @cache
 def _fields(kind: Any) -> tuple[tuple[str, object], ...]:
-    return tuple((one.name, one.type) for one in fields(kind))
+    return tuple(kind.__annotations__.items())
 
 
 def _checked(value: object, kind: object) -> object:
@@ -246,16 +241,14 @@ _INSTRUCTING_ROLES = frozenset({"system", "developer"})
 """`developer` is what newer models of one vendor call the system's messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One message of the conversation, as a client gave it or as it is sent."""
 
     role: str
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPart:
+class ItemPart(Struct, frozen=True):
     """An item with the very text that it had when it was sent.
 
     Of a tool `text` is its description and `schema` the JSON schema of its input; of a rule or reference
@@ -274,8 +267,7 @@ ITEM_CHARACTERS = 80
 """What an item takes beside its texts and names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """All parts of what was sent for a request, in their order. `context` is in the system prompt too.
 
     A part that the format of the request has no place for is empty. `history` is without system messages.

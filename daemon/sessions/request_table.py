@@ -11,7 +11,8 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from math import ceil
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.storage import Database
 from ..rules.items import ItemKey
 from .request_record import RequestRecord, UsedItem, record_in, record_map
@@ -51,8 +52,7 @@ _EITHER = 47
 """What it is told to read that, or what an earlier version wrote, with an Adler-32."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestSummary:
+class RequestSummary(Struct, frozen=True):
     """What a list says of a request. `items`, `considered` and `degraded` count; `pruned` says why what was
     sent is gone, or is empty; `referred` counts too and is None while no reply was reported."""
 
@@ -71,8 +71,7 @@ class RequestSummary:
     referred: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRow:
+class RequestRow(Struct, frozen=True):
     """A row with what isn't for a list: its number, and the positions of items that were referred to."""
 
     number: int
@@ -239,8 +238,7 @@ def _positions(text: object) -> tuple[int, ...]:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class ItemCounts:
+class ItemCounts(Struct, frozen=True):
     """In how many requests an item was, of how many of these a reply was reported, and in how many of those
     it was referred to. `last_day` is the last day it was in one."""
 
@@ -251,8 +249,7 @@ class ItemCounts:
     last_day: str
 
 
-@dataclass(frozen=True, slots=True)
-class DayShare:
+class DayShare(Struct, frozen=True):
     """What became of the items that a search chose on one day, counted once for each request they were in."""
 
     day: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from foveal.daemon.memory.commit_marks import CommitHistory, due_edits, is_held
@@ -11,6 +10,7 @@ from foveal.daemon.memory.edits import DueEdit, Edit, EditKind, PoolChanges, app
 from foveal.daemon.memory.experience import Experience, timestamp_of
 from foveal.daemon.memory.records import Known
 from foveal.daemon.project.commits import Commit, Reverts
+from msgspec.structs import replace
 
 
 def name(number: int) -> str:

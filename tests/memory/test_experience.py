@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -33,6 +32,7 @@ from foveal.daemon.memory.experience import (
     timestamp_of,
     trust_of,
 )
+from msgspec.structs import replace
 
 WHOLE = Experience(
     "x_1", "2024-05-06T05:08:09.000Z", "planner", "s1", "Use WAL", "because readers wait",
@@ -66,7 +66,7 @@ def test_the_map_has_every_field_that_is_not_empty() -> None:
 
 def test_agent_session_and_decision_make_the_identity() -> None:
     def check(same: bool, **change: object) -> None:
-        other = replace(WHOLE, **change)  # type: ignore[arg-type]  # the table below knows the types
+        other = replace(WHOLE, **change)
         assert (identity_of(other) == identity_of(WHOLE)) is same
 
     check(True, id="x_2", timestamp="2025-01-01T00:00:00.000Z", rationale="", files_touched=(), outcome="")
@@ -136,7 +136,7 @@ NOW = "2025-01-01T00:00:00.000Z"
 
 
 def draft(decision: str, agent: str = "planner", session: str = "s1", **more: object) -> Draft:
-    return replace(Draft(decision, agent, session), **more)  # type: ignore[arg-type]  # the tests know the fields
+    return replace(Draft(decision, agent, session), **more)
 
 
 def test_a_map_becomes_a_draft() -> None:

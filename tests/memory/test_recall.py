@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from foveal.benchmarks.experiences.pairs import SAME as SAME_PAIRS
 from foveal.daemon.memory.experience import Experience, ExperienceMark, Provenance
 from foveal.daemon.memory.recall import Chosen, choose, fold
 from foveal.daemon.memory.staleness import Staleness
+from msgspec.structs import replace
 
 
 def made(number: int, decision: str, *files: str, **fields: Any) -> Experience:
@@ -162,7 +162,7 @@ def test_the_first_is_shown_and_the_order_stays() -> None:
     ],
 )
 def test_no_failure_hides_behind_a_success(change: dict[str, str], folds: int) -> None:
-    assert len(fold([ONE, replace(ONE, id="x_2", **change)])) == folds  # type: ignore[arg-type]
+    assert len(fold([ONE, replace(ONE, id="x_2", **change)])) == folds
 
 
 def test_decisions_without_a_word_never_fold() -> None:

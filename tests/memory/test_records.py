@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -24,6 +23,7 @@ from foveal.daemon.memory.records import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 
 def one(number: int, decision: str = "", second: int = 0) -> Experience:
@@ -147,7 +147,7 @@ def test_no_order_and_no_repetition_matters(lines: list[Experience | Edit], chan
 
 def made(decision: str, **more: object) -> Experience:
     """Return an experience without a time, which `choose` gives it."""
-    return replace(Experience("", "", "a", "s", decision), **more)  # type: ignore[arg-type]  # the tests know the fields
+    return replace(Experience("", "", "a", "s", decision), **more)
 
 
 def choose(
@@ -369,7 +369,7 @@ def test_what_is_marked(change: dict[str, object], expected: list[str]) -> None:
     records = Records()
     records.add(FIRST)
     records.add(replace(FIRST, id="x_c3", decision="third", files_touched=()))
-    later = replace(LATER, **change)  # type: ignore[arg-type]  # the table above knows the types
+    later = replace(LATER, **change)
     assert list(marked_by(later, records)) == expected
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from foveal.daemon.rules.agent_items import (
 from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.rules.items import Item, ItemKey, key_of
+from msgspec.structs import replace
 
 RULE = Item("rule", "CLAUDE.md", "always", "Use the logger.", "/p/CLAUDE.md", line=3, priority_level=300)
 NESTED = Item(

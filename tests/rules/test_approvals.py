@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from foveal.daemon.rules.approvals import MAX_DIGESTS, Approvals, approved_serve
 from foveal.daemon.rules.server_config import read_server_files
 from foveal.daemon.rules.server_definition import McpServer, ServerFile
 from foveal.daemon.rules.tool_lists import ToolLister, ToolLists
+from msgspec.structs import replace
 
 from tests.server_cases import raw_server
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from foveal.daemon.rules.item_search import ItemMatches
 from foveal.daemon.rules.items import IncludeMode, Item, ItemKey, ItemPlan, key_of
 from foveal.daemon.rules.selection import ItemScore, Reason, parse_selection
 from foveal.daemon.sessions.session import Session, SessionItem
+from msgspec.structs import replace
 
 MODES: Mapping[str, IncludeMode] = {
     "a": "always",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -23,6 +22,7 @@ from foveal.daemon.rules.selection import (
     parse_selection,
     resolve,
 )
+from msgspec.structs import replace
 
 NORMAL = Profiles(RULE_PROFILES["normal"], TOOL_PROFILES["normal"])
 

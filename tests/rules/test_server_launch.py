@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from foveal.daemon.rules.server_launch import (
     launch_of,
     variables_in,
 )
+from msgspec.structs import replace
 
 ENVIRON = {
     "PATH": "/usr/bin:/bin",
@@ -90,7 +90,7 @@ def test_programs_are_found_without_the_projects_help(server: McpServer, tmp_pat
 )
 def test_what_cannot_run_says_why(server: McpServer, changes: dict[str, object], reason: str) -> None:
     with pytest.raises(Unresolved, match=reason):
-        launch(replace(server, **changes))  # type: ignore[arg-type] # mixed values
+        launch(replace(server, **changes))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from foveal.daemon.rules.tool_lists import (
     is_name,
     tool_items,
 )
+from msgspec.structs import replace
 
 from tests.server_cases import http_server, raw_server, sdk_server
 

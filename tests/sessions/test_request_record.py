@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,6 +24,7 @@ from foveal.daemon.sessions.request_record import (
     sent,
     tools_by_server,
 )
+from msgspec.structs import replace
 
 from tests.ledger_cases import SEARCH, conversation_bytes, record_of, sent_for
 

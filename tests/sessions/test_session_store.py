@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from foveal.daemon.sessions.session import (
 )
 from foveal.daemon.sessions.session_files import KeptAside
 from foveal.daemon.sessions.session_store import MAX_WHOLE, SessionCache, SessionStore
+from msgspec.structs import replace
 
 A, B, X = (ItemKey("rule", name) for name in "ABX")
 
