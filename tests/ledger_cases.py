@@ -10,20 +10,23 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.item_keys import ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import request_table
 from foveal.daemon.sessions.item_usage import Usage
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
-from foveal.daemon.sessions.request_messages import ItemPart, Said, Sent, conversation
 from foveal.daemon.sessions.request_record import (
     ConsideredItem,
+    ItemPart,
     RecordedSlice,
     RequestRecord,
+    Said,
+    Sent,
     UsedItem,
+    conversation,
     message_hash,
 )
-from foveal.daemon.sessions.sessions import timestamp_of
+from foveal.daemon.sessions.session import timestamp_of
 from foveal.daemon.sessions.stored_contents import LedgerLimits, forget
 from msgspec.structs import replace
 

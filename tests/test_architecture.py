@@ -15,10 +15,9 @@ FOLDERS = ("daemon", "ipc", "dashboard", "hooks", "cli")
 OWNERS = {
     "aiohttp": {"dashboard/", "hooks/http.py", "hooks/upgrade.py"},
     "fastembed": {"daemon/embedding/model.py"},
-    "anyio": {"daemon/rules/tool_connection.py"},
+    "anyio": {"daemon/rules/tool_client.py"},
     "httpx2": {
         "daemon/rules/tool_client.py",
-        "daemon/rules/tool_connection.py",
         "daemon/compression/model_endpoint.py",
     },
     "bpe_openai": {"daemon/context/exact_tokens.py"},
@@ -31,7 +30,6 @@ OWNERS = {
     "tenacity": {"daemon/compression/model_endpoint.py"},
     "mcp": {
         "daemon/rules/tool_client.py",
-        "daemon/rules/tool_connection.py",
         "hooks/mcp_server/connection.py",
         "hooks/mcp_server/server.py",
     },
@@ -52,7 +50,7 @@ OWNERS = {
     "tree_sitter": {"daemon/project/parse.py"},
     "uvloop": {"daemon/app/server.py"},
     "watchfiles": {"daemon/project/watcher.py"},
-    "yaml": {"daemon/rules/frontmatter.py"},
+    "yaml": {"daemon/rules/instruction_text.py"},
 }
 """Each outside package and the files that may import it; a folder ends in a slash."""
 
@@ -93,10 +91,10 @@ SERVICES: dict[str, list[str]] = {
         "sources",
     ],
     "embedding": ["semantics"],
-    "memory": ["commit_marks", "commit_rules", "experience_meaning", "grafting", "service"],
+    "memory": ["commit_marks", "grafting", "service"],
     "hooks": ["grafts"],
     "index": ["indexing", "reader_pool"],
-    "rules": ["item_plans", "item_searching", "service"],
+    "rules": ["item_plans", "item_search", "service"],
     "privacy": ["permissions", "trust", "visible"],
     "project": [
         "file_sketches",

@@ -20,7 +20,7 @@ from ..core.errors import InvalidRequest
 from ..core.parameters import Parameters
 from ..privacy.permissions import agent_in
 from ..project.project import Project
-from ..rules.item_draft import key_in
+from ..rules.item_store import key_in
 from ..rules.items import ItemType
 from .method_parts import Answer, Method, deadline_in, freshness_in, node_id_in, timed
 

@@ -17,7 +17,7 @@ from ..privacy.permissions import Permissions
 from ..privacy.policy import Policy
 from ..privacy.secret_values import may_hold_secrets
 from ..project.open_projects import OpenProjects
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
 from .method_parts import Answer, Method
 from .visible_reply import SENT_FIELDS, Sight, texts_in, visible_reply, without_texts

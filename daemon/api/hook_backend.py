@@ -21,8 +21,7 @@ from ..hooks.texts import INCOMPLETE_CHARACTERS, incomplete_line
 from ..project.project import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
-from ..sessions.session_ids import is_id
-from ..sessions.sessions import Session
+from ..sessions.session import Session, is_id
 from ..transcripts.injections import asked
 from .contexts import ContextMethods
 from .guard import PolicyGuard

@@ -8,13 +8,11 @@ from typing import Any
 from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import MISSING, Parameters
-from ..memory.draft import draft_of
 from ..memory.edits import Edit, changed_fields
-from ..memory.experience import Experience
+from ..memory.experience import Experience, draft_of
 from ..memory.pool import PoolStatistics
-from ..memory.pruning import Criteria
+from ..memory.pool_filters import Criteria, ExperienceListing
 from ..memory.records import Known
-from ..memory.service import ExperienceListing
 from .method_parts import Method
 
 OUTCOMES = ("success", "failure", "reverted")

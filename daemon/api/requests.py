@@ -10,12 +10,11 @@ from msgspec.structs import asdict
 from ..app.engine import Engine
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import Parameters
-from ..rules.item_draft import key_in
-from ..rules.item_keys import ItemKey
+from ..rules.item_store import key_in
+from ..rules.items import ItemKey
 from ..sessions.item_usage import Reported
 from ..sessions.request_log import Recalled
-from ..sessions.request_messages import conversation
-from ..sessions.request_record import key_map, record_map
+from ..sessions.request_record import conversation, key_map, record_map
 from ..sessions.request_table import RequestSummary
 
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]

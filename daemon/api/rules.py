@@ -13,13 +13,11 @@ from ..core.parameters import MISSING, Parameters
 from ..project.freshness import deadline_of
 from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.agent_tools import ServerFileState, ServerState
-from ..rules.item_choice import ItemScore
-from ..rules.item_draft import draft_of, key_in
-from ..rules.item_keys import ItemKey, item_key, key_of
+from ..rules.approvals import ServerFileState, ServerState
 from ..rules.item_plans import profiles_for
-from ..rules.items import IncludeMode, Item
-from ..rules.selection import ItemSelection, parse_selection, resolve
+from ..rules.item_store import draft_of, key_in
+from ..rules.items import IncludeMode, Item, ItemKey, item_key, key_of
+from ..rules.selection import ItemScore, ItemSelection, parse_selection, resolve
 from ..sessions.request_record import key_map
 
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]

@@ -11,8 +11,7 @@ from ..core.parameters import LIST_MAX, MISSING, Parameters
 from ..sessions.context_sets import SetMode, SetOutcome, name_warnings
 from ..sessions.request_record import key_map
 from ..sessions.service import SessionChange
-from ..sessions.session_summary import SessionSummary
-from ..sessions.sessions import ItemOutcome, Session
+from ..sessions.session import ItemOutcome, Session, SessionSummary
 from .rules import item_key_of
 
 Method = Callable[[Parameters], Awaitable[dict[str, Any]]]

@@ -31,9 +31,8 @@ from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..index.indexing import Indexing
 from ..memory.commit_marks import CommitMarks
-from ..memory.experience_meaning import ExperienceMeaning
 from ..memory.grafting import Grafting
-from ..memory.service import Experiences
+from ..memory.service import ExperienceMeaning, Experiences
 from ..privacy.permissions import Permissions
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
@@ -42,9 +41,9 @@ from ..project.open_projects import OpenProjects
 from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..rules.agent_items import AgentItems
-from ..rules.item_searching import ItemSearching
+from ..rules.item_search import WarmItemSearch
 from ..rules.service import Items
-from ..rules.tool_lister import ToolLister
+from ..rules.tool_lists import ToolLister
 from ..search.file_search import find_files
 from ..search.nodes import describe_node
 from ..search.search import DescribedHits, SearchQuery, SearchResult
@@ -92,7 +91,7 @@ class Engine:
         self._searching = SearchService(self._work, self.indexing, self.semantics)
         lister = ToolLister(environment.variables, environment.home, system)
         self.items = Items(environment, system, self._work, lister)
-        self.item_search = ItemSearching(self.semantics, self._work)
+        self.item_search = WarmItemSearch(self.semantics, self._work)
         self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
         self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
         self.requests = RequestLog(environment.state_dir, self._work, system)

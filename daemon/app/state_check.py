@@ -28,15 +28,15 @@ from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing
 from ..index.lexical_reader import check_format
 from ..index.store import check_index
-from ..memory.fields import BadField
+from ..memory.experience import BadField
 from ..memory.lines import lines_from, read_line
 from ..privacy.trust import TrustStore
 from ..rules.approvals import Approvals
 from ..rules.item_store import ItemStore
-from ..rules.tool_list import list_in
+from ..rules.tool_lists import list_in
 from ..sessions import request_log_file as ledger_file
 from ..sessions import request_log_migration as former
-from ..sessions.session_meta import NewerVersion, session_in
+from ..sessions.session_files import NewerVersion, session_in
 from ..transcripts import cursor_store
 from . import dashboard_file
 from .state import VERSION_FILE, check_version

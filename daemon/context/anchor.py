@@ -7,9 +7,9 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ..memory.choice import Chosen
+from ..memory.recall import Chosen
 from ..project.metadata import ProjectMetadata
-from ..rules.item_plan import PlannedItem
+from ..rules.items import PlannedItem
 from . import render
 from .build_state import BuildState
 from .forms import experience_form, metadata_form

@@ -12,7 +12,7 @@ from ..config.settings import WeightsConfig
 from ..index.store import Reader
 from ..project.languages import fence_tag, language_of
 from ..project.snapshot import ProjectSnapshot
-from ..rules.item_plan import ItemPlan, plan_without_session
+from ..rules.items import ItemPlan, plan_without_session
 from ..rules.rule_files import RuleFiles, rule_files
 from .content import Content
 from .excerpt import FileSource

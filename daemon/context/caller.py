@@ -14,7 +14,7 @@ from ..project.project import Project
 from ..rules.item_plans import selection_of
 from ..rules.selection import ItemSelection
 from ..sessions.service import SessionState
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .requests import ContextRequest
 from .scopes import Scope
 from .sent_content import Resident

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from ..memory.choice import Chosen
+from ..memory.recall import Chosen
 from ..project.metadata import ProjectMetadata
 from ..project.tree import Layout
 from . import render

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from ..compression.compress import Compress, compress
 from ..project.metadata import ProjectMetadata
 from ..project.snapshot import ProjectSnapshot
-from ..rules.item_plan import ItemPlan
+from ..rules.items import ItemPlan
 from ..search.hits import Hit
 from .prompts import TemplateFolder
 from .requests import ContextRequest

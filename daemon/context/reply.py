@@ -7,8 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..rules.item_plan import PlannedItem
-from ..rules.items import Item
+from ..rules.items import Item, PlannedItem
 from . import render
 from .budget import Dropped, Selection
 from .requests import ContextRequest

@@ -24,7 +24,7 @@ from ..project.tree import Tree
 from ..rules.service import Items
 from ..search.search import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
-from ..sessions.request_messages import conversation
+from ..sessions.request_record import conversation
 from ..sessions.service import NOBODY, Sessions, SessionState
 from .answer_fields import ContextReply
 from .assembly import Built, build

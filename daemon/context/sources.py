@@ -16,21 +16,20 @@ from msgspec.structs import replace
 from ..core.errors import StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..memory.experience_meaning import WAIT_S, ExperienceMeaning, Meanings
+from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
 from ..privacy.permissions import Permissions
 from ..privacy.visible import visible_session
 from ..project.freshness import Deadline
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
-from ..rules.item_plan import ItemPlan
 from ..rules.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
-from ..rules.item_searching import ItemSearching
+from ..rules.item_search import WarmItemSearch
+from ..rules.items import ItemKey, ItemPlan
 from ..search.search import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .caller import Caller
 from .requests import ContextRequest
 from .scopes import Scope
@@ -74,7 +73,7 @@ class ContextSources:
     def __init__(
         self,
         searching: SearchService,
-        item_search: ItemSearching,
+        item_search: WarmItemSearch,
         meaning: ExperienceMeaning,
         permissions: Permissions,
         requests: RequestLog,

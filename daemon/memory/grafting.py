@@ -27,7 +27,7 @@ from ..transcripts.cursor import Cursor
 from ..transcripts.cursor_store import CursorStore
 from ..transcripts.mined import Mined, drafts_of, mined_in
 from ..transcripts.transcript_file import check_path
-from .draft import Draft
+from .experience import Draft
 
 ARGV = (sys.executable, "-m", "foveal.daemon.transcripts.miner")
 MINING_S = 300.0

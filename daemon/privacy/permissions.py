@@ -19,9 +19,9 @@ from ..core.work import Work
 from ..project.open_projects import OpenProjects
 from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .agent_tables import NO_TABLES, AgentTables
 from .policy import Policy, combined
 from .visible import visible_items

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from ..memory.experience import Experience
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
-from ..rules.items import Item
-from ..sessions.sessions import Session
+from ..rules.items import Item, ItemKey
+from ..sessions.session import Session
 from .policy import Policy
 
 

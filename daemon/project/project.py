@@ -22,11 +22,11 @@ from ..core.errors import ProjectUnavailable
 from ..core.system import Stamp, System
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
-from ..memory.choice import Chosen, choose
 from ..memory.pool import Pool
+from ..memory.recall import Chosen, choose
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.visible import visible_experiences
-from ..rules.instructions import RuleSet, discover, is_instruction_path
+from ..rules.instruction_files import RuleSet, discover, is_instruction_path
 from ..rules.zone import stamp_now
 from .file_sketches import FileSketches
 from .hot_files import HotFiles, PendingEdits

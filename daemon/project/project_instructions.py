@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.system import System
 from ..rules.agent_items import AgentItems
-from ..rules.instructions import RuleSet
+from ..rules.instruction_files import RuleSet
 
 CHECK_S = 0.5
 """Seconds between two looks into all places where an instruction file could have appeared. Files that were

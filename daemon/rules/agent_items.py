@@ -13,10 +13,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
-from .item_draft import ItemDraft, draft_of
-from .item_keys import ItemKey, item_key, key_of
-from .item_store import ItemStore, StoredItems
-from .items import IncludeMode, Item
+from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
+from .items import IncludeMode, Item, ItemKey, item_key, key_of
 
 STORED_SOURCE = "PutItem"
 """The source of an item whose client named none."""

@@ -7,19 +7,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from msgspec import Struct
-
 from ..config.settings import ProjectConfig
 from ..context.requests import ContextRequest
 from ..core.errors import InvalidRequest
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .agent_items import AgentItems
-from .item_choice import ItemScore
-from .item_keys import ItemKey
-from .item_plan import ItemPlan, LeftOutItem, PlannedItem
-from .item_searching import ItemSearching
-from .items import IncludeMode, Item
-from .selection import ItemSelection, Profiles, parse_selection, resolve
+from .item_search import ItemMatches, WarmItemSearch
+from .items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem
+from .selection import ItemScore, ItemSelection, Profiles, parse_selection, resolve
 
 ITEMS_WAIT_S = 2.0
 """How long an answer waits for the search of items: loading the model takes .5 s, the first time 1.2 s."""
@@ -59,7 +54,7 @@ async def plan_items(
     request: ContextRequest,
     profiles: Profiles,
     served: Mapping[ItemKey, float],
-    search: ItemSearching,
+    search: WarmItemSearch,
     within_s: float,
 ) -> ItemPlan:
     """Return the items of a request in their order; nothing of it is written back to the session.
@@ -98,34 +93,25 @@ async def plan_items(
     )
 
 
-class _Chosen(Struct, frozen=True):
-    """What a search found, if there was one."""
-
-    taken: tuple[ItemScore, ...] = ()
-    considered: tuple[ItemScore, ...] = ()
-    degraded: tuple[str, ...] = ()
-
-
 async def _search(
     known: AgentItems,
     chosen: Mapping[ItemKey, object],
     barred: Mapping[ItemKey, Literal["removed", "denied"]],
     request: ContextRequest,
     profiles: Profiles,
-    search: ItemSearching,
+    search: WarmItemSearch,
     within_s: float,
-) -> _Chosen:
+) -> ItemMatches:
     """Search the items of mode `agent` that aren't in yet; nothing without a prompt."""
     candidates: Sequence[Item] = [
         item for key, item in known.by_key.items() if item.include == "agent" and key not in chosen
     ]
     if not candidates or not request.prompt.strip():
-        return _Chosen()
+        return ItemMatches()
     history = [{"role": one.role, "content": one.content} for one in request.history]
-    found = await search.search(
+    return await search.search(
         candidates, request.prompt, profiles, within_s=within_s, history=history, barred=barred
     )
-    return _Chosen(found.taken, found.considered, found.degraded)
 
 
 def _served(one: ItemScore, served: Mapping[ItemKey, float]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from .instructions import RuleSet, is_instruction_path
+from .instruction_files import RuleSet, is_instruction_path
 from .items import Item
 
 CONFIGURED = "foveal.toml"

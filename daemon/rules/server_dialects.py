@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from .item_texts import has_harmful
+from .items import has_harmful
 from .server_definition import Host, McpServer, Pairs, Transport
 
 MAX_STRINGS = 1_000

@@ -20,17 +20,13 @@ from ..core.system import Stamp, System
 from ..core.work import Work
 from ..project.project import Project
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
-from .agent_tools import ServerFileState, file_states, list_tools
-from .approvals import Approvals, Approved, approved_servers
-from .instructions import RuleSet, discover
-from .item_draft import ItemDraft, draft_of
-from .item_keys import ItemKey
-from .item_store import ItemStore, StoredItems
-from .items import IncludeMode, Item
+from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools
+from .instruction_files import RuleSet, discover
+from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
+from .items import IncludeMode, Item, ItemKey
 from .server_config import ServerFiles, read_server_files
 from .server_definition import McpServer
-from .tool_list import ToolList, ToolLists
-from .tool_lister import ToolLister
+from .tool_lists import ToolList, ToolLister, ToolLists
 from .zone import stamp_now
 
 ITEMS_FILE = "items.json"

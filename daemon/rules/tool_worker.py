@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 
 def main() -> None:
-    """Serve one request: see `tool_lister.py` for its fields."""
+    """Serve one request: see `tool_list.py` for its fields."""
     replies = _claim_output()
     logging.disable(logging.CRITICAL)
     requests = sys.stdin.buffer

@@ -20,16 +20,12 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.storage import Database
-from ..rules.item_keys import ItemKey
-from ..rules.items import IncludeMode
-from . import item_counts, request_table
-from . import request_queries as queries
-from .item_counts import DayShare, ItemCounts
+from ..rules.items import IncludeMode, ItemKey
+from . import request_table
 from .request_log import Ledger
 from .request_log_file import LedgerFile
-from .request_messages import ItemPart, Sent
-from .request_queries import sketch_of
-from .request_table import data_of
+from .request_record import ItemPart, Sent
+from .request_table import DayShare, ItemCounts, data_of, sketch_of
 
 MAX_CHARACTERS = 200_000
 """Of a reply, a message, or the context, from its beginning. A reply has about 4,000."""
@@ -92,12 +88,12 @@ class Usage:
     def items(self, project_root: str, since: str = "") -> tuple[ItemCounts, ...]:
         """Return the counts of a project's items since a day (`2026-01-31`), those in most requests first."""
         with self._file.reading() as database:
-            return tuple(item_counts.totals(database, project_root, since))
+            return tuple(request_table.item_totals(database, project_root, since))
 
     def shares(self, project_root: str, since: str = "") -> tuple[DayShare, ...]:
         """Return day by day what share of the items that a search chose were referred to."""
         with self._file.reading() as database:
-            return tuple(item_counts.shares(database, project_root, since))
+            return tuple(request_table.day_shares(database, project_root, since))
 
     def suggestions(
         self, project_root: str, modes: Mapping[ItemKey, IncludeMode], since: str = ""
@@ -121,7 +117,7 @@ class Usage:
         sketch = sketch_of(message)
         weights: dict[ItemKey, list[tuple[float, bool]]] = {}
         with self._file.reading() as database:
-            for number, similarity in queries.near(database, data_of(project_root), sketch):
+            for number, similarity in request_table.nearest_queries(database, data_of(project_root), sketch):
                 row = request_table.at_number(database, number)
                 record = request_table.read_record(database, number)
                 if row is None or row.referred is None or record is None:
@@ -141,8 +137,8 @@ class Usage:
             return
         before = set(row.referred or ())
         request_table.set_referred(database, row.number, before | positions)
-        item_counts.count_reply(database, record, positions - before, first=row.referred is None)
-        queries.add(database, row.number)
+        request_table.count_reply(database, record, positions - before, first=row.referred is None)
+        request_table.add_query(database, row.number)
 
 
 def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> Suggestion | None:

@@ -12,15 +12,21 @@ from msgspec.structs import replace
 from ..core.errors import InvalidRequest, NotFound
 from ..core.storage import Database
 from ..core.system import System
-from ..rules.item_keys import ItemKey
-from . import item_counts, request_table
+from ..rules.items import ItemKey
+from . import request_table
 from . import stored_contents as contents
 from .request_log_file import LedgerFile
-from .request_messages import Sent
-from .request_queries import sketch_bytes, sketch_of
-from .request_record import RequestRecord
-from .request_table import RequestRow, RequestSummary, bare, packed_record, summary_of
-from .sessions import timestamp_of
+from .request_record import RequestRecord, Sent
+from .request_table import (
+    RequestRow,
+    RequestSummary,
+    bare,
+    packed_record,
+    sketch_bytes,
+    sketch_of,
+    summary_of,
+)
+from .session import timestamp_of
 from .stored_contents import LedgerLimits
 
 _PAGE = 100
@@ -151,7 +157,7 @@ class Ledger:
                     number = request_table.insert(database, record, packed, sketch)
                     if number is not None:
                         written[number] = parts
-                        item_counts.count(database, record)
+                        request_table.count_items(database, record)
                 contents.add(database, written)
                 for session_id in {session_id for session_id, _ in waiting}:
                     contents.prune_session(database, session_id, self._limits)

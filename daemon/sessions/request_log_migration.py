@@ -12,10 +12,10 @@ from contextlib import suppress
 from ..core.quarantine import clear_file
 from ..core.storage import SEAL, Database, DatabaseError, may_pass, open_reader, transaction
 from ..core.system import System
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from . import request_table
 from . import stored_contents as contents
-from .request_messages import ItemPart, Said, Sent
+from .request_record import ItemPart, Said, Sent
 
 VERSION = 1
 """That version cut texts into pieces, each kept once, and had a list of pieces for each request."""

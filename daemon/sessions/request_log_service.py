@@ -19,23 +19,26 @@ from ..core.errors import NotFound, StateError
 from ..core.system import System
 from ..core.work import Work
 from ..privacy.secret_values import mask_piece
-from ..rules.item_keys import ItemKey, key_of
+from ..rules.items import ItemKey, key_of
 from .item_usage import Reported, Usage
 from .request_log import Ledger, Page, Recalled
 from .request_log_file import LedgerFile
-from .request_messages import ItemPart, Said, Sent, sent
 from .request_record import (
     ConsideredItem,
     DroppedSlice,
+    ItemPart,
     LeftOut,
     RecordedSlice,
     RequestRecord,
+    Said,
+    Sent,
     UsedItem,
     message_hash,
     new_request_id,
+    sent,
 )
 from .request_table import RequestSummary
-from .sessions import timestamp_of
+from .session import timestamp_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -14,11 +14,9 @@ from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
+from .session import Session, SessionSummary, checked_id, ended, new_id, new_session, summary_of, timestamp_of
 from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
-from .session_ids import checked_id, new_id
-from .session_summary import SessionSummary, summary_of
-from .sessions import Session, ended, new_session, timestamp_of
 
 T = TypeVar("T")
 

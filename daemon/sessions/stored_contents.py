@@ -11,12 +11,11 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from ..core.storage import Database
-from ..rules.item_keys import ItemKey
-from . import item_counts, request_table
-from . import request_queries as queries
-from .request_messages import LAYOUT, ItemPart, Said, Sent
+from ..rules.items import ItemKey
+from . import request_table
+from .request_record import LAYOUT, ItemPart, Said, Sent
 from .request_table import GZIP
-from .sessions import timestamp_of
+from .session import timestamp_of
 
 SCHEMA = """
 CREATE TABLE packs (
@@ -94,7 +93,7 @@ def forget(database: Database, numbers: Iterable[int], reason: str = "") -> int:
         if reason:
             request_table.set_pruned(database, number, reason)
         else:
-            queries.remove(database, number)
+            request_table.remove_query(database, number)
             request_table.remove(database, number)
     for number in several:
         _repack(database, number)
@@ -111,7 +110,7 @@ def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
     done = forget(database, dict.fromkeys((*by_age, *by_count)))
     old = _select(database, "at < ? AND pruned = '' ORDER BY at", (_days_before(now, limits.content_days),))
     done += forget(database, old, f"it was older than {limits.content_days} days")
-    item_counts.remove_before(database, _days_before(now, limits.count_days)[:10])
+    request_table.remove_counts_before(database, _days_before(now, limits.count_days)[:10])
     reason = f"the record of requests is limited to {limits.max_bytes:,} bytes"
     while used_bytes(database) > limits.max_bytes and done < ROUND:
         if oldest := _select(database, "pruned = '' ORDER BY at", ())[:_STEP]:

@@ -17,7 +17,7 @@ from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot
-from foveal.daemon.rules.instructions import RuleSet
+from foveal.daemon.rules.instruction_files import RuleSet
 
 from tests.conftest import write_files
 

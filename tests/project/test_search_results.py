@@ -14,7 +14,7 @@ from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Symbol
-from foveal.daemon.rules.instructions import RuleSet
+from foveal.daemon.rules.instruction_files import RuleSet
 from foveal.daemon.search.hits import Hit
 from foveal.daemon.search.results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
 from msgspec.structs import replace
