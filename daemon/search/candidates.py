@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
 from ..core.lazy_dataclass import dataclass
-from ..index.chunk_table import StoredChunk
+from ..index.chunk_table import ChunkPlace
 from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
@@ -63,7 +63,7 @@ class Candidates:
     lexical: Sequence[tuple[int, float]] = ()
     vector: Sequence[tuple[int, float]] = ()
     tree: Sequence[tuple[int, float]] = ()
-    chunks: Mapping[int, StoredChunk] = field(default_factory=dict)
+    chunks: Mapping[int, ChunkPlace] = field(default_factory=dict)
     named: Mapping[str, float] = field(default_factory=dict)
     defined: Mapping[str, float] = field(default_factory=dict)
     why: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]
 
 def named_chunks(
     question: Question, tree: Tree, reader: Reader
-) -> tuple[list[tuple[StoredChunk, float]], dict[str, float], dict[str, float], dict[str, list[str]]]:
+) -> tuple[list[tuple[ChunkPlace, float]], dict[str, float], dict[str, float], dict[str, list[str]]]:
     """Return the chunks that a question names outright with how surely it does, best first; and by file how
     surely it is named, how surely it defines what is named, and why."""
     why: dict[str, list[str]] = {}
@@ -115,8 +115,8 @@ def named_chunks(
         defined[path] = max(defined.get(path, 0.0), score)
         spans.setdefault(path, []).append((symbol.start_line, score))
         why.setdefault(path, []).append(f"defines {symbol.name}")
-    found: dict[int, tuple[StoredChunk, float]] = {}
-    for chunk in reader.chunks.of_paths([*lines, *spans]):
+    found: dict[int, tuple[ChunkPlace, float]] = {}
+    for chunk in reader.chunks.places_in([*lines, *spans]) if lines or spans else ():
         scores = [
             score
             for line, score in (*lines.get(chunk.path, {}).items(), *spans.get(chunk.path, ()))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import exp, log, log1p
 from typing import Final
 
-from ..index.chunk_table import StoredChunk
+from ..index.chunk_table import ChunkPlace
 from ..index.terms import document_terms, query_terms
 from ..project.tree import Symbol
 from .candidates import Candidates
@@ -222,7 +222,7 @@ def _terms_of(name: str, signature: str, doc: str) -> tuple[frozenset[str], froz
     )
 
 
-Scored = tuple[int, StoredChunk, float]
+Scored = tuple[int, ChunkPlace, float]
 """A chunk's place within its file, from 0, the chunk, and its score."""
 
 
