@@ -111,6 +111,7 @@ SERVICES: dict[str, list[str]] = {
         "service",
         "shown_chunks",
         "symbol_search",
+        "vector_search",
     ],
     "sessions": ["request_log_service", "service"],
 }

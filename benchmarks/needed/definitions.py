@@ -13,7 +13,7 @@ from math import exp, log, log1p, sqrt
 from pathlib import Path
 from typing import Final
 
-from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.index.chunk_table import ChunkPlace
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.index.terms import document_terms, query_terms
@@ -194,7 +194,7 @@ class _Words:
         return sum(self._weights.get(term, 0.0) for term in set(terms)) / self._total
 
 
-Scored = tuple[int, StoredChunk, float]
+Scored = tuple[int, ChunkPlace, float]
 """A chunk's place within its file, from 0, the chunk, and its score."""
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from heapq import nlargest
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tantivy
 
@@ -114,13 +114,13 @@ class LexicalReader:
 
     def holding(
         self, hits: Collection[LexicalHit], weights: Mapping[str, float], least: float
-    ) -> frozenset[int]:
+    ) -> AbstractSet[int]:
         """Return the chunks of hits in whose text terms stand that weigh at least so much together. Raises
         `LexicalDamaged`."""
         search = _Search(self._searcher, self._schema)
         chunks = {hit.chunk_id for hit in hits}
         if least <= 0:
-            return frozenset(chunks)
+            return chunks
         if not hits or not weights:
             return frozenset()
         return chunks & search.holding({str(hit.file_id) for hit in hits}, weights, least)
@@ -236,11 +236,11 @@ class _Search:
         with raising(LexicalDamaged):
             found = self.searcher.search(query, size, count=False).hits
             addresses = [address for _, address in found]
-            chunks = self.searcher.fast_field_values("chunk", addresses)
-            files = self.searcher.fast_field_values("file", addresses)
+            chunks: Sequence[Any] = self.searcher.fast_field_values("chunk", addresses)
+            files: Sequence[Any] = self.searcher.fast_field_values("file", addresses)
         # Equal chunks may differ in the last bits, by the order in which their terms were added up.
         return [
-            LexicalHit(chunk or 0, file or 0, round(score, 3))
+            LexicalHit(chunk, file, round(score, 3))
             for (score, _), chunk, file in zip(found, chunks, files, strict=True)
         ]
 

@@ -16,7 +16,8 @@ from .hits import Hit
 from .needed_by import needed_by
 from .nodes import is_current
 from .path_roles import role_of
-from .results import describe_from
+from .results import describe_each
+from .search import DescribedHits
 
 CLEARLY, AHEAD = 0.25, 2.0
 """The probability of a clearly best place, and how many times that of the second it must be."""
@@ -35,8 +36,14 @@ NEEDED_CHARACTERS: Final = 200
 
 
 def describe_for_agents(
-    snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], limit: int, *, asks_for_all: bool = False
-) -> tuple[list[dict[str, Any]], list[str]]:
+    snapshot: ProjectSnapshot,
+    text: str,
+    hits: Sequence[Hit],
+    limit: int,
+    reader: Reader,
+    *,
+    asks_for_all: bool = False,
+) -> DescribedHits:
     """Return the places that an agent should see, and the files that must be read again.
 
     Of what words and meaning find they are at most `limit`; a reference of the graph takes a line.
@@ -46,27 +53,24 @@ def describe_for_agents(
     has its `probability`. With `asks_for_all`, of a question for usages that the graph can't answer, there is
     no single best one. Blocks. Raises `DatabaseError`.
     """
-    if not hits:
-        return [], []
-    with snapshot.reader() as reader, reader.snapshot():
-        placed = [one for hit in hits for one in _placed(hit, reader)]
-        answered = [one for one in placed if one[0].certainty]
-        found = sorted((one for one in placed if not one[0].certainty), key=lambda one: -one[1])
-        best = None if asks_for_all and not answered else _best(answered, found)
-        if best is not None:
-            shown = [best]
-        else:
-            floor = max(NOISE, NOISE_SHARE * found[0][1]) if found else 0.0
-            likely = [one for one in found if one[1] >= floor or one is found[0]]
-            shown = _together(answered, likely, limit)
-        results, stale = describe_from(snapshot, text, [hit for hit, _ in shown], reader)
-        probabilities = {hit.node_id: each for hit, each in shown if not hit.certainty}
-        for result in results:
-            if result["node_id"] in probabilities:
-                result["probability"] = probabilities[result["node_id"]]
-        if best is not None and results and not stale:
-            results[0] |= _whole(snapshot, reader, best[0])
-    return results, stale
+    placed = [one for hit in hits for one in _placed(hit, reader)]
+    answered = [one for one in placed if one[0].certainty]
+    found = sorted((one for one in placed if not one[0].certainty), key=lambda one: -one[1])
+    best = None if asks_for_all and not answered else _best(answered, found)
+    if best is not None:
+        shown = [best]
+    else:
+        floor = max(NOISE, NOISE_SHARE * found[0][1]) if found else 0.0
+        likely = [one for one in found if one[1] >= floor or one is found[0]]
+        shown = _together(answered, likely, limit)
+    results, stale = describe_each(snapshot, text, [hit for hit, _ in shown], reader)
+    probabilities = {hit.node_id: each for hit, each in shown if not hit.certainty}
+    for result in results:
+        if result["node_id"] in probabilities:
+            result["probability"] = probabilities[result["node_id"]]
+    if best is not None and results and not stale:
+        results[0] |= _whole(snapshot, reader, best[0])
+    return DescribedHits(results, stale)
 
 
 Placed = tuple[Hit, float]

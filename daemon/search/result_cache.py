@@ -52,10 +52,12 @@ class ResultCache:
 
     def keep(self, key: Hashable, version: object, found: SearchResult, text: str) -> None:
         """Keep an answer of the graph that is complete; the ones given longest ago go."""
-        told = found.told
-        if told is None or not 0 < len(told.results) <= HITS_MAX or told.stale or found.degraded:
+        described = found.described
+        if described is None or not 0 < len(described.results) <= HITS_MAX:
+            return
+        if described.stale or found.degraded:
             return
         if len(text) > TEXT_CHARACTERS:
             return
-        size = len(text) + sum(len(one["snippet"]) + HIT_CHARACTERS for one in told.results)
+        size = len(text) + sum(len(one["snippet"]) + HIT_CHARACTERS for one in described.results)
         self._answers.put(key, (version, found), size)

@@ -13,6 +13,7 @@ from ..privacy.secret_values import mask_pieces
 from ..project.snapshot import ProjectSnapshot
 from ..rules.zone import stamp_now
 from .hits import Hit
+from .search import DescribedHits, SearchQuery, SearchResult
 from .shown_chunks import SHOWN
 
 SNIPPET_LINES = 12
@@ -25,28 +26,37 @@ WORDS_CHARACTERS = 100_000
 """Maximum characters of a question searched for words that choose the lines."""
 
 
-def describe_hits(
-    snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit]
-) -> tuple[list[dict[str, Any]], list[str]]:
+def describe_hits(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResult) -> DescribedHits:
     """Return hits as clients see them, and the files that aren't what was found in them any more.
 
     Those changed on the disk since they were indexed, or in the index since they were found; a hit whose
     chunk is gone is left out. Blocks: a stat for each file, and the texts of the index. Raises
     `DatabaseError` where there is no index that can be read.
     """
-    if not hits:
-        return [], []
+    if not found.hits:
+        return DescribedHits([], [])
     with snapshot.reader() as reader, reader.snapshot():
-        return describe_from(snapshot, text, hits, reader)
+        return describe_from(snapshot, ask, found.intent, found.hits, reader)
 
 
 def describe_from(
-    snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], reader: Reader
-) -> tuple[list[dict[str, Any]], list[str]]:
+    snapshot: ProjectSnapshot, ask: SearchQuery, intent: str, hits: Sequence[Hit], reader: Reader
+) -> DescribedHits:
     """Return what `describe_hits` does, from one state of the index that is read already."""
+    if ask.for_agent:
+        from .agent_results import describe_for_agents
+
+        return describe_for_agents(
+            snapshot, ask.text, hits, ask.for_agent, reader, asks_for_all=intent == "structural"
+        )
+    return describe_each(snapshot, ask.text, hits, reader)
+
+
+def describe_each(snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], reader: Reader) -> DescribedHits:
+    """Return each hit as clients see it."""
     hits = [hit for hit in hits if not snapshot.policy.hides(hit.path)]
     if not hits:
-        return [], []
+        return DescribedHits([], [])
     # A hit that stands on a line shows that one, whatever was asked.
     words = frozenset[str]() if all(hit.line for hit in hits) else _words(text)
     shown = _shown(snapshot, hits, reader)
@@ -54,7 +64,7 @@ def describe_from(
     stale = {path for path in paths if reader.record(path) is not None}
     stale.update(changed_files(snapshot, hits))
     found = [_describe(hit, shown[hit.chunk.id], words) for hit in hits if hit.chunk.id in shown]
-    return found, sorted(stale)
+    return DescribedHits(found, sorted(stale))
 
 
 def changed_files(snapshot: ProjectSnapshot, hits: Sequence[Hit]) -> list[str]:

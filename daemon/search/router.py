@@ -7,7 +7,7 @@ the two by somebody who can wait. Both block; neither raises for what a project 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..core.lazy_dataclass import dataclass
@@ -108,10 +108,12 @@ def gather(
     route: Route | None,
     limit: int,
     relation: Relation | None = None,
+    on_words: Callable[[Question, tuple[int, ...] | None], None] = lambda _question, _files: None,
 ) -> GatheredCandidates:
     """Take a question apart, choose its route, and ask the structure and the words.
 
-    With a relation the structure alone answers, of what the text names.
+    With a relation the structure alone answers, of what the text names. `on_words` hears of the question and
+    the ids of the files to search, None for all, before the words are searched.
 
     Raises `ValueError` for a glob that can't be used.
     """
@@ -156,6 +158,8 @@ def gather(
         )
         if start.answer is not None:
             return start
+    _ = question.windows  # worked out here, as the vectors are asked from the event loop
+    on_words(question, start.files)
     return _with_candidates(start, tree, reader, handle, paths)
 
 
@@ -235,7 +239,6 @@ def candidates_of(
 def _with_candidates(
     start: GatheredCandidates, tree: Tree, reader: Reader, handle: LexicalHandle, paths: Sequence[str] | None
 ) -> GatheredCandidates:
-    _ = start.question.windows  # worked out here, as who asks the vectors does so on the event loop
     named, by_name, by_definition, why = named_chunks(start.question, tree, reader)
     if paths is not None:
         allowed = set(paths)

@@ -46,7 +46,7 @@ class DescribedHits(NamedTuple):
 class SearchResult:
     """The hits of a question, best first, and how they came about. `hint` says what to do about nothing.
 
-    `told` is what clients see of them, where that was asked for and the graph had the answer; else None.
+    `described` is what clients see of them, None where that wasn't asked for or others may follow.
     `need` is that of the code, for who asks for definitions, None where it can't be known.
     """
 
@@ -56,7 +56,7 @@ class SearchResult:
     evidence: tuple[str, ...]
     degraded: tuple[str, ...]
     hint: str = ""
-    told: DescribedHits | None = None
+    described: DescribedHits | None = None
     need: Need | None = None
 
 

@@ -18,6 +18,7 @@ from foveal.daemon.project.tree import Symbol
 from foveal.daemon.rules.instructions import RuleSet
 from foveal.daemon.search.hits import Hit
 from foveal.daemon.search.results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
+from foveal.daemon.search.search import NOTHING_FOUND, DescribedHits, SearchQuery
 
 from tests.search_cases import Indexed, index_project, indexed
 
@@ -57,8 +58,12 @@ def chunks(project: Indexed, path: str) -> list[StoredChunk]:
         return reader.chunks.of_paths([path])
 
 
+def describe_all(view: ProjectSnapshot, text: str, *hits: Hit) -> DescribedHits:
+    return describe_hits(view, SearchQuery(text, 10), replace(NOTHING_FOUND, hits=hits))
+
+
 def described(project: Indexed, text: str, *hits: Hit) -> tuple[list[dict[str, Any]], list[str]]:
-    return describe_hits(snapshot(project), text, hits)
+    return describe_all(snapshot(project), text, *hits)
 
 
 def one(project: Indexed, text: str, path: str, **more: Any) -> dict[str, Any]:
@@ -123,13 +128,13 @@ def test_a_question_of_any_size(project: Indexed) -> None:
 def test_nothing_is_nothing(project: Indexed) -> None:
     assert described(project, "x") == ([], [])
     broken = replace(snapshot(project), reader=_unreadable)
-    assert describe_hits(broken, "x", ()) == ([], [])
+    assert describe_all(broken, "x") == ([], [])
 
 
 def test_without_an_index_it_is_an_error(project: Indexed) -> None:
     hit = Hit(chunks(project, "auth.py")[0], 0.5)
     with pytest.raises(DatabaseError):
-        describe_hits(replace(snapshot(project), reader=_unreadable), "x", [hit])
+        describe_all(replace(snapshot(project), reader=_unreadable), "x", hit)
 
 
 def test_a_file_that_changed_on_the_disk_is_named(project: Indexed) -> None:
@@ -191,5 +196,5 @@ def test_what_was_shown_without_secrets_is_never_shown_to_others_as_masked(tmp_p
     open_view = replace(snapshot(project), policy=replace(NO_POLICY, mask_values=False))
     closed_view = replace(snapshot(project), policy=replace(NO_POLICY, mask_values=True))
     for _ in range(2):
-        assert secret in describe_hits(open_view, "key", [hit])[0][0]["snippet"]
-        assert "[masked]" in describe_hits(closed_view, "key", [hit])[0][0]["snippet"]
+        assert secret in describe_all(open_view, "key", hit)[0][0]["snippet"]
+        assert "[masked]" in describe_all(closed_view, "key", hit)[0][0]["snippet"]
