@@ -296,8 +296,12 @@ class ChunkQueries:
                 continue
             # The indexer has a file whose texts are damaged read again, when it meets it.
             with suppress(TextsDamaged):
-                texts = _texts_of_file(self._db, file_id, len(ids))
-                found.update(pair for pair in zip(ids, texts, strict=True) if pair[0] in numbers)
+                packed = _packed_texts(self._db, file_id, len(ids))
+                found.update(
+                    (number, _decoded(text))
+                    for number, text in zip(ids, packed, strict=True)
+                    if number in numbers
+                )
         return found
 
     def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
@@ -409,17 +413,25 @@ def _texts(database: Database, file_id: int) -> list[ChunkText]:
 
 def _texts_of_file(database: Database, file_id: int, count: int) -> list[str]:
     """Return the texts of a file's chunks, of which there are so many. Raises `TextsDamaged`."""
-    packed = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
-    texts = _unpacked(b"" if packed is None else packed[0])
+    return [_decoded(text) for text in _packed_texts(database, file_id, count)]
+
+
+def _packed_texts(database: Database, file_id: int, count: int) -> list[bytes]:
+    """Return the same as they are stored: most of a file's are not asked for."""
+    row = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
+    try:
+        texts = zlib.decompress(b"" if row is None else row[0]).split(b"\0")
+    except zlib.error as error:
+        raise TextsDamaged(f"a file's text in the index is damaged ({error})") from error
     if len(texts) != count:
         raise TextsDamaged(f"there are {len(texts)} texts for the {count} chunks of a file")
     return texts
 
 
-def _unpacked(packed: bytes) -> list[str]:
+def _decoded(text: bytes) -> str:
     try:
-        return zlib.decompress(packed).decode().split("\0")
-    except (zlib.error, UnicodeDecodeError) as error:
+        return text.decode()
+    except UnicodeDecodeError as error:
         raise TextsDamaged(f"a file's text in the index is damaged ({error})") from error
 
 
