@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from foveal.daemon.project.path_roles import Role
 from foveal.daemon.search.fusion import Fusion
-from foveal.daemon.search.path_roles import Role
 from foveal.daemon.search.ranking import DEFAULT, RankWeights
 
 LEXICAL, VECTOR, TREE = "lexical", "vector", "tree"

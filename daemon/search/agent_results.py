@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from ..context.content import ContentReader
 from ..context.numbered_lines import split_lines
+from ..graph.code_graph import CLASSES
+from ..graph.needed_by import needed_by
 from ..index.store import Reader
+from ..project.path_roles import role_of
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Symbol
-from .code_graph import CLASSES
 from .hits import Hit
-from .needed_by import needed_by
 from .nodes import is_current
-from .path_roles import role_of
 from .results import describe_each
 from .search import DescribedHits
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
 from ..core.lazy_dataclass import dataclass
+from ..graph.subjects import best_suffix
 from ..index.chunk_table import ChunkPlace
 from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
@@ -140,12 +141,6 @@ def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:
     return ()
 
 
-def files_named(written: str, tree: Tree) -> list[str]:
-    """Return the files whose path ends as one that is written, by the most parts that any shares with it."""
-    name = written.rstrip("/").rpartition("/")[2]
-    return _best_suffix(written, [path for path in tree.files if path.rpartition("/")[2] == name])
-
-
 def _raise(weights: dict[str, float], others: Mapping[str, float], factor: float) -> None:
     for term, weight in others.items():
         weights[term] = max(weights.get(term, 0.0), weight * factor)
@@ -172,27 +167,10 @@ def _places(question: Question, tree: Tree) -> Iterable[tuple[str, int, float, s
         if names is not None:
             names.append(path)
     for written, line, score, reason in mentions:
-        matches = _best_suffix(written, bearers[written.rstrip("/").rpartition("/")[2]])
+        matches = best_suffix(written, bearers[written.rstrip("/").rpartition("/")[2]])
         if 0 < len(matches) <= PATH_MATCHES_MAX:
             for path in matches:
                 yield path, line, score / math.sqrt(len(matches)), reason
-
-
-def _best_suffix(written: str, paths: Sequence[str]) -> list[str]:
-    """Return the paths that share the most trailing parts with one as written, at most all of its parts."""
-    parts = written.strip("/").split("/")[::-1]
-
-    def shared(path: str) -> int:
-        count = 0
-        for mine, theirs in zip(parts, path.split("/")[::-1], strict=False):
-            if mine != theirs:
-                break
-            count += 1
-        return count
-
-    counts = {path: shared(path) for path in paths}
-    most = max(counts.values(), default=0)
-    return [path for path, count in counts.items() if count == most and count]
 
 
 def _frame_reason(frame: Frame) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..core.lazy_dataclass import dataclass
+from ..graph.subjects import files_named
 from ..index.store import Reader
 from ..project.tree import Tree
 from ..project.vocabulary import words
-from .candidates import files_named
 from .clauses import Clause, split_clauses
 from .filters import Filter
 from .moods import Mood, asks_in_words, mood_of, told, without_greeting

@@ -11,10 +11,10 @@ from typing import Final
 
 from ..index.chunk_table import ChunkPlace
 from ..index.terms import document_terms, query_terms
+from ..project.path_roles import role_of
 from ..project.tree import Symbol
 from .candidates import Candidates
 from .hits import FoundDefinition, Hit
-from .path_roles import role_of
 from .question import Question
 from .ranking import SURELY_NAMED, RankedFile, is_wanted
 

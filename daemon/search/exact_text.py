@@ -17,9 +17,9 @@ from ..index.chunk_table import ChunkPlace
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
 from ..index.terms import STOP_WORDS, document_terms, query_terms
+from ..project.path_roles import role_of
 from .candidates import DEFINITIONS_MAX, definitions_of
 from .error_messages import quoted, value_spans
-from .path_roles import role_of
 from .question import Question
 from .symbol_mentions import SHAPED
 

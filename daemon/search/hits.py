@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
+from ..graph.found import Certainty
 from ..index.chunk_table import StoredChunk
 from ..project.tree import Symbol
-
-Certainty = Literal["", "resolved", "name"]
 
 
 @dataclass(frozen=True, slots=True)

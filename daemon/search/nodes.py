@@ -97,7 +97,7 @@ def _neighbours(
     What is called and isn't known has a `name` in place of a node id. `more` names the lists that were cut.
     """
     # Here and not above: its neighbours take longer to load than the daemon to start.
-    from .neighbours import neighbours
+    from ..graph.neighbours import neighbours
 
     found = neighbours(snapshot.tree, reader, path, symbol)
     described: dict[str, Any] = {

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from ..core.lazy_dataclass import dataclass
 from ..index.chunk_table import ChunkPlace
 from ..index.terms import path_terms
+from ..project.path_roles import Role, role_of
 from .candidates import Candidates
 from .fusion import Fusion, fuse_ranks, fuse_scores, ranks
-from .path_roles import Role, role_of
 from .question import Question
 
 

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from ..context.content import ContentReader
 from ..context.numbered_lines import split_lines
+from ..graph.names import fitting
 from ..index.store import Reader
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
+from ..project.path_roles import role_of
 from ..project.qualified_names import base_name
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Symbol
 from .nodes import is_current
-from .partial_names import fitting
-from .path_roles import role_of
 
 NAMES_LOOKED: Final = 2_000
 """Maximum number of names whose definitions are looked up, until there are enough in what a query names

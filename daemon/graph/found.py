@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from ..core.lazy_dataclass import dataclass
 from .code_graph import CodeGraph
-from .hits import Certainty
+
+Certainty = Literal["", "resolved", "name"]
+"""How sure an answer of the graph is: through imports, or by the name alone; empty for what isn't one."""
 
 FOUND_MAX: Final = 500
 """Maximum number of places of one certainty looked at for an answer; that there are more is said."""

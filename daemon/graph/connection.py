@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from .code_graph import CONSTRUCTORS, CodeGraph, leads
-from .found import Findings, FoundPlace
-from .hits import Certainty
+from .found import Certainty, Findings, FoundPlace
 from .subjects import Meaning, several
 
 VISITED_MAX: Final = 400

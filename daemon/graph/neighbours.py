@@ -10,9 +10,8 @@ from ..index.store import Reader
 from ..project.qualified_names import base_name
 from ..project.tree import Symbol, Tree
 from .code_graph import CLASSES, CodeGraph
-from .found import Findings
+from .found import Certainty, Findings
 from .hierarchy import subclasses, superclasses
-from .hits import Certainty
 from .subjects import Meaning
 from .usages import callees, callers
 
