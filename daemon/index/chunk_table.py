@@ -10,8 +10,9 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
 from .chunks import Chunk
 
@@ -39,8 +40,7 @@ COPIES_READ = 10
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
+class StoredChunk(Struct, frozen=True):
     """A chunk as it is stored, with its file. `names` are those of its header, outermost first."""
 
     id: int
@@ -66,8 +66,7 @@ class ChunkPlace(NamedTuple):
     end_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkText:
+class ChunkText(Struct, frozen=True):
     """A chunk with its text, for what is derived from it."""
 
     id: int

@@ -10,8 +10,8 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import tantivy
+from msgspec import Struct
 
-from ..core.lazy_dataclass import dataclass
 from .lexical_files import LexicalDamaged, check_files, check_sizes, read_listing
 from .lexical_format import TEXT_FIELDS, check_format, raising
 
@@ -24,8 +24,7 @@ class LexicalHit(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class FieldWeights:
+class FieldWeights(Struct, frozen=True):
     """How much a term counts by where it stands; each place has BM25 statistics of its own.
 
     Tried on 849 commit messages of six repositories: path and symbols at .5 gave .654 NDCG@10, all terms in

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from functools import lru_cache
 from math import log1p
 from typing import NamedTuple
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..index.chunk_table import ChunkPlace
 from ..index.terms import path_terms
 from ..project.path_roles import Role, role_of
@@ -17,8 +17,7 @@ from .fusion import Fusion, fuse_ranks, fuse_scores, ranks
 from .question import Question
 
 
-@dataclass(frozen=True, slots=True)
-class RankWeights:
+class RankWeights(Struct, frozen=True):
     """What each piece of evidence is worth; the best chunk's fused score is 1.
 
     `vector` is the share of meaning against words in it, `vector_of_names` the same for a question that names

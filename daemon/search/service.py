@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from ..core.storage import DatabaseError
 from ..core.work import Work

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -19,6 +18,7 @@ from foveal.daemon.rules.instructions import RuleSet
 from foveal.daemon.search.hits import Hit
 from foveal.daemon.search.results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
 from foveal.daemon.search.search import NOTHING_FOUND, DescribedHits, SearchQuery
+from msgspec.structs import replace
 
 from tests.search_cases import Indexed, index_project, indexed
 
@@ -177,7 +177,7 @@ def test_a_text_that_was_shown_is_not_unpacked_again(
     hits = [Hit(chunk, 0.5) for path in ("auth.py", "guide.md") for chunk in chunks(project, path)]
     first = described(project, "session", *hits)
     with monkeypatch.context() as patched:
-        patched.setattr("foveal.daemon.index.chunk_table._unpacked", None)
+        patched.setattr("foveal.daemon.index.chunk_table._packed_texts", None)
         assert described(project, "session", *hits) == first
 
 

@@ -7,7 +7,6 @@ import shutil
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +25,7 @@ from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.search import SearchQuery, SearchResult
 from foveal.daemon.search.vector_search import VECTORS_SHARE
+from msgspec.structs import replace
 
 from tests.conftest import link_models, write_files
 
