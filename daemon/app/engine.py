@@ -44,11 +44,9 @@ from ..rules.agent_items import AgentItems
 from ..rules.item_searching import ItemSearching
 from ..rules.service import Items
 from ..rules.tool_lister import ToolLister
-from ..search.file_search import find_files
-from ..search.nodes import describe_node
-from ..search.search import DescribedHits, SearchQuery, SearchResult
+from ..search.lookups import describe_node, describe_symbols, find_files
+from ..search.query import DescribedHits, SearchQuery, SearchResult
 from ..search.service import SearchService
-from ..search.symbol_search import describe_symbols
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from .metric_history import MetricHistory

@@ -10,7 +10,7 @@ from ..graph.needed_by import Needed, Role, needed_by
 from ..project.languages import language_of
 from ..project.path_roles import role_of
 from ..project.tree import Symbol
-from ..search.hits import FoundDefinition
+from ..search.query import FoundDefinition
 from . import render
 from .build_state import BuildState, content_key
 from .content import Content

@@ -27,7 +27,7 @@ from ..rules.item_keys import ItemKey
 from ..rules.item_plan import ItemPlan
 from ..rules.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from ..rules.item_searching import ItemSearching
-from ..search.search import NOTHING_FOUND, SearchQuery, SearchResult
+from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.sessions import Session

@@ -1,4 +1,4 @@
-"""Owns walks over the links: members and constructors, what leads to a definition, and through what."""
+"""Walks over the links: members and constructors, what leads to a definition, and through what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns how two things are connected: a shortest path of references, looked for from both ends."""
+"""How two things are connected: a shortest path of references, searched from both ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns what a structural question finds before it becomes hits: a place, how sure it is, what leads there."""
+"""A place in the graph that answers a question: how sure it is, and what leads there."""
 
 from __future__ import annotations
 

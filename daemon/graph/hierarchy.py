@@ -1,4 +1,4 @@
-"""Owns what inherits from what: subclasses, superclasses, implementations, overrides; circles end."""
+"""What inherits from what: subclasses, superclasses, implementations, overrides; circles end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the neighbours of a node in the graph: who calls it, what it calls, its classes above and below."""
+"""The neighbours of a node: who calls it, what it calls, its classes above and below."""
 
 from __future__ import annotations
 

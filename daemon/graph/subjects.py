@@ -1,4 +1,4 @@
-"""Owns what a structural question means by a name: definitions, files, or what is outside of the project."""
+"""What a name in a question means: definitions, files, or what is outside of the project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns what the indexes say to a question: a list of chunks each, best first; ranks nothing across them."""
+"""Candidates of a search: what each index finds for a question, best first, ranked nowhere across them."""
 
 from __future__ import annotations
 

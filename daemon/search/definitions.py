@@ -1,4 +1,4 @@
-"""Owns the choice of definitions: how probable it is that whoever asks needs each one in the files found."""
+"""The probability that whoever asks needs each definition of the files found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..index.terms import document_terms, query_terms
 from ..project.path_roles import role_of
 from ..project.tree import Symbol
 from .candidates import Candidates
-from .hits import FoundDefinition, Hit
+from .query import FoundDefinition, Hit
 from .question import Question
 from .ranking import SURELY_NAMED, RankedFile, is_wanted
 

@@ -1,4 +1,4 @@
-"""Owns exact text: where a message, a quotation or a name of a question stands, word for word.
+"""Exact text: where a message, a quotation or a name of a question stands, word for word.
 
 Messages come with values filled in where the source has placeholders, and are put together from several
 strings, so what counts is which runs of a message's words stand in neighbouring lines as they are.
@@ -21,8 +21,8 @@ from ..index.terms import STOP_WORDS, document_terms, query_terms
 from ..project.path_roles import role_of
 from .candidates import DEFINITIONS_MAX, definitions_of
 from .error_messages import quoted, value_spans
+from .mentions import SHAPED
 from .question import Question
-from .symbol_mentions import SHAPED
 
 TEXTS_MAX: Final = 6
 """Maximum number of messages and names of a question that are looked up."""

@@ -1,4 +1,4 @@
-"""Owns the way of a question: who is asked, in which order, and what comes of all answers together.
+"""The stages of a search: route the question, gather candidates from graph and words, rank them.
 
 `gather` asks what answers at once, `conclude` ranks that with what the vectors said, which are asked between
 the two by somebody who can wait. Both block; neither raises for what a project contains.
@@ -25,11 +25,10 @@ from .classify import Classification, asked_for, classified, narrow
 from .definitions import FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
-from .hits import FoundDefinition, Hit
 from .need import Need, need_of
+from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
 from .ranking import DEFAULT, RankedFile, RankWeights, list_ranks, rank, topic_terms
-from .routes import Relation, Route
 
 NEAR = 0.6
 """Other chunks of a file are shown with its best one when their score is at least this share of its."""

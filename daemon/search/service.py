@@ -1,9 +1,9 @@
-"""Owns the answers to questions: words and structure in a thread, vectors beside them, ranked together."""
+"""The search service: words and graph in a thread, vectors beside them, ranked together."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from importlib import import_module
 from itertools import chain, zip_longest
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from ..core.sized_cache import SizedCache
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..embedding.semantics import Semantics
@@ -23,9 +24,7 @@ from ..project.projects import Project
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
 from .filters import EVERYTHING, Filter, kinds_in
-from .hits import Hit
-from .result_cache import ResultCache
-from .search import DescribedHits, SearchQuery, SearchResult
+from .query import DescribedHits, Hit, SearchQuery, SearchResult
 from .vector_search import VectorSearch
 
 if TYPE_CHECKING:
@@ -336,3 +335,56 @@ def _missing_kinds(project: Project, tree: Tree, chosen: Filter) -> str:
         return ""
     asked = " or ".join(sorted(chosen.kinds))
     return f"no language of the project has the kind {asked}; there can be {', '.join(known)}"
+
+
+KEPT_CHARACTERS = 1_000_000
+"""Maximum characters kept: some 100 answers of ten hits. An edit makes all of a project's out of date."""
+
+HIT_CHARACTERS = 1_000
+"""What a hit counts beside its snippet: its fields, and those of its chunk."""
+
+HITS_MAX = 50
+"""An answer of more hits isn't kept: whether its files are as they were is looked at on the event loop."""
+
+TEXT_CHARACTERS = 1_000
+"""A longer question is hardly asked twice."""
+
+
+class ResultCache:
+    """Answers by what was asked, those given last. For one thread.
+
+    `version` is what an answer follows from beside its question; compared with that of the one who asks.
+    """
+
+    def __init__(self, most: int = KEPT_CHARACTERS) -> None:
+        self._answers = SizedCache[Hashable, tuple[object, SearchResult]](most)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    @property
+    def size(self) -> int:
+        """What is kept, in characters."""
+        return self._answers.size
+
+    def get(self, key: Hashable, version: object) -> SearchResult | None:
+        """Return the answer to a question, or None; one of another version is forgotten."""
+        kept = self._answers.get(key)
+        if kept is None:
+            return None
+        if kept[0] != version:
+            self._answers.discard(key)
+            return None
+        return kept[1]
+
+    def keep(self, key: Hashable, version: object, found: SearchResult, text: str) -> None:
+        """Keep an answer of the graph that is complete; the ones given longest ago go."""
+        described = found.described
+        if described is None or not 0 < len(described.results) <= HITS_MAX:
+            return
+        if described.stale or found.degraded:
+            return
+        if len(text) > TEXT_CHARACTERS:
+            return
+        size = len(text) + sum(len(one["snippet"]) + HIT_CHARACTERS for one in described.results)
+        self._answers.put(key, (version, found), size)

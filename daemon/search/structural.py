@@ -1,4 +1,4 @@
-"""Owns structural answers: which relation is answered how, and what becomes of the places that were found."""
+"""Answers of the code graph as hits: which relation asks which part of the graph."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ from ..index.terms import document_terms, query_terms
 from ..project.tree import Tree
 from .classify import Classification
 from .filters import EVERYTHING, Filter
-from .hits import Hit
+from .query import Hit, Relation
 from .question import Question
 from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, PLURAL_KINDS, STOP_WORDS
 from .relation_cues import CUES
 from .relation_phrases import LIVES, WHERE
-from .routes import Relation
 
 SUBJECTS_MAX: Final = 4
 """Maximum number of things asked about at once."""

@@ -31,7 +31,7 @@ from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
 from foveal.daemon.project import open_projects
 from foveal.daemon.project.projects import Project, load, read_tree
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.search import SearchQuery
+from foveal.daemon.search.query import SearchQuery
 
 from tests.conftest import write_files
 

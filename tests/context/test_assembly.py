@@ -40,7 +40,7 @@ from foveal.daemon.project.tree import Symbol, Tree
 from foveal.daemon.rules.instructions import discover
 from foveal.daemon.rules.item_plan import ItemPlan, PlannedItem
 from foveal.daemon.rules.items import Item
-from foveal.daemon.search.hits import FoundDefinition, Hit
+from foveal.daemon.search.query import FoundDefinition, Hit
 from msgspec.structs import replace
 
 from tests.conftest import SMALL_PROJECT, write_files

@@ -15,9 +15,8 @@ from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Symbol
 from foveal.daemon.rules.instructions import RuleSet
-from foveal.daemon.search.hits import Hit
+from foveal.daemon.search.query import NOTHING_FOUND, DescribedHits, Hit, SearchQuery
 from foveal.daemon.search.results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
-from foveal.daemon.search.search import NOTHING_FOUND, DescribedHits, SearchQuery
 from msgspec.structs import replace
 
 from tests.search_cases import Indexed, index_project, indexed

@@ -6,7 +6,7 @@ from foveal.daemon.index.chunk_table import ChunkPlace
 from foveal.daemon.project.tree import Symbol
 from foveal.daemon.search.candidates import Candidates
 from foveal.daemon.search.definitions import find_definitions
-from foveal.daemon.search.hits import FoundDefinition
+from foveal.daemon.search.query import FoundDefinition
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.ranking import rank
 

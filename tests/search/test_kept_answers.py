@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.search.result_cache import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, ResultCache
-from foveal.daemon.search.search import DescribedHits, SearchResult
+from foveal.daemon.search.query import DescribedHits, SearchResult
+from foveal.daemon.search.service import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, ResultCache
 from msgspec.structs import replace
 
 

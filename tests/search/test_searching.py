@@ -23,7 +23,7 @@ from foveal.daemon.project.freshness import Deadline, deadline_of
 from foveal.daemon.project.projects import Project
 from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
-from foveal.daemon.search.search import SearchQuery, SearchResult
+from foveal.daemon.search.query import SearchQuery, SearchResult
 from foveal.daemon.search.vector_search import VECTORS_SHARE
 from msgspec.structs import replace
 
