@@ -20,8 +20,8 @@ from foveal.daemon.search import need
 from foveal.daemon.search.candidates import VECTOR_MAX
 from foveal.daemon.search.clauses import split_clauses
 from foveal.daemon.search.filters import EVERYTHING
+from foveal.daemon.search.need import is_small_talk, telling_words
 from foveal.daemon.search.router import conclude, gather
-from foveal.daemon.search.small_talk import is_small_talk, telling_words
 from foveal.daemon.transcripts.injections import asked
 
 from ..retrieval.embedding import Embedder

@@ -180,8 +180,8 @@ class DaemonHookBackend:
 
 def _asks(prompt: str) -> bool:
     # Here and not above: its tables of words take longer to load than the daemon to start.
+    from ..search.need import is_small_talk
     from ..search.question import take_apart
-    from ..search.small_talk import is_small_talk
 
     text = asked(prompt)
     return bool(text) and not is_small_talk(take_apart(text))

@@ -15,10 +15,9 @@ from ..core.parameters import Parameters
 from ..project.languages import LANGUAGES
 from ..project.project import Project
 from ..project.roots import relative_path
-from ..search.file_search import FILES_MAX, FILES_SHOWN
 from ..search.filters import Filter, all_kinds, check_glob, kinds_in
-from ..search.routes import RELATIONS, Relation, Route
-from ..search.search import SearchQuery
+from ..search.lookups import FILES_MAX, FILES_SHOWN
+from ..search.query import RELATIONS, Relation, Route, SearchQuery
 from .method_parts import Method, deadline_in, freshness_in, node_id_in, timed
 
 ROUTES = ("structural", "semantic", "positional", "hybrid")

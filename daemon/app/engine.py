@@ -44,11 +44,9 @@ from ..rules.agent_items import AgentItems
 from ..rules.item_search import WarmItemSearch
 from ..rules.service import Items
 from ..rules.tool_lists import ToolLister
-from ..search.file_search import find_files
-from ..search.nodes import describe_node
-from ..search.search import DescribedHits, SearchQuery, SearchResult
+from ..search.lookups import describe_node, describe_symbols, find_files
+from ..search.query import DescribedHits, SearchQuery, SearchResult
 from ..search.service import SearchService
-from ..search.symbol_search import describe_symbols
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from .metric_history import MetricHistory
@@ -288,13 +286,13 @@ class Engine:
         deadline = deadline_of(project, deadline_ms)
         degraded = await self._settle(project, fresh, deadline, policy)
         for attempt in range(QUERY_ATTEMPTS):
-            found = await self._searching.search(project, ask, deadline, policy, tells=not ask.for_agent)
+            found = await self._searching.search(project, ask, deadline, policy, describes=True)
             snapshot = project.snapshot(policy)
             try:
-                told = found.told
-                if told is None:
-                    told = await self._work.in_builder(partial(_told, snapshot, ask, found))
-                results, stale = told
+                described = found.described
+                if described is None:
+                    described = await self._work.in_builder(partial(_describe, snapshot, ask, found))
+                results, stale = described
             except DatabaseError as error:
                 results = []
                 degraded.append(f"the index can't be read ({error}): ask again when it was built anew")
@@ -340,16 +338,8 @@ class Engine:
             self._work.start_unheard(refresh, f"refresh {path}")
 
 
-def _told(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResult) -> DescribedHits:
+def _describe(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResult) -> DescribedHits:
     # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
-    if ask.for_agent:
-        from ..search.agent_results import describe_for_agents
-
-        return DescribedHits(
-            *describe_for_agents(
-                snapshot, ask.text, found.hits, ask.for_agent, asks_for_all=found.intent == "structural"
-            )
-        )
     from ..search.results import describe_hits
 
-    return DescribedHits(*describe_hits(snapshot, ask.text, found.hits))
+    return describe_hits(snapshot, ask, found)

@@ -15,7 +15,7 @@ from ..project.freshness import deadline_of
 from ..project.project import Project
 from ..project.roots import relative_path
 from ..project.snapshot import ProjectSnapshot
-from ..search.search import SearchQuery
+from ..search.query import SearchQuery
 from ..search.service import SearchService
 from .absence_reasons import Absence, why_no_item, why_not_related, why_not_there
 from .focus import split_node_id

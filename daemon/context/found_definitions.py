@@ -7,7 +7,7 @@ from math import sqrt
 
 from msgspec.structs import replace
 
-from ..search.hits import FoundDefinition, Hit
+from ..search.query import FoundDefinition, Hit
 from .build_state import BuildState
 from .focus import FocusNode
 

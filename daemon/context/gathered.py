@@ -15,7 +15,7 @@ from ..compression.compress import Compress, compress
 from ..project.metadata import ProjectMetadata
 from ..project.snapshot import ProjectSnapshot
 from ..rules.items import ItemPlan
-from ..search.hits import Hit
+from ..search.query import Hit
 from .prompts import TemplateFolder
 from .requests import ContextRequest
 from .scopes import Scope

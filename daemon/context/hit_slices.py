@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 
+from ..graph.code_graph import CLASSES
+from ..graph.needed_by import Needed, Role, needed_by
 from ..project.languages import language_of
+from ..project.path_roles import role_of
 from ..project.tree import Symbol
-from ..search.code_graph import CLASSES
-from ..search.hits import FoundDefinition
-from ..search.needed_by import Needed, Role, needed_by
-from ..search.path_roles import role_of
+from ..search.query import FoundDefinition
 from . import render
 from .build_state import BuildState, content_key
 from .content import Content

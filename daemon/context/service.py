@@ -22,7 +22,7 @@ from ..project.metadata import ProjectMetadata
 from ..project.project import Project
 from ..project.tree import Tree
 from ..rules.service import Items
-from ..search.search import NOTHING_FOUND
+from ..search.query import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
 from ..sessions.request_record import conversation
 from ..sessions.service import NOBODY, Sessions, SessionState

@@ -26,7 +26,7 @@ from ..rules.agent_items import AgentItems
 from ..rules.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from ..rules.item_search import WarmItemSearch
 from ..rules.items import ItemKey, ItemPlan
-from ..search.search import NOTHING_FOUND, SearchQuery, SearchResult
+from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.session import Session

@@ -32,7 +32,7 @@ from foveal.daemon.project import open_projects
 from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.project import Project, load
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.search import SearchQuery
+from foveal.daemon.search.query import SearchQuery
 
 from tests.conftest import write_files
 

@@ -39,7 +39,7 @@ from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import Symbol, Tree
 from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
-from foveal.daemon.search.hits import FoundDefinition, Hit
+from foveal.daemon.search.query import FoundDefinition, Hit
 from msgspec.structs import replace
 
 from tests.conftest import SMALL_PROJECT, write_files

@@ -6,8 +6,8 @@ from itertools import islice
 from time import perf_counter
 
 import pytest
+from foveal.daemon.graph.names import Name, fitting
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.partial_names import Name, fitting
 
 from tests.search_cases import Indexed, indexed
 

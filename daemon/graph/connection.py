@@ -1,4 +1,4 @@
-"""Owns how two things are connected: a shortest path of references, looked for from both ends."""
+"""How two things are connected: a shortest path of references, searched from both ends."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from .code_graph import CONSTRUCTORS, CodeGraph, leads
-from .found import Findings, FoundPlace
-from .hits import Certainty
+from .found import Certainty, Findings, FoundPlace
 from .subjects import Meaning, several
 
 VISITED_MAX: Final = 400

@@ -20,7 +20,7 @@ from foveal.daemon.project.parse import parse_source
 from foveal.daemon.project.snapshot import ProjectSnapshot
 from foveal.daemon.project.tree import FileRecord, Import, Tree
 from foveal.daemon.rules.instruction_files import RuleSet
-from foveal.daemon.search.nodes import DEFINITION_BYTES, describe_node
+from foveal.daemon.search.lookups import DEFINITION_BYTES, describe_node
 
 AUTH = '''import os
 import gone

@@ -1,4 +1,4 @@
-"""Owns the neighbours of a node in the graph: who calls it, what it calls, its classes above and below."""
+"""The neighbours of a node: who calls it, what it calls, its classes above and below."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from ..index.store import Reader
 from ..project.qualified_names import base_name
 from ..project.tree import Symbol, Tree
 from .code_graph import CLASSES, CodeGraph
-from .found import Findings
+from .found import Certainty, Findings
 from .hierarchy import subclasses, superclasses
-from .hits import Certainty
 from .subjects import Meaning
 from .usages import callees, callers
 

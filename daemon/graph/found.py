@@ -1,14 +1,16 @@
-"""Owns what a structural question finds before it becomes hits: a place, how sure it is, what leads there."""
+"""A place in the graph that answers a question: how sure it is, and what leads there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from .code_graph import CodeGraph
-from .hits import Certainty
+
+Certainty = Literal["", "resolved", "name"]
+"""How sure an answer of the graph is: through imports, or by the name alone; empty for what isn't one."""
 
 FOUND_MAX: Final = 500
 """Maximum number of places of one certainty looked at for an answer; that there are more is said."""

@@ -1,4 +1,4 @@
-"""Owns what inherits from what: subclasses, superclasses, implementations, overrides; circles end."""
+"""What inherits from what: subclasses, superclasses, implementations, overrides; circles end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 from ..index.link_table import Definition, Link
 from ..project.qualified_names import base_name
 from .code_graph import CLASSES, CodeGraph, leads
-from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .hits import Certainty
+from .found import FOUND_MAX, Certainty, Findings, FoundPlace, in_order
 from .subjects import Meaning, several
 
 DEPTH_MAX: Final = 12

@@ -1,4 +1,4 @@
-"""Owns walks over the links: members and constructors, what leads to a definition, and through what."""
+"""Walks over the links: members and constructors, what leads to a definition, and through what."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 from ..index.link_table import Definition, Link
 from ..index.store import Reader
 from ..project.languages import family_of
+from ..project.path_roles import role_of
 from ..project.qualified_names import base_name, without_number
 from ..project.tree import Tree
-from .path_roles import role_of
 
 CONSTRUCTORS: Final = frozenset(
     {"__init__", "__new__", "__post_init__", "__construct", "constructor", "initialize", "init", "new"}

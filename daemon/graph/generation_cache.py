@@ -1,4 +1,4 @@
-"""Owns what is computed of a whole project once and kept while the project stays as it is."""
+"""A value computed of a whole project, kept until the project changes."""
 
 from __future__ import annotations
 

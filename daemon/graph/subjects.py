@@ -1,4 +1,4 @@
-"""Owns what a structural question means by a name: definitions, files, or what is outside of the project."""
+"""What a name in a question means: definitions, files, or what is outside of the project."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from msgspec.structs import replace
 from ..index.link_table import Definition
 from ..project.languages import language_of
 from ..project.qualified_names import base_name, without_number
-from ..project.tree import Layout
-from .candidates import files_named
+from ..project.tree import Layout, Tree
 from .code_graph import CodeGraph
+from .found import Certainty
 from .generation_cache import PROJECTS_MAX
-from .hits import Certainty
-from .spelling import nearest, styles
+from .names import nearest, styles
 
 MEANT_MAX: Final = 500
 """Maximum number of definitions of one name looked at."""
@@ -97,6 +96,29 @@ def several(meaning: Meaning) -> str:
         f"`{meaning.written}` has {meaning.total:,} definitions{most}; to mean one, say its class, its file"
         f" or its node id: {', '.join(names)}{dots}"
     )
+
+
+def files_named(written: str, tree: Tree) -> list[str]:
+    """Return the files whose path ends as one that is written, by the most parts that any shares with it."""
+    name = written.rstrip("/").rpartition("/")[2]
+    return best_suffix(written, [path for path in tree.files if path.rpartition("/")[2] == name])
+
+
+def best_suffix(written: str, paths: Sequence[str]) -> list[str]:
+    """Return the paths that share the most trailing parts with one as written, at most all of its parts."""
+    parts = written.strip("/").split("/")[::-1]
+
+    def shared(path: str) -> int:
+        count = 0
+        for mine, theirs in zip(parts, path.split("/")[::-1], strict=False):
+            if mine != theirs:
+                break
+            count += 1
+        return count
+
+    counts = {path: shared(path) for path in paths}
+    most = max(counts.values(), default=0)
+    return [path for path, count in counts.items() if count == most and count]
 
 
 def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:

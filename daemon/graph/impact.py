@@ -1,4 +1,4 @@
-"""Owns what a change reaches: callers of callers with the path that leads there, and the tests among them."""
+"""What a change reaches: callers of callers with the path that leads there, and the tests among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns what is asked of files: who imports them, what they import and define, circles of imports."""
+"""Relations of files: who imports them, what they import and define, circles of imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns who uses a definition and what it uses: callers, references, callees; the sure ones first."""
+"""Who uses a definition and what it uses: callers, references, callees; the sure ones first."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from foveal.daemon.graph.names import nearest, styles
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.spelling import nearest, styles
 
 from tests.search_cases import Indexed, indexed
 

@@ -1,4 +1,4 @@
-"""Owns what a definition needs to be understood: constants' values, heads of what it calls and lies in."""
+"""What a definition needs to be understood: values of constants, heads of what it calls and lies in."""
 
 from __future__ import annotations
 
