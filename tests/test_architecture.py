@@ -49,6 +49,7 @@ OWNERS = {
     "usearch": {"daemon/embedding/graph.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},
+    "msgspec": {"daemon/"},
     "rapidfuzz": {"daemon/search/spelling.py"},
     "rich": {"cli/"},
     "sqlite3": {"daemon/core/storage.py"},

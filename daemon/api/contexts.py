@@ -147,7 +147,7 @@ class ContextMethods:
         scope = self._engine.scopes.get(parameters.text("scope_id")) if parameters.has("scope_id") else None
         # Who may not ask makes no scope either; what holds for the answer is decided with all that is known.
         await self._engine.permissions.require(
-            project, parameters, scope=scope, session_id=parameters.text("session_id", "")
+            project, agent_in(parameters), scope=scope, session_id=parameters.text("session_id", "")
         )
         if _is_long(parameters):
             selector = await asyncio.to_thread(self._selector, project, parameters)
@@ -226,8 +226,8 @@ def _request(
         format=cast("Format", parameters.choice("format", "markdown", FORMATS)),
         include_items=_item_keys(parameters, "include_items"),
         exclude_items=_item_keys(parameters, "exclude_items"),
-        agent_name=agent_in(parameters)[0],
-        agent_type=agent_in(parameters)[1],
+        agent_name=agent_in(parameters).name,
+        agent_type=agent_in(parameters).type,
         model=model,
         delta=parameters.flag("delta"),
         news=news,

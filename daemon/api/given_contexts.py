@@ -12,6 +12,7 @@ from ..app.engine import Engine
 from ..context.given_contexts import GIVEN_MAX, TEXT_FIELDS, Given
 from ..core.errors import FovealError, NotFound
 from ..core.parameters import Parameters
+from ..privacy.permissions import agent_in
 from ..privacy.policy import Policy
 from .method_parts import Method, timed
 
@@ -77,7 +78,7 @@ class GivenContextMethods:
         root = None
         if parameters.has("cwd"):
             root = await self._engine.projects.root_of(parameters.text("cwd"))
-            await self._engine.permissions.as_one_of(root, parameters, ())
+            await self._engine.permissions.as_one_of(root, agent_in(parameters), ())
         chosen = [
             given
             for given in self._contexts.latest_first()
@@ -132,7 +133,9 @@ class GivenContextMethods:
     async def _may_see(self, given: Given, parameters: Parameters) -> bool:
         """Whether nothing that is in a context is hidden from who asks. Raises `PermissionDenied` for an
         agent that may not ask at all."""
-        policy = await self._engine.permissions.as_one_of(given.scope.root, parameters, given.agent_names)
+        policy = await self._engine.permissions.as_one_of(
+            given.scope.root, agent_in(parameters), given.agent_names
+        )
         return policy.sees_all_of(given.policy)
 
     async def _may_list(self, given: Given, parameters: Parameters) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from ..app.engine import Engine
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError
-from ..core.parameters import Parameters
+from ..core.parameters import Parameters, read_request
 from ..core.system import System
 from ..hooks.backend import Ask, OpenedSession
 from ..hooks.events import Origin
@@ -26,6 +26,7 @@ from ..sessions.sessions import Session
 from ..transcripts.injections import asked
 from .contexts import ContextMethods
 from .guard import PolicyGuard
+from .method import REQUESTS
 from .sessions import SessionMethods
 
 OWN_FILE_BYTES = 256 * 1024
@@ -134,7 +135,10 @@ class DaemonHookBackend:
 
     async def _call(self, method: str, fields: Mapping[str, Any], *, news: bool = False) -> dict[str, Any]:
         methods = self._news if news else self._methods
-        answer = self._guard.answer(method, methods[method], Parameters(fields))
+        known: Any = {"GetContext": "own", "PrepareContext": "own", "CreateSession": "project"}
+        policy: Any = known.get(method, "session")
+        request = read_request(REQUESTS[policy], fields)
+        answer: Any = self._guard.answer(policy, request, partial(methods[method], Parameters(fields)))
         return answer if isinstance(answer, dict) else await answer
 
     async def _session(self, origin: Origin) -> Session | None:

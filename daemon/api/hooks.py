@@ -58,7 +58,7 @@ class HookMethods:
         event = speaker.reads.read(fields, name, cwd)
         if event is None or self._repeats.is_repeated(event):
             return {"output": ""}
-        event = replace(event, origin=replace(event.origin, agent_name=agent_in(parameters)[0]))
+        event = replace(event, origin=replace(event.origin, agent_name=agent_in(parameters).name))
         if not os.path.isabs(event.origin.cwd):
             raise InvalidRequest("the payload names no folder; give cwd, an absolute path", "cwd")
         if isinstance(event, TurnEnded | SessionEnding | SubagentStopped):

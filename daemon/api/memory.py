@@ -11,7 +11,6 @@ from ..core.parameters import MISSING, Parameters
 from ..memory.draft import draft_of
 from ..memory.edits import Edit, changed_fields
 from ..memory.experience import Experience
-from ..memory.pool import PoolStatistics
 from ..memory.pruning import Criteria
 from ..memory.records import Known
 from ..memory.service import ExperienceListing
@@ -183,23 +182,6 @@ def experience_map(experience: Experience) -> dict[str, Any]:
             for mark in experience.marks
         ]
     return found
-
-
-def pool_map(statistics: PoolStatistics) -> dict[str, Any]:
-    """Return a pool's figures as Status has them."""
-    return {
-        "deleted": statistics.deleted,
-        "files": statistics.parts,
-        "bytes": statistics.size_bytes,
-        "bad_lines": statistics.bad_lines,
-        "unknown_lines": statistics.unknown_lines,
-        "repeated_lines": statistics.repeated_lines,
-        "repaired_tails": statistics.repaired_tails,
-        "retired": statistics.retired,
-        "retired_at": statistics.retired_at or None,
-        "shared": statistics.shared or None,
-        "problem": statistics.problem or None,
-    }
 
 
 def _known_map(known: Known) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ..app.engine import Engine
 from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
 from ..core.parameters import Parameters
+from ..privacy.permissions import agent_in
 from ..project.languages import LANGUAGES
 from ..project.projects import Project
 from ..project.roots import relative_path
@@ -48,7 +49,7 @@ class QueryMethods:
         fresh = freshness_in(parameters)
         deadline_ms = deadline_in(parameters)
         project, first, scope = await self._asked_project(parameters)
-        policy = await self._engine.permissions.require(project, parameters, scope=scope)
+        policy = await self._engine.permissions.require(project, agent_in(parameters), scope=scope)
         limit = parameters.integer("limit", 10, 1, HITS_MAX) or 0
         for_agent = limit if parameters.flag("for_agent") else 0
         route, relation = _way(parameters)
@@ -71,7 +72,7 @@ class QueryMethods:
         query = parameters.text("query")
         limit = parameters.integer("limit", SYMBOLS_SHOWN, 1, SYMBOLS_MAX) or 0
         project = await self._engine.projects.at(parameters.text("cwd"))
-        policy = await self._engine.permissions.require(project, parameters)
+        policy = await self._engine.permissions.require(project, agent_in(parameters))
         return timed(await self._engine.symbols(project, query, limit, deadline_ms, policy), started)
 
     async def _find_files(self, parameters: Parameters) -> dict[str, Any]:
@@ -79,7 +80,7 @@ class QueryMethods:
         query = parameters.text("query", empty=False)
         limit = parameters.integer("limit", FILES_SHOWN, 1, FILES_MAX) or 0
         project = await self._engine.projects.at(parameters.text("cwd"))
-        policy = await self._engine.permissions.require(project, parameters)
+        policy = await self._engine.permissions.require(project, agent_in(parameters))
         files, total = await self._engine.files(project, query, limit, policy)
         return timed({"project": project.root, "files": files, "total": total}, started)
 
@@ -88,7 +89,7 @@ class QueryMethods:
         fresh = freshness_in(parameters)
         deadline_ms = deadline_in(parameters)
         project = await self._engine.projects.at(parameters.text("cwd"))
-        policy = await self._engine.permissions.require(project, parameters)
+        policy = await self._engine.permissions.require(project, agent_in(parameters))
         node_id = node_id_in(project.root, parameters.text("node_id", empty=False), "node_id")
         return timed(await self._engine.node(project, node_id, fresh, deadline_ms, policy), started)
 

@@ -1,0 +1,142 @@
+"""Declares the methods of the wire: each with its name, its policy and the types of its request and reply."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from msgspec import Meta, Struct, to_builtins
+
+from ..core.parameters import NonEmpty
+from ..privacy.permissions import Agent
+
+Policy = Literal["open", "own", "project", "scope", "session", "session or project", "list"]
+"""How a method is held to the policy of the agent that calls it. `open`: states, counts and settings, the
+same for everyone. `own`: the method asks for the policy and shows no more than it grants. `project`,
+`scope` and `session`: the thing that the request names, whose policy the reply is cut down to. `list`:
+entries of several projects, each under the policy of its own."""
+
+DEADLINE_MAX_MS = 600_000
+
+Deadline = Annotated[int, Meta(ge=0, le=DEADLINE_MAX_MS)]
+"""Milliseconds after which the answer is of no use any more."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """The parameters of a method."""
+
+
+class AgentRequest(Request, frozen=True, kw_only=True):
+    """A request that says which agent asks."""
+
+    agent_name: str = ""
+    agent_type: str = ""
+
+    @property
+    def agent(self) -> Agent:
+        """Return the agent, as far as the request names it."""
+        return Agent.of(self.agent_name, self.agent_type)
+
+
+class ProjectRequest(AgentRequest, frozen=True, kw_only=True):
+    """A request about the project of a folder."""
+
+    cwd: str
+
+
+class ScopeRequest(AgentRequest, frozen=True, kw_only=True):
+    """A request about a scope."""
+
+    scope_id: str
+
+
+class SessionRequest(AgentRequest, frozen=True, kw_only=True):
+    """A request about a session."""
+
+    session_id: NonEmpty
+
+
+class SessionOrProjectRequest(AgentRequest, frozen=True, kw_only=True):
+    """A request about a session where it names one, else about a project."""
+
+    session_id: NonEmpty | None = None
+    cwd: str | None = None
+
+
+REQUESTS: Mapping[Policy, type[Request]] = {
+    "open": Request,
+    "own": AgentRequest,
+    "project": ProjectRequest,
+    "scope": ScopeRequest,
+    "session": SessionRequest,
+    "session or project": SessionOrProjectRequest,
+    "list": AgentRequest,
+}
+"""What a request must be so that its policy can be found."""
+
+
+class Declaration(Struct, frozen=True):
+    """A method as it was declared."""
+
+    name: str
+    policy: Policy
+    request: type[Request]
+    function: Callable[..., Any]
+    takes_connection: bool
+
+
+Answer = Struct | dict[str, Any] | Awaitable[Struct | dict[str, Any]]
+"""A reply: at once where nothing has to be waited for, else by an awaitable."""
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+_declared: dict[Callable[..., Any], Declaration] = {}
+
+
+def method(name: str, *, policy: Policy) -> Callable[[FunctionT], FunctionT]:
+    """Declare a function of a class as a method of the wire: its parameter `request` says what it takes.
+
+    Raises `TypeError` for a policy that there is none of, or that the request says too little for.
+    """
+
+    def declare(function: FunctionT) -> FunctionT:
+        if policy not in get_args(Policy):
+            raise TypeError(f"{name} has the policy {policy!r}; there are {', '.join(get_args(Policy))}")
+        written = function.__annotations__["request"]
+        request = function.__globals__[written] if isinstance(written, str) else written
+        if not issubclass(request, REQUESTS[policy]):
+            raise TypeError(
+                f"{name} has the policy {policy!r}, for which {request.__name__} must be a"
+                f" {REQUESTS[policy].__name__}"
+            )
+        takes_connection = "connection" in function.__annotations__
+        _declared[function] = Declaration(name, policy, request, function, takes_connection)
+        return function
+
+    return declare
+
+
+def declarations(kind: type) -> Iterator[Declaration]:
+    """Yield the methods that a class declares, in the order in which they are written."""
+    for member in vars(kind).values():
+        if inspect.isfunction(member) and member in _declared:
+            yield _declared[member]
+
+
+def policies() -> dict[str, Policy]:
+    """Return the policy of each method by its name."""
+    return {declared.name: declared.policy for declared in _declared.values()}
+
+
+def declaration_of(bound: Callable[..., Any]) -> Declaration:
+    """Return how a bound method was declared. Raises `KeyError` for one that wasn't."""
+    return _declared[bound.__func__]  # type: ignore[attr-defined] # bound methods have it
+
+
+def wire_map(reply: Struct | dict[str, Any]) -> dict[str, Any]:
+    """Return a reply as the map that goes over the wire."""
+    if isinstance(reply, dict):
+        return reply
+    found: dict[str, Any] = to_builtins(reply, builtin_types=(bytes,))
+    return found
