@@ -30,6 +30,7 @@ from .method import (
     ScopeRequest,
     SessionOrProjectRequest,
     SessionRequest,
+    WireMap,
 )
 
 PATH_FIELDS = ("path", "node_id", "file")
@@ -37,9 +38,6 @@ PATH_FIELDS = ("path", "node_id", "file")
 
 SENT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
 """The texts of a request as they were sent."""
-
-WireMap = dict[str, Any]
-"""A reply, or a part of one, in the form in which it goes over the wire."""
 
 RequestT = TypeVar("RequestT", bound=Request)
 ReplyT = TypeVar("ReplyT", bound=Struct)

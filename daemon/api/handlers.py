@@ -31,21 +31,18 @@ from ..core.errors import (
     TooLarge,
     Unsupported,
 )
-from ..core.parameters import Parameters, read_request
+from ..core.parameters import read_request
 from ..core.storage import OperationalError
 from ..core.work import CLIENT
 from .contexts import ContextMethods
 from .daemon import DaemonMethods
 from .dashboard import DashboardMethods
-from .feedback import FeedbackMethods
 from .given_contexts import GivenContextMethods
-from .guard import PolicyGuard, WireMap
+from .guard import PolicyGuard
 from .hooks import HookMethods
 from .memory import ExperienceMethods
-from .method import REQUESTS, Answer, Declaration, Policy, declarations, wire_map
-from .method_parts import Method
+from .method import Answer, Declaration, WireMap, declarations, wire_map
 from .projects import ProjectMethods
-from .requests import RequestMethods
 from .rules import ItemMethods
 from .scopes import ScopeMethods
 from .search import QueryMethods
@@ -112,6 +109,14 @@ class Handlers:
         groups = (
             DaemonMethods(engine, stop, PROTOCOL_VERSION),
             ProjectMethods(engine),
+            ScopeMethods(engine),
+            QueryMethods(engine),
+            ExperienceMethods(engine),
+            SessionMethods(engine),
+            ItemMethods(engine),
+            ContextMethods(engine),
+            GivenContextMethods(engine),
+            self.hooks,
             DashboardMethods(dashboard),
         )
         self._methods: Mapping[str, tuple[Declaration, Callable[..., Answer]]] = {
@@ -119,26 +124,11 @@ class Handlers:
             for group in groups
             for declared in declarations(type(group))
         }
-        legacy: tuple[Any, ...] = (
-            ContextMethods(engine),
-            GivenContextMethods(engine),
-            ScopeMethods(engine),
-            QueryMethods(engine),
-            ExperienceMethods(engine),
-            ItemMethods(engine),
-            SessionMethods(engine),
-            RequestMethods(engine),
-            self.hooks,
-            FeedbackMethods(engine),
-        )
-        self._legacy: dict[str, Method] = {
-            name: method for group in legacy for name, method in getattr(group, "methods", {}).items()
-        }
 
     @property
     def methods(self) -> tuple[str, ...]:
         """The names of all methods."""
-        return (*self._methods, *self._legacy)
+        return tuple(self._methods)
 
     def handle(
         self, connection: Connection, method: str, params: WireMap
@@ -171,17 +161,13 @@ class Handlers:
 
     def _count_failure(self, method: str, error: Exception) -> None:
         # Unknown methods aren't counted: a client could fill the memory with names.
-        if method in self._methods or method in self._legacy:
+        if method in self._methods:
             rpc_error = error if isinstance(error, RpcError) else to_error(error)
             self._engine.metrics.failed(method, rpc_error.code if rpc_error else codes.INTERNAL)
 
     def _answer(self, connection: Connection, name: str, params: WireMap) -> Answer:
         found = self._methods.get(name)
         if found is None:
-            if name in self._legacy:
-                policy = _LEGACY[name]
-                request = read_request(REQUESTS[policy], params)
-                return self._guard.answer(policy, request, partial(self._legacy[name], Parameters(params)))
             raise self._unknown(name)
         declared, function = found
         request = read_request(declared.request, params)
@@ -204,55 +190,3 @@ class Handlers:
             "updated since, run: foveal restart)"
         )
         return RpcError(codes.UNKNOWN_METHOD, message, {"methods": list(self.methods)})
-
-
-_LEGACY: Mapping[str, Policy] = {
-    "ApproveToolServers": "open",
-    "RevokeToolServers": "open",
-    "GetContext": "own",
-    "PrepareContext": "own",
-    "ListContexts": "own",
-    "GetBuiltContext": "own",
-    "ExplainPath": "own",
-    "HookEvent": "own",
-    "Query": "own",
-    "FindSymbols": "own",
-    "FindFiles": "own",
-    "GetNode": "own",
-    "ExpandFocus": "scope",
-    "ContractFocus": "scope",
-    "ReleaseScope": "open",
-    "GetScope": "scope",
-    "ListScopes": "list",
-    "GraftExperience": "project",
-    "ListExperiences": "project",
-    "GetExperience": "project",
-    "UpdateExperience": "project",
-    "DeleteExperience": "project",
-    "RestoreExperience": "project",
-    "PruneExperiences": "project",
-    "ListQuarantine": "project",
-    "GetFeedback": "project",
-    "ClearFeedback": "project",
-    "ListItems": "project",
-    "PutItem": "project",
-    "DeleteItem": "project",
-    "SetToolMode": "project",
-    "SearchItems": "project",
-    "GetItemUsage": "project",
-    "ListToolServers": "project",
-    "CreateSession": "project",
-    "GetSession": "session",
-    "ListSessions": "list",
-    "UpdateSession": "session",
-    "ResumeSession": "session",
-    "EndSession": "session",
-    "AddSessionItem": "session",
-    "RemoveSessionItem": "session",
-    "SetRelevantContext": "session",
-    "GetRelevantContext": "session",
-    "ListRequests": "session",
-    "GetRequest": "session",
-    "ExportRequests": "session or project",
-    "ReportReply": "session",
-}

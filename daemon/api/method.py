@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from msgspec import Meta, Struct, to_builtins
 
-from ..core.parameters import NonEmpty
+from ..core.errors import InvalidRequest
+from ..core.parameters import LIST_MAX, NonEmpty
 from ..privacy.permissions import Agent
+from ..project.roots import relative_path
+from ..rules.item_draft import key_in
+from ..rules.item_keys import ItemKey
 
 Policy = Literal["open", "own", "project", "scope", "session", "session or project", "list"]
 """How a method is held to the policy of the agent that calls it. `open`: states, counts and settings, the
@@ -64,6 +69,20 @@ class SessionOrProjectRequest(AgentRequest, frozen=True, kw_only=True):
     cwd: str | None = None
 
 
+class ItemFields(Struct, frozen=True):
+    """An item as a request names it."""
+
+    type: str = ""
+    name: str = ""
+    server_name: str = ""
+
+    def key(self, prefix: str) -> ItemKey:
+        """Return the item's key. Raises `InvalidRequest` that names the field, with `prefix` before it."""
+        return key_in({"type": self.type, "name": self.name, "server_name": self.server_name}, prefix)
+
+
+Items = Annotated[tuple[ItemFields, ...], Meta(max_length=LIST_MAX)]
+
 REQUESTS: Mapping[Policy, type[Request]] = {
     "open": Request,
     "own": AgentRequest,
@@ -86,7 +105,10 @@ class Declaration(Struct, frozen=True):
     takes_connection: bool
 
 
-Answer = Struct | dict[str, Any] | Awaitable[Struct | dict[str, Any]]
+WireMap = dict[str, Any]
+"""A reply, or a part of one, in the form in which it goes over the wire."""
+
+Answer = Struct | WireMap | Awaitable[Struct | WireMap]
 """A reply: at once where nothing has to be waited for, else by an awaitable."""
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -134,9 +156,32 @@ def declaration_of(bound: Callable[..., Any]) -> Declaration:
     return _declared[bound.__func__]  # type: ignore[attr-defined] # bound methods have it
 
 
-def wire_map(reply: Struct | dict[str, Any]) -> dict[str, Any]:
+def wire_map(reply: Struct | WireMap) -> WireMap:
     """Return a reply as the map that goes over the wire."""
     if isinstance(reply, dict):
         return reply
-    found: dict[str, Any] = to_builtins(reply, builtin_types=(bytes,))
+    found: WireMap = to_builtins(reply, builtin_types=(bytes,))
     return found
+
+
+def milliseconds_since(started: float) -> float:
+    """Return the milliseconds since `started`, a time of `perf_counter`."""
+    return round((time.perf_counter() - started) * 1000, 3)
+
+
+def node_id_in(root: str, given: str, field: str) -> str:
+    """Return a focus path or node id with its path relative to the root; globs are left as they are.
+
+    Raises `InvalidRequest` or `PermissionDenied`.
+    """
+    path, mark, symbol = given.partition("#")
+    if path in {"", ".", "./"} and not mark:
+        return "."
+    return (relative_path(root, path, field) or ("" if mark else ".")) + mark + symbol
+
+
+def required_cwd(cwd: str | None) -> str:
+    """Return the folder of a request that names nothing else. Raises `InvalidRequest` where it doesn't."""
+    if cwd is None:
+        raise InvalidRequest("cwd is missing; it must be a string", "cwd")
+    return cwd
