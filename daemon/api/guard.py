@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from ..context.scopes import Scope, ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
-from ..core.lazy_dataclass import dataclass
 from ..privacy.permissions import Agent, Permissions
 from ..privacy.policy import Policy
 from ..privacy.secret_values import may_hold_secrets
@@ -200,8 +199,7 @@ def _without_hidden(error: FovealError, sight: Sight) -> FovealError:
 # What is left of a reply
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Struct, frozen=True):
     """What an agent may see of one project: its policy, and the items that it doesn't get, as (type, name,
     server). With `masks` false texts come as they were sent once, masked or not."""
 

@@ -8,11 +8,11 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field, structs
+from msgspec.structs import replace
 
 from ..app.engine import Engine
 from ..context.scoping import ScopeSelector

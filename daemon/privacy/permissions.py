@@ -5,14 +5,15 @@ and session keep. The one place that decides it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache, partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.files import load_project_config
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.scopes import Scope
 from ..core.errors import FovealError, PermissionDenied
-from ..core.lazy_dataclass import dataclass
 from ..core.parameters import Parameters
 from ..core.system import System
 from ..core.work import Work
@@ -33,8 +34,7 @@ NAME_CHARACTERS_MAX = 1_000
 """Of a longer name the beginning is looked up: globs are held against it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """Who asks, as far as a request says it: a name and a type, each "" where it doesn't."""
 
     name: str = ""
