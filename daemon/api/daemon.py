@@ -24,6 +24,8 @@ from .projects import ProjectReply, project_reply
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
+TOPIC_LIST = f"a list of topics, of which there are {', '.join(sorted(TOPICS))}"
+
 
 class Subscriber(Protocol):
     """The connection of a client, to which events are sent."""
@@ -66,7 +68,7 @@ class StatusReply(Struct, frozen=True):
 
 
 class SubscribeRequest(Request, frozen=True):
-    topics: Texts | None = None
+    topics: Annotated[Texts, Meta(description=TOPIC_LIST)]
 
 
 class SubscribeReply(Struct, frozen=True):
@@ -145,7 +147,7 @@ class MetricsReply(Struct, frozen=True):
     subscribers: int
     index: IndexFigures
     memory_bytes: dict[str, int | None]
-    history: HistoryReply | dict[str, object] | UnsetType = UNSET
+    history: dict[str, object] | UnsetType = UNSET
 
 
 class DaemonMethods:
@@ -195,11 +197,10 @@ class DaemonMethods:
     @method("Subscribe", policy="open")
     def subscribe(self, request: SubscribeRequest, connection: Subscriber) -> SubscribeReply:
         """Send events of these topics from now on, as notifications `[2, "event", [{topic, at, data}]]`."""
-        topics, known = request.topics, ", ".join(sorted(TOPICS))
-        if topics is None:
-            raise InvalidRequest(f"topics is missing; there are {known}", "topics")
+        topics = request.topics
         unknown = [topic for topic in topics if topic not in TOPICS]
         if unknown:
+            known = ", ".join(sorted(TOPICS))
             raise InvalidRequest(
                 f"topics names {unknown[0]!r:.80}, which is none; there are {known}", "topics"
             )

@@ -107,17 +107,17 @@ class Handlers:
         self._guard = PolicyGuard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
         self.hooks = HookMethods(engine)
         groups = (
-            DaemonMethods(engine, stop, PROTOCOL_VERSION),
-            ProjectMethods(engine),
-            ScopeMethods(engine),
+            ContextMethods(engine),
             QueryMethods(engine),
-            ExperienceMethods(engine),
+            ScopeMethods(engine),
+            ProjectMethods(engine),
             SessionMethods(engine),
             ItemMethods(engine),
-            ContextMethods(engine),
+            ExperienceMethods(engine),
             GivenContextMethods(engine),
             self.hooks,
             DashboardMethods(dashboard),
+            DaemonMethods(engine, stop, PROTOCOL_VERSION),
         )
         self._methods: Mapping[str, tuple[Declaration, Callable[..., Answer]]] = {
             declared.name: (declared, partial(declared.function, group))

@@ -146,9 +146,9 @@ def declarations(kind: type) -> Iterator[Declaration]:
             yield _declared[member]
 
 
-def policies() -> dict[str, Policy]:
-    """Return the policy of each method by its name."""
-    return {declared.name: declared.policy for declared in _declared.values()}
+def declared_methods() -> tuple[Declaration, ...]:
+    """Return all methods of the modules that were imported, in their order."""
+    return tuple(_declared.values())
 
 
 def declaration_of(bound: Callable[..., Any]) -> Declaration:

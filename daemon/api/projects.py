@@ -98,7 +98,7 @@ class ProjectReply(Struct, frozen=True):
 
 class ClosedProject(Struct, frozen=True):
     root: str
-    state: Literal["closed"] = "closed"
+    state: Literal["closed"]
 
 
 class ProjectsReply(Struct, frozen=True):
@@ -173,7 +173,7 @@ class ProjectMethods:
         closed = await projects.closed()
         return ProjectsReply(
             [await project_reply(self._engine, project) for project in projects],
-            [ClosedProject(root) for root in closed],
+            [ClosedProject(root, "closed") for root in closed],
         )
 
     @method("ReindexProject", policy="open")

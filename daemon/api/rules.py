@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..app.engine import Engine
-from ..core.errors import InvalidRequest, NotFound
+from ..core.errors import NotFound
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..project.freshness import deadline_of
 from ..project.projects import Project
@@ -60,7 +60,7 @@ class ItemsReply(Struct, frozen=True):
 
 
 class PutItemRequest(ProjectRequest, frozen=True, kw_only=True):
-    item: dict[str, Any] | None = None
+    item: Annotated[dict[str, Any], Meta(description="a map with type, name, include, text")]
 
 
 class PutItemReply(Struct, frozen=True):
@@ -268,8 +268,6 @@ class ItemMethods:
         """Put an item, and return it as it is now; without a `text` it changes how an item of another
         source is included."""
         fields = request.item
-        if fields is None:
-            raise InvalidRequest("item is missing; it must be a map with type, name, include, text", "item")
         draft_of(fields)  # before a project is opened for what can't be used
         project = await self._engine.projects.at(request.cwd)
         item, items = await self._engine.items.put(project, fields)

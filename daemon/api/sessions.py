@@ -264,7 +264,7 @@ class SessionMethods:
 
     @method("CreateSession", policy="project")
     async def create(self, request: CreateSessionRequest) -> SessionReply:
-        """Begin a session."""
+        """Begin a session; it keeps the `agent_name`."""
         project = await self._engine.projects.at(request.cwd)
         session = await self._sessions.create(
             project,

@@ -14,7 +14,6 @@ from ..config.files import load_project_config
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.scopes import Scope
 from ..core.errors import FovealError, PermissionDenied
-from ..core.parameters import Parameters
 from ..core.system import System
 from ..core.work import Work
 from ..project.open_projects import OpenProjects
@@ -141,11 +140,6 @@ class Permissions:
             return project.config
         read = partial(load_project_config, root, self._user, self._system)
         return (await self._work.in_builder(read)).config
-
-
-def agent_in(parameters: Parameters) -> Agent:
-    """Return the agent as a request names it."""
-    return Agent.of(parameters.text("agent_name", ""), parameters.text("agent_type", ""))
 
 
 def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, met: SessionState) -> Policy:

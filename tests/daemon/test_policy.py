@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from foveal.daemon.api.given_contexts import LIST_MAX
-from foveal.daemon.api.method import policies
+from foveal.daemon.api.method import declared_methods
 from foveal.ipc.errors import PERMISSION_DENIED, RpcError
 
 from tests.conftest import DaemonProcess, git, write_files
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 KEY_BODY = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj" for _ in range(24))
-POLICIES = policies()
+POLICIES = {declared.name: declared.policy for declared in declared_methods()}
 HIDDEN = ("quokka", "numbat", "bilby")
 """Words in the names and the contents of hidden files, and nowhere else."""
 AWS_SECRET = "q7Zr2kVn8Lx4Tb9Wd3Hs6Jf1Mc5Pg0" + "Ya/E+uRoXiN4"[:10]
