@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest
-from ..privacy.permissions import policy_for
+from ..privacy.permissions import Agent, policy_for
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.project import Project
 from ..rules.item_plans import selection_of
@@ -56,7 +56,7 @@ class Callers:
         ask.
         """
         session = met.session
-        policy = policy_for(project.config, request.agent_name, request.agent_type, scope, met)
+        policy = policy_for(project.config, Agent(request.agent_name, request.agent_type), scope, met)
         if session is None:
             return Caller(problem=met.problem, policy=policy)
         if session.project_root != project.root:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class FovealError(Exception):
     """Base of every error the daemon raises on purpose; `str()` is fit for a person to read.
@@ -43,7 +45,11 @@ class Busy(FovealError):
 
 
 class Unsupported(FovealError):
-    """A known request in a form that this version doesn't serve."""
+    """A known request in a form that this version doesn't serve. `data` says what it does serve."""
+
+    def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.data = data
 
 
 class ConfigError(FovealError):

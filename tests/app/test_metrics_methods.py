@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from foveal.daemon.api.metrics import history_map
+import msgspec
+from foveal.daemon.api.daemon import history_reply
 from foveal.daemon.app.metric_history import MetricSamples
 from foveal.daemon.app.metric_sample import Gauges, sample_between
 from foveal.daemon.core.metrics import ContextFigures, Metrics
@@ -17,7 +18,7 @@ def test_a_sample_has_the_fields_of_the_protocol() -> None:
     metrics.context_given(ContextFigures("sam", 10, 20))
     gauges = Gauges(1, 2, 3, 4, {"daemon": 5, "indexer": 6, "embedder": None})
     sample = sample_between(before, metrics.statistics(), "2026-01-31T12:00:00.000Z", 10.0, gauges)
-    found = history_map(MetricSamples("hour", 10.0, (sample, sample)))
+    found = msgspec.to_builtins(history_reply(MetricSamples("hour", 10.0, (sample, sample))))
     assert set(found) == documented_fields(PROTOCOL.partition("`history` of GetMetrics is ")[2])
     [first, _] = found["samples"]
     assert set(first) == documented_fields(PROTOCOL.partition("since the one before: ")[2])
