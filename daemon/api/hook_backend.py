@@ -9,15 +9,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from ...hooks.hosts.events import Origin
 from ..app.engine import Engine
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError
 from ..core.parameters import Parameters
 from ..core.system import System
-from ..hooks.backend import Ask, OpenedSession
-from ..hooks.events import Origin
+from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.native_rules import folder_in, native_rules
-from ..hooks.texts import INCOMPLETE_CHARACTERS, incomplete_line
+from ..hooks.responder import ContextRequest, OpenedSession
 from ..project.projects import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
@@ -74,7 +74,7 @@ class DaemonHookBackend:
         """Whether a prompt names anything that a project could hold."""
         return await asyncio.to_thread(_asks, prompt)  # it may be long, and loads tables of words at first
 
-    async def context(self, ask: Ask) -> str:
+    async def context(self, ask: ContextRequest) -> str:
         """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
         now = asyncio.get_running_loop().time
         started = now()
@@ -88,7 +88,7 @@ class DaemonHookBackend:
             text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
         return text
 
-    async def prepare(self, ask: Ask) -> None:
+    async def prepare(self, ask: ContextRequest) -> None:
         """Begin the same in the background."""
         request = await self._request(ask)
         if request["max_tokens"]:
@@ -140,7 +140,7 @@ class DaemonHookBackend:
     async def _session(self, origin: Origin) -> Session | None:
         return (await self._engine.sessions.find(origin.session_id)).session if origin.session_id else None
 
-    async def _request(self, ask: Ask) -> dict[str, Any]:
+    async def _request(self, ask: ContextRequest) -> dict[str, Any]:
         """Return the parameters of GetContext for an agent."""
         origin, project = ask.origin, await self._engine.projects.at(ask.origin.cwd)
         session = await self._session(origin)
@@ -149,10 +149,10 @@ class DaemonHookBackend:
         session_id = origin.session_id if usable else ""
         # The rest of the time is for the context itself, which has something to say without its rules too.
         native = await self._native(project, origin, ask.deadline_ms // 2)
-        tokens = ask.room.tokens or DEFAULT_TOKENS
+        tokens = ask.limit.tokens or DEFAULT_TOKENS
         if ask.news:
             tokens = min(tokens, project.config.context.hook_tokens)
-        characters = ask.room.characters - (0 if project.searchable else INCOMPLETE_CHARACTERS)
+        characters = ask.limit.characters - (0 if project.searchable else INCOMPLETE_CHARACTERS)
         request: dict[str, Any] = {
             "cwd": origin.cwd,
             "agent_name": origin.policy_name,

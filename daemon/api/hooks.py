@@ -1,4 +1,4 @@
-"""Owns the method that answers agents' hooks: a host's event in, the text to print out; knows no wire."""
+"""The method that answers hooks: it takes a host's event and returns the text to print."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...hooks.hosts.events import SessionEnding, SubagentStopped, TurnEnded
+from ...hooks.hosts.hook_answer import NOTHING
+from ...hooks.hosts.registry import HOSTS
 from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import Parameters
 from ..core.system import System
-from ..hooks.answer import NOTHING
-from ..hooks.dialects import speaker_of
-from ..hooks.events import SessionEnding, SubagentStopped, TurnEnded
-from ..hooks.fields import fields_in
 from ..hooks.grafts import HookGrafts
-from ..hooks.repeats import Repeats
+from ..hooks.payloads import RecentEvents, fields_in, formats_of
 from ..hooks.responder import Clock, Responder
 from ..privacy.permissions import agent_in
 from ..project.projects import Project
@@ -26,24 +25,26 @@ from .hook_backend import DaemonHookBackend
 from .method_parts import DEADLINE_MAX_MS, Method
 
 DEADLINE_MS = 2_000
-"""Where a request doesn't say when its answer is of no use any more: hosts wait 3 s for a prompt's hook."""
+"""Milliseconds for an answer if the request names no deadline: hosts wait 3 s for a prompt's hook."""
 
-PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
-"""A host's own word on which project it works in: the payload's folder follows the agent."""
+PROJECT_VARIABLES = [
+    host.hooks.project_variable for host in HOSTS if host.hooks and host.hooks.project_variable
+]
+"""Variables in which hosts name the project's folder; the payload's folder follows the agent."""
 
 
 class HookMethods:
-    """The method by name over one engine. `run` must be running as a task while requests are served."""
+    """The methods by name. `run` must be running as a task while requests are served."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._responder = Responder(DaemonHookBackend(engine))
-        self._repeats = Repeats(lambda: asyncio.get_running_loop().time())
+        self._recent = RecentEvents(lambda: asyncio.get_running_loop().time())
         self._grafts = HookGrafts(engine.state_dir, self._graft, self._graft_conversation, System())
         self.methods: Mapping[str, Method] = {"HookEvent": self._hook_event}
 
     async def run(self) -> None:
-        """Graft what subagents found out, also what hooks kept without a daemon; never ends by itself."""
+        """Graft what subagents found out, also events that hooks spooled without a daemon; never returns."""
         await self._grafts.run()
 
     async def _hook_event(self, parameters: Parameters) -> dict[str, Any]:
@@ -54,23 +55,23 @@ class HookMethods:
         fields = fields_in("" if payload is None else payload)
         name = name or fields.text("hook_event_name", "hookEventName")
         cwd = _project_folder(variables) or parameters.text("cwd", "")
-        speaker = speaker_of(host, fields, name, {key: str(value) for key, value in variables.items()})
-        event = speaker.reads.read(fields, name, cwd)
-        if event is None or self._repeats.is_repeated(event):
+        formats = formats_of(host, fields, name, {key: str(value) for key, value in variables.items()})
+        event = formats.reads.read(fields, name, cwd)
+        if event is None or self._recent.is_repeated(event):
             return {"output": ""}
         event = replace(event, origin=replace(event.origin, agent_name=agent_in(parameters)[0]))
         if not os.path.isabs(event.origin.cwd):
             raise InvalidRequest("the payload names no folder; give cwd, an absolute path", "cwd")
         if isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
-            await self._keep(speaker.reads.host, name, event, text)
-        answer = await self._responder.answer(event, speaker.reads.room(name), clock)
-        return {"output": "" if answer == NOTHING else speaker.writes.write(name, answer)}
+            await self._keep(formats.host, name, event, text)
+        answer = await self._responder.answer(event, formats.reads.limit(name), clock)
+        return {"output": "" if answer == NOTHING else formats.writes.write(name, answer)}
 
     async def _keep(
         self, host: str, name: str, event: TurnEnded | SessionEnding | SubagentStopped, text: str
     ) -> None:
-        """Keep what is to be grafted; one that ends or rests may have been preceded by what found no time."""
+        """Spool an event for grafting. Hooks may have spooled earlier events themselves."""
         if isinstance(event, SubagentStopped):
             await self._grafts.keep(host, name, event.origin.cwd, text)
         else:
@@ -88,9 +89,9 @@ class HookMethods:
         self._look_at_commits(project)
 
     def _look_at_commits(self, project: Project) -> None:
-        self._engine.commit_marks.look(project)  # what was decided may have been committed meanwhile
+        self._engine.commit_marks.look(project)  # decisions may have been committed meanwhile
 
 
 def _project_folder(variables: Mapping[str, Any]) -> str:
     found = (variables.get(name) for name in PROJECT_VARIABLES)
-    return next((one for one in found if isinstance(one, str) and os.path.isabs(one)), "")
+    return next((path for path in found if isinstance(path, str) and os.path.isabs(path)), "")

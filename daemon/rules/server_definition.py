@@ -7,19 +7,12 @@ import json
 import os
 import re
 from dataclasses import asdict
-from typing import Literal
 
+from ...hooks.hosts.mcp_format import Pairs, Scope, Transport
 from ..core.lazy_dataclass import dataclass
 
-Host = Literal["claude-code", "cursor", "vscode", "codex", "gemini", "copilot", "opencode"]
-"""Whose configuration a file is."""
-Scope = Literal["local", "project", "user"]
-"""Whom a file is for: this user in this project, everyone in this project, this user everywhere. In this
-order one server goes before another of its name, as in Claude Code."""
 SCOPES: tuple[Scope, ...] = ("local", "project", "user")
-Transport = Literal["stdio", "http", "sse"]
-
-Pairs = tuple[tuple[str, str], ...]
+"""The order in which one server goes before another of its name, as in Claude Code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +28,7 @@ class McpServer:
     """
 
     name: str
-    host: Host
+    host: str
     scope: Scope
     source: str
     line: int
@@ -97,7 +90,7 @@ class ServerFile:
 
     path: str
     section: str
-    host: Host
+    host: str
     scope: Scope
     digest: str
     servers: tuple[McpServer, ...] = ()

@@ -11,8 +11,10 @@ import shutil
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from ...hooks.hosts.mcp_format import Transport
+from ...hooks.hosts.registry import host_named
 from ..core.lazy_dataclass import dataclass
-from .server_definition import McpServer, Transport
+from .server_definition import McpServer
 from .server_variables import Unresolved, Variables, variables_in
 
 INHERITED = (
@@ -79,8 +81,8 @@ def launch_of(
     environment = {
         name: environ[name] for name in INHERITED if name in environ and not environ[name].startswith("()")
     }
-    if server.host == "claude-code" and server.scope != "user":
-        environment["CLAUDE_PROJECT_DIR"] = server.base
+    if (variable := _project_variable(server.host)) and server.scope != "user":
+        environment[variable] = server.base
     environment |= {name: environ[name] for name in server.forwarded if name in environ}
     environment |= {name: variables.resolve(value) for name, value in server.environment}
     if any(not name or "=" in name for name in environment):
@@ -97,6 +99,11 @@ def launch_of(
         is_loopback=True,
         secrets=_secrets(server, variables, [value for _, value in server.environment]),
     )
+
+
+def _project_variable(name: str) -> str:
+    host = host_named(name)
+    return host.mcp.project_variable if host and host.mcp else ""
 
 
 def _remote(server: McpServer, variables: Variables, *, network: bool, timeout_s: float) -> Launch:

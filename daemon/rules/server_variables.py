@@ -10,30 +10,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from ...hooks.hosts.mcp_format import VariableSyntax
+from ...hooks.hosts.registry import host_named
 from ..core.lazy_dataclass import dataclass
-from .server_definition import Host, McpServer
-
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_SHELL = re.compile(rf"\$\{{(?P<name>{_NAME})(?::-(?P<default>[^{{}}$]*))?\}}")
-_SHELL_BARE = re.compile(rf"\$(?:\{{(?P<name>{_NAME})(?::-(?P<default>[^{{}}$]*))?\}}|(?P<bare>{_NAME}))")
-_EDITOR = re.compile(
-    rf"\$\{{(?:env:(?P<name>{_NAME})|(?P<place>userHome|workspaceFolder|workspaceFolderBasename|"
-    r"pathSeparator|/)|(?P<refused>(?:input|command|config):[^{}]*))\}"
-)
-_BRACE = re.compile(rf"\{{(?:env:(?P<name>{_NAME})|(?P<refused>file:[^{{}}$]*))\}}")
-
-_SYNTAX: Mapping[Host, re.Pattern[str] | None] = {
-    "claude-code": _SHELL,
-    "copilot": _SHELL_BARE,
-    "gemini": _SHELL_BARE,
-    "cursor": _EDITOR,
-    "vscode": _EDITOR,
-    "opencode": _BRACE,
-    "codex": None,  # it names variables instead, see `Server.forwarded`
-}
-_EMPTY_IF_UNSET = frozenset({"cursor", "vscode", "opencode"})
-_KEPT_IF_UNSET = frozenset({"gemini"})
-"""What a host makes of a variable that isn't set and has no default; the others refuse to start."""
+from .server_definition import McpServer
 
 
 class Unresolved(Exception):
@@ -50,8 +30,8 @@ class Variables:
 
     def resolve(self, text: str) -> str:
         """Return a text with its variables' values, which aren't looked into again. Raises `Unresolved`."""
-        pattern = _SYNTAX[self.server.host]
-        return text if pattern is None else pattern.sub(self._value, text)
+        syntax = _syntax(self.server)
+        return text if syntax is None else syntax.pattern.sub(self._value, text)
 
     def named(self, name: str) -> str:
         """Return the value of a variable that the definition names. Raises `Unresolved`."""
@@ -72,9 +52,10 @@ class Variables:
             return value
         if default is not None:
             return default
-        if self.server.host in _EMPTY_IF_UNSET:
+        unset = "refused" if (syntax := _syntax(self.server)) is None else syntax.unset
+        if unset == "empty":
             return ""
-        return match[0] if self.server.host in _KEPT_IF_UNSET else self.named(name)
+        return match[0] if unset == "kept" else self.named(name)
 
     def _place(self, place: str) -> str:
         base = self.server.base
@@ -93,13 +74,17 @@ def variables_in(server: McpServer) -> tuple[str, ...]:
         *server.forwarded,
         *(variable for _, variable in server.header_variables),
     }
-    pattern = _SYNTAX[server.host]
-    if pattern is not None:
+    if (syntax := _syntax(server)) is not None:
         for text in _texts(server):
-            for match in pattern.finditer(text):
+            for match in syntax.pattern.finditer(text):
                 parts = match.groupdict()
                 names.add(parts.get("name") or parts.get("bare") or "")
     return tuple(sorted(names - {""}))
+
+
+def _syntax(server: McpServer) -> VariableSyntax | None:
+    host = host_named(server.host)
+    return host.mcp.variables if host and host.mcp else None
 
 
 def _texts(server: McpServer) -> Iterator[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.rules.server_definition import Host, McpServer
+from foveal.daemon.rules.server_definition import McpServer
 from foveal.daemon.rules.server_variables import Unresolved, Variables, variables_in
 
 ENVIRON = {"KEY": "k-1", "EMPTY": "", "NESTED": "${KEY}", "A1_b": "x"}
 
 
-def variables(host: Host) -> Variables:
+def variables(host: str) -> Variables:
     return Variables(McpServer("s", host, "project", "/f", 1, "/work/shop"), ENVIRON, "/home/me")
 
 
@@ -36,7 +36,7 @@ def variables(host: Host) -> Variables:
         ("codex", "${KEY} $KEY", "${KEY} $KEY"),
     ],
 )
-def test_values(host: Host, text: str, expected: str) -> None:
+def test_values(host: str, text: str, expected: str) -> None:
     assert variables(host).resolve(text) == expected
 
 
@@ -50,7 +50,7 @@ def test_values(host: Host, text: str, expected: str) -> None:
         ("opencode", "{file:~/.secret}", "only be resolved by opencode"),
     ],
 )
-def test_what_has_no_value_is_said(host: Host, text: str, reason: str) -> None:
+def test_what_has_no_value_is_said(host: str, text: str, reason: str) -> None:
     with pytest.raises(Unresolved, match=reason):
         variables(host).resolve(text)
 
