@@ -1,10 +1,10 @@
 """Qwen Code: Claude Code's hook format in a settings file like Gemini CLI's, of which it is a fork.
 
-Sources: its documentation (QwenLM/qwen-code, docs/users/features/hooks.md and mcp.md), and version 0.15.10, run
-against a model that records its requests. There, text from SessionStart and SubagentStart didn't reach the
-model, so the first prompt brings it. UserPromptSubmit also comes after each tool, with an empty prompt. A
-subagent's transcript is its parent's, so its last message counts. Text for the model is escaped: `<` arrives as
-`&lt;`.
+Sources: its documentation (QwenLM/qwen-code, docs/users/features/hooks.md and mcp.md), and version 0.15.10,
+run against a model that records its requests. There, text from SessionStart and SubagentStart didn't reach
+the model, so the first prompt brings it. UserPromptSubmit also comes after each tool, with an empty prompt. A
+subagent's transcript is its parent's, so its last message counts. Text for the model is escaped: `<` arrives
+as `&lt;`.
 """
 
 from __future__ import annotations
