@@ -6,8 +6,9 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...hooks.hosts.events import SessionEnding, SubagentStopped, TurnEnded
 from ...hooks.hosts.hook_answer import NOTHING

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
+from msgspec import Struct
+
 from ...hooks.hosts.events import Event, SessionEnding, SubagentStopped, TurnEnded
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import MARK, clear_file, set_aside
 from ..core.system import System
 from .payloads import fields_in, formats_of
@@ -37,8 +38,7 @@ Graft = Callable[[str, str, str, str], Awaitable[object]]
 """Grafts a transcript, given the agent's folder, the file, the session's id and the agent's name."""
 
 
-@dataclass(slots=True)
-class _Resting:
+class _Resting(Struct):
     """A conversation whose turn ended: its file in the spool, and when it is grafted (loop time)."""
 
     path: str
@@ -214,8 +214,7 @@ MAX_FILES = 256
 """Maximum spooled events."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spooled:
+class Spooled(Struct, frozen=True):
     """A spooled event: its file, host, name, working folder and payload."""
 
     path: str

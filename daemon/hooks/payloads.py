@@ -6,12 +6,13 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
+from msgspec import Struct
+
 from ...hooks.hosts.events import Event, PromptSubmitted
 from ...hooks.hosts.fields import Fields, parsed
 from ...hooks.hosts.host import Hooks
 from ...hooks.hosts.registry import HOSTS, host_named
 from ..core.errors import InvalidRequest, TooLarge
-from ..core.lazy_dataclass import dataclass
 
 MAX_CHARACTERS = 8 * 1024 * 1024
 """Maximum characters of a payload that comes as text: as much as a hook reads."""
@@ -35,8 +36,7 @@ def fields_in(payload: object) -> Fields:
     return Fields(payload)
 
 
-@dataclass(frozen=True, slots=True)
-class HookFormats:
+class HookFormats(Struct, frozen=True):
     """`host` sent an event in the format of `reads`; the hook that runs must answer in that of `writes`."""
 
     host: str

@@ -7,8 +7,9 @@ import hashlib
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from ...hooks.hosts.events import (
     Event,
@@ -28,7 +29,6 @@ from ...hooks.hosts.events import (
 )
 from ...hooks.hosts.hook_answer import NOTHING, HookAnswer, OutputLimit
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from .answer import changed_line, resumed_line, session_section, text_limit, wrapped
 
 log = logging.getLogger(__name__)
@@ -48,8 +48,7 @@ TASKS_MAX = 32
 """Maximum subagents that were announced and haven't begun."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextRequest:
+class ContextRequest(Struct, frozen=True):
     """A context for an event's answer: about which prompt, how large, within how many milliseconds.
 
     With `news` it holds only what the prompt adds to the context that the conversation began with.
@@ -62,8 +61,7 @@ class ContextRequest:
     news: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedSession:
+class OpenedSession(Struct, frozen=True):
     """A session that was begun or resumed: `text` restores it, `sets` are its context sets."""
 
     resumed: bool
@@ -294,8 +292,7 @@ def _key(origin: Origin) -> str:
     return origin.session_id or f"{origin.host}\0{origin.cwd}"
 
 
-@dataclass(slots=True)
-class Window:
+class Window(Struct):
     """What foveal put into the context window of one conversation."""
 
     started: bool = False

@@ -11,13 +11,13 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import fields as fields_of
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from ...hooks.hosts.host import McpConfig
 from ...hooks.hosts.mcp_format import BadDefinition, Definition, McpPlace
 from ...hooks.hosts.registry import HOSTS
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, is_racy, stamp_of
 from .item_texts import has_harmful
 from .server_definition import SCOPES, McpServer, ServerFile, digest_of
@@ -32,8 +32,7 @@ _MAX_DOTS_IN_LINE = 1_000
 """tomllib needs time in the square of a key's parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFiles:
+class ServerFiles(Struct, frozen=True):
     """The files that define servers for a project, the more specific ones first, and the stamps of all
     places that were looked at, None where there is no file."""
 
@@ -72,15 +71,14 @@ def read_definition(blank: McpServer, definition: object, mcp: McpConfig) -> Mcp
         read = mcp.read(Definition(definition, has_harmful))
     except BadDefinition as error:
         return replace(blank, problem=f"{error}: mend it in {blank.source}")
-    return replace(blank, **{field.name: getattr(read, field.name) for field in fields_of(read)})
+    return replace(blank, **asdict(read))
 
 
 class _Unusable(Exception):
     """A file or a section that can't be used. The text completes a sentence that begins with its path."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
+class _Content(Struct, frozen=True):
     text: str
     tables: Mapping[str, object]
 

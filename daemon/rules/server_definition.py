@@ -6,17 +6,17 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ...hooks.hosts.mcp_format import Pairs, Scope, Transport
-from ..core.lazy_dataclass import dataclass
 
 SCOPES: tuple[Scope, ...] = ("local", "project", "user")
 """The order in which one server goes before another of its name, as in Claude Code."""
 
 
-@dataclass(frozen=True, slots=True)
-class McpServer:
+class McpServer(Struct, frozen=True):
     """A server as a host's file defines it, with its variables as they are written there.
 
     `command` and `arguments` are of stdio, `url` and `headers` of http and sse. `forwarded` names variables
@@ -79,8 +79,7 @@ class McpServer:
         return tool not in self.denied and (self.allowed is None or tool in self.allowed)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFile:
+class ServerFile(Struct, frozen=True):
     """The servers that one configuration file defines for a project.
 
     `section` says where in the file they stand, as a file may hold some for all projects and some for this

@@ -11,9 +11,10 @@ import shutil
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from ...hooks.hosts.mcp_format import Transport
 from ...hooks.hosts.registry import host_named
-from ..core.lazy_dataclass import dataclass
 from .server_definition import McpServer
 from .server_variables import Unresolved, Variables, variables_in
 
@@ -40,8 +41,7 @@ class NotAllowed(Exception):
     """A server that may not be reached. The text says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """What is run or connected to. `command` is absolute, `environment` complete, `timeout_s` for it all.
 
     `is_loopback` says that the url is this machine's. `secrets` are the values that no message may show.

@@ -10,9 +10,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from msgspec import Struct
+
 from ...hooks.hosts.mcp_format import VariableSyntax
 from ...hooks.hosts.registry import host_named
-from ..core.lazy_dataclass import dataclass
 from .server_definition import McpServer
 
 
@@ -20,8 +21,7 @@ class Unresolved(Exception):
     """A definition whose variables can't be resolved. The text says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variables:
+class Variables(Struct, frozen=True):
     """Resolves the variables of one server's definition. `environ` is where their values come from."""
 
     server: McpServer

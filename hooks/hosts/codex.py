@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from .claude_format import hook_output, origin_of, read_event
 from .events import Event, FileEdited, SubagentAnnounced

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where an event comes from.
 
     `host` is the agent's program, `session_id` its conversation (for a subagent, its parent's), `cwd` an
@@ -29,29 +28,25 @@ class Origin:
         return self.agent_name or (self.agent_type if self.agent_id else "") or self.host
 
 
-@dataclass(frozen=True, slots=True)
-class SessionStarted:
+class SessionStarted(Struct, frozen=True):
     """A conversation begins with an empty context window."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class SessionResumed:
+class SessionResumed(Struct, frozen=True):
     """A conversation continues, perhaps days later or under another id."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCompacted:
+class SessionCompacted(Struct, frozen=True):
     """A conversation continues after its context window was summarized: injected text is gone."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class PromptSubmitted:
+class PromptSubmitted(Struct, frozen=True):
     """A prompt is about to be answered. Hosts also submit some by themselves, such as wake-ups."""
 
     origin: Origin
@@ -59,8 +54,7 @@ class PromptSubmitted:
     by_person: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentAnnounced:
+class SubagentAnnounced(Struct, frozen=True):
     """An agent is about to start a subagent with this task; the subagent has no id yet."""
 
     origin: Origin
@@ -68,16 +62,14 @@ class SubagentAnnounced:
     task: str
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentStarting:
+class SubagentStarting(Struct, frozen=True):
     """A subagent begins. `task` is empty if the host doesn't send it."""
 
     origin: Origin
     task: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentStopped:
+class SubagentStopped(Struct, frozen=True):
     """A subagent is done. `transcript_path` and `report`, its last message, may be empty."""
 
     origin: Origin
@@ -85,39 +77,34 @@ class SubagentStopped:
     report: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdited:
+class FileEdited(Struct, frozen=True):
     """An agent used a tool. `paths` are the files it wrote, absolute or relative to `origin.cwd`."""
 
     origin: Origin
     paths: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """An agent waits for its user. `transcript_path` is the conversation's, perhaps empty."""
 
     origin: Origin
     transcript_path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WindowCompacting:
+class WindowCompacting(Struct, frozen=True):
     """A context window is about to be summarized."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEnding:
+class SessionEnding(Struct, frozen=True):
     """A conversation ends; it may be resumed. `transcript_path` is the conversation's, perhaps empty."""
 
     origin: Origin
     transcript_path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryMoved:
+class RepositoryMoved(Struct, frozen=True):
     """A repository has another commit checked out than before, perhaps a new one."""
 
     origin: Origin

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class OutputLimit:
+class OutputLimit(Struct, frozen=True):
     """Maximum text for the model in characters, and in tokens if the host counts those.
 
     Without characters the host takes no text.
@@ -18,8 +18,7 @@ class OutputLimit:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HookAnswer:
+class HookAnswer(Struct, frozen=True):
     """Text for the model, already wrapped in its tag, and one line for the user; each may be empty."""
 
     context: str = ""

@@ -6,8 +6,9 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from .events import Event
 from .fields import Fields
@@ -26,8 +27,7 @@ END_S = 2
 person waits, and where a session ends. A hook takes a fraction of it, since a host drops a slow one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsPlace:
+class SettingsPlace(Struct, frozen=True):
     """A user's home, a project's root (both absolute) and the environment, read once."""
 
     home: str
@@ -44,8 +44,7 @@ class SettingsPlace:
         return self.root if level == "project" else self.home
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsPath:
+class SettingsPath(Struct, frozen=True):
     """A settings file, and how many of the folders around it are removed with it when they are empty."""
 
     path: str
@@ -55,8 +54,7 @@ class SettingsPath:
 PathOf = Callable[[Level, SettingsPlace], SettingsPath]
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
+class HookEvent(Struct, frozen=True):
     """An event to register for: its matcher ("" for all), its timeout, whether it runs in the background."""
 
     name: str
@@ -65,8 +63,7 @@ class HookEvent:
     in_background: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsHooks:
+class SettingsHooks(Struct, frozen=True):
     """Hooks that a JSON settings file lists by event.
 
     `handler` makes the entry of an event that runs a command. With `grouped` handlers stand in groups with a
@@ -79,8 +76,7 @@ class SettingsHooks:
     skeleton: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class PluginFile:
+class PluginFile(Struct, frozen=True):
     """A plugin of ours for a host. `source` is its path in hooks/, `marker` a text in every version."""
 
     path: PathOf
@@ -88,8 +84,7 @@ class PluginFile:
     marker: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(Struct, frozen=True):
     """How a host speaks to its hooks.
 
     `read` takes the payload, the event's name as the host writes it and a folder to fall back on; it returns
@@ -115,8 +110,7 @@ def program_entry(command: Sequence[str]) -> dict[str, Any]:
     return {"command": command[0], "args": list(command[1:])}
 
 
-@dataclass(frozen=True, slots=True)
-class McpConfig:
+class McpConfig(Struct, frozen=True):
     """Where a host lists MCP servers (`places`) and how it defines one (`read`, `variables`).
 
     `path` and `entry` say where foveal's own server is registered and as what; None for a host, or a level,
@@ -132,8 +126,7 @@ class McpConfig:
     project_variable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NativeRules:
+class NativeRules(Struct, frozen=True):
     """The instruction files that a host reads by itself.
 
     `names` matches their names; files at the root with these names (`roots`) count by their content too.
@@ -147,8 +140,7 @@ class NativeRules:
     otherwise: re.Pattern[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Struct, frozen=True):
     """A setting that keeps hooks from running: the value `off`, or a list that holds it, under `keys`."""
 
     path: str
@@ -160,16 +152,14 @@ class Switch:
     """Whether the file belongs to an administrator, so that another owner is fine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
+class Obstacle(Struct, frozen=True):
     """Why hooks don't run, and what to do about it."""
 
     text: str
     fix: str
 
 
-@dataclass(frozen=True, slots=True)
-class RegisteredHook:
+class RegisteredHook(Struct, frozen=True):
     """A handler of ours as it stands in a file; `group` is its position, 0 if the host has no groups."""
 
     event: str
@@ -180,8 +170,7 @@ class RegisteredHook:
     program: str
 
 
-@dataclass(frozen=True, slots=True)
-class HookReview:
+class HookReview(Struct, frozen=True):
     """A host's record of the hooks that its user reviewed: the TOML file, and what it says of ours.
 
     `missing` takes the level, the place, the file's tables, and the path and the hooks of a settings file.
@@ -193,8 +182,7 @@ class HookReview:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """A program that runs agents, or git.
 
     `runs_hooks_of` names a host whose registered hooks this one runs too, and `sent` tells from a payload and

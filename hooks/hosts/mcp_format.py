@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Scope = Literal["local", "project", "user"]
 """Who uses a server: this user in this project, everyone in this project, this user everywhere."""
@@ -26,8 +28,7 @@ class BadDefinition(Exception):
     """A definition of a server that can't be used. The text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSettings:
+class ServerSettings(Struct, frozen=True):
     """A server as a host's file defines it, its variables still unresolved.
 
     `command` and `arguments` belong to stdio, `url` and `headers` to http and sse. `forwarded` names the
@@ -202,8 +203,7 @@ def _as_text(name: str, value: object) -> str | None:
     raise BadDefinition(f"{name} must be an object of strings")
 
 
-@dataclass(frozen=True, slots=True)
-class VariableSyntax:
+class VariableSyntax(Struct, frozen=True):
     """How a host writes variables in a server's definition.
 
     The pattern's groups: `name` or `bare` (a variable), `default`, `place` (a folder that the host knows) and
@@ -227,8 +227,7 @@ EDITOR_VARIABLES = re.compile(
 """`${env:NAME}`, and the folders of VS Code."""
 
 
-@dataclass(frozen=True, slots=True)
-class McpPlace:
+class McpPlace(Struct, frozen=True):
     """A settings file that lists servers, relative to the project or, for other scopes, to the home folder.
 
     `keys` lead to its section; a key "" stands for the project's root.

@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from .claude_format import hook_output, origin_of, read_event
 from .events import Event, FileEdited, SubagentStopped

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
@@ -39,6 +38,7 @@ from foveal.hooks.hosts.events import (
     WindowCompacting,
 )
 from foveal.hooks.hosts.hook_answer import NO_OUTPUT, NOTHING, HookAnswer, OutputLimit
+from msgspec.structs import replace
 
 ROOM = OutputLimit(4_000)
 MAIN = Origin("codex", "s1", "/w")
