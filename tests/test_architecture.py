@@ -32,7 +32,6 @@ OWNERS = {
     "mcp": {
         "daemon/rules/tool_client.py",
         "daemon/rules/tool_connection.py",
-        "hooks/mcp_server/connection.py",
         "hooks/mcp_server/server.py",
     },
     "loguru": {"daemon/embedding/model.py"},

@@ -14,7 +14,7 @@ from foveal.ipc.paths import http_socket
 from tests.app.test_faces import FACES, starting
 from tests.app.test_faces import daemon as serving
 from tests.conftest import DaemonProcess
-from tests.hooks.test_mcp_face import asked
+from tests.hooks.test_upgrade_mcp import asked
 
 UPGRADE = "Connection: Upgrade\r\nUpgrade: foveal-lsp\r\n"
 

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.hooks.mcp_server.places import headline, told
-from foveal.hooks.mcp_server.search_tool import SEARCH_CODE
-from foveal.hooks.mcp_server.symbol_tool import FIND_SYMBOL
+from foveal.hooks.mcp_server.code_tools import FIND_SYMBOL, SEARCH_CODE, headline, remarks_of
 
 from tests.conftest import DaemonProcess, write_files
 from tests.hooks.test_mcp_caller import desk
@@ -28,7 +26,7 @@ from tests.hooks.test_mcp_caller import desk
     ],
 )
 def test_remarks(evidence: list[str], hint: str, expected: dict[str, Any]) -> None:
-    assert told({"evidence": evidence, "hint": hint}) == expected
+    assert remarks_of({"evidence": evidence, "hint": hint}) == expected
 
 
 def test_a_snippet_that_begins_elsewhere_says_where() -> None:
