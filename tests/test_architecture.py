@@ -30,7 +30,6 @@ OWNERS = {
     "tenacity": {"daemon/compression/model_endpoint.py"},
     "mcp": {
         "daemon/rules/tool_client.py",
-        "hooks/mcp_server/connection.py",
         "hooks/mcp_server/server.py",
     },
     "loguru": {"daemon/embedding/model.py"},
@@ -43,8 +42,8 @@ OWNERS = {
     "usearch": {"daemon/embedding/graph.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},
+    "msgspec": {"daemon/", "hooks/hosts/"},
     "rapidfuzz": {"daemon/graph/names.py"},
-    "msgspec": {"daemon/"},
     "rich": {"cli/"},
     "sqlite3": {"daemon/core/storage.py"},
     "tree_sitter": {"daemon/project/parse.py"},
@@ -135,15 +134,30 @@ def test_each_folder_imports_only_downwards() -> None:
             "hooks": {"ipc"},
             "dashboard": {"ipc", "hooks"},
             "cli": {"ipc", "hooks"},  # its commands install what hooks are
-            "daemon": set(),
+            "daemon": {"hooks/hosts"},  # what each host sends and accepts, read by the installer too
         }[source]
-        if source == "daemon" and path in {"daemon/api/handlers.py", "daemon/app/server.py"}:
-            allowed = {"ipc"}
+        if path in {"daemon/api/handlers.py", "daemon/app/server.py"}:
+            allowed |= {"ipc"}
         if path == "cli/daemon_commands.py":
             allowed = {"ipc", "daemon"}
-        if wanted not in allowed:
+        if not {wanted, "/".join(target.split("/")[:2])} & allowed:
             wrong.append(f"{path} imports {target}")
     assert not wrong
+
+
+def test_hosts_are_a_leaf() -> None:
+    """Both the daemon and the installer read them, so they import nothing but each other and ipc."""
+    wrong = [
+        f"{path} imports {target}"
+        for path, target in internal_imports()
+        if path.startswith("hooks/hosts/") and not target.startswith(("hooks/hosts/", "ipc/"))
+    ]
+    assert not wrong
+
+
+def test_the_hook_process_imports_no_host() -> None:
+    direct = {target for path, target in internal_imports() if path in {"hooks/hook.py", "hooks/spool.py"}}
+    assert not [target for target in direct if target.startswith("hooks/hosts")]
 
 
 def test_rooms_of_the_daemon_import_only_downwards() -> None:
