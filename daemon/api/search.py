@@ -12,7 +12,7 @@ from ..app.engine import Engine
 from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
 from ..core.parameters import Parameters
-from ..project.languages import LANGUAGES
+from ..languages.shared.table import LANGUAGES
 from ..project.projects import Project
 from ..project.roots import relative_path
 from ..search.file_search import FILES_MAX, FILES_SHOWN

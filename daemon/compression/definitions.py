@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.lazy_dataclass import dataclass
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .document import NO_LINE, Blocks, Document
 
 HEAD_LINES = 12

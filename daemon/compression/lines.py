@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from ..core.lazy_dataclass import dataclass
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .definitions import COMMENT_MARKS, Definitions
 from .document import NO_LINE, Blocks, Document
 from .prompt_terms import Term

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from ..core.lazy_dataclass import dataclass
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
+from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_piece
-from ..project.tree import Symbol
 from .compress import Compressed, compress, cut
 from .document import Document
 from .model_cache import ModelCache

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .document import Document, indent_of
 from .prompt_terms import Term
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from ..core.lazy_dataclass import dataclass
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .numbered_lines import numbered, split_lines, width_of
 
 HASH_COMMENTS = frozenset(

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ..compression.compress import Compress, compress
 from ..core.lazy_dataclass import dataclass
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .division import DOCUMENTED, PLAIN, Division, Outline, doc_line
 from .divisions import DIVISIONS
 from .numbered_lines import count_lines, numbered, split_lines, width_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 
-from ..project.languages import language_of
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
+from ..languages.shared.table import language_of
 from ..search.code_graph import CLASSES
 from ..search.hits import FoundDefinition
 from ..search.needed_by import Needed, Role, needed_by

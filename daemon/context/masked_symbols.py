@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ..languages.shared.records import Symbol
 from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
-from ..project.tree import Symbol
 
 SIGNATURE_MAX = 400
 """Characters of a signature, as in the index."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..compression.compress import MARK, Compressed, compress, kind_of
 from ..core.lazy_dataclass import dataclass
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .excerpt import FileSource, excerpt
 
 WANTED_WEIGHT = 2.0

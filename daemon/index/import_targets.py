@@ -6,9 +6,9 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 
 from ..core.system import System
-from ..project.import_keys import keys_of_path
-from ..project.imports import ImportResolver
-from ..project.tree import FileRecord, Import
+from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.records import Import
+from ..project.tree import FileRecord
 from .store import ImportRow, Store, StoredImport
 
 RETRY_MAX = 2_000

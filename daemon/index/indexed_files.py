@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..project.languages import language_of
+from ..languages.shared.source_folders import is_test
+from ..languages.shared.table import language_of
 from ..project.metadata import NO_SOURCE
 from ..project.scan_results import ScanChanges
-from ..project.source_folders import is_test
 from ..project.tree import FileRecord
 from .import_targets import ImportTargets
 from .linking import Linking

@@ -17,8 +17,8 @@ from typing import Any
 from ..core.pipe import ChildPipe
 from ..core.storage import DatabaseError
 from ..core.system import System
+from ..languages.shared.imports import ImportResolver
 from ..linking.linker import LinkedFile, link_file
-from ..project.imports import ImportResolver
 from .fact_table import FactsDamaged, FactTable
 from .link_ahead import LinkedAhead, LinkOpening, QueuedFile, ToLink
 from .link_table import LinkTable

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..core.system import Stamp
+from ..languages.shared.records import Import, Symbol
 from ..privacy.secret_files import is_secret_file
 from ..project.globs import compile_glob
-from ..project.tree import FileRecord, Import, Symbol
+from ..project.tree import FileRecord
 from .import_targets import ImportTargets
 from .lexing import Lexing
 from .reading import FileToRead, Look, Read

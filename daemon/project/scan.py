@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ..core.relative_paths import within
 from ..core.system import System
 from .lister import UNKNOWN_STAMP, Lister, RulesChanged
 from .listing import printable
-from .relative_paths import within
 from .scan_results import ListingNeeded, RootGone, ScanChanges, ScanStatistics
 from .scan_settings import ScanSettings
 from .tree import FileRecord

@@ -9,8 +9,8 @@ from typing import Any, Final
 from ..context.content import ContentReader
 from ..context.numbered_lines import split_lines
 from ..index.store import Reader
+from ..languages.shared.records import Symbol
 from ..project.snapshot import ProjectSnapshot
-from ..project.tree import Symbol
 from .code_graph import CLASSES
 from .hits import Hit
 from .needed_by import needed_by

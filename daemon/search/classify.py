@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..core.lazy_dataclass import dataclass
+from ..core.vocabulary import words
 from ..index.store import Reader
 from ..project.tree import Tree
-from ..project.vocabulary import words
 from .candidates import files_named
 from .clauses import Clause, split_clauses
 from .filters import Filter

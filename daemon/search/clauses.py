@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .path_mentions import read_path
 from .patterns import compiled
 from .question_words import (

@@ -11,7 +11,7 @@ from typing import Final
 
 from ..index.chunk_table import StoredChunk
 from ..index.terms import document_terms, query_terms
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .candidates import Candidates
 from .hits import FoundDefinition, Hit
 from .path_roles import role_of

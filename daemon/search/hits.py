@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
 from ..index.chunk_table import StoredChunk
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 
 Certainty = Literal["", "resolved", "name"]
 

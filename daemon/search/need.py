@@ -13,9 +13,9 @@ from math import exp, fsum, log
 from typing import Final
 
 from ..core.lazy_dataclass import dataclass
+from ..core.vocabulary import words
 from ..index.lexical_reader import LexicalReader
 from ..index.terms import document_terms
-from ..project.vocabulary import words
 from .clauses import Clause, Token, split_clauses
 from .moods import mood_of, without_greeting
 from .patterns import compiled

@@ -11,8 +11,9 @@ from ..context.numbered_lines import split_lines
 from ..core.errors import PermissionDenied
 from ..core.storage import DatabaseError
 from ..index.store import Reader
+from ..languages.shared.records import Symbol
 from ..project.snapshot import ProjectSnapshot
-from ..project.tree import FileRecord, Symbol
+from ..project.tree import FileRecord
 
 DEFINITION_BYTES = 64 * 1024
 """The text of a node is given up to this size; a larger one says `truncated`."""

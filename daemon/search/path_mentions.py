@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..core.lazy_dataclass import dataclass
-from ..project.languages import language_of
-from ..project.vocabulary import words
+from ..core.vocabulary import words
+from ..languages.shared.table import language_of
 from .patterns import compiled
 
 MAX_PATHS = 40

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, cast
 
 from ..core.lazy_dataclass import dataclass
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .patterns import any_of
 from .routes import Relation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.lazy_dataclass import dataclass
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Token
 from .patterns import compiled
 from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, PARTS, STOP_WORDS, is_change

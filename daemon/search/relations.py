@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Clause, Token, clause_of
 from .patterns import compiled
 from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, MODULES, WHY_HOW

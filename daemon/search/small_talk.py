@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Clause, Token, split_clauses
 from .patterns import compiled
 from .question import Question

@@ -10,8 +10,8 @@ from typing import Final
 
 from ..core.lazy_dataclass import dataclass
 from ..index.link_table import Definition
-from ..project.languages import language_of
-from ..project.qualified_names import base_name, without_number
+from ..languages.shared.qualified_names import base_name, without_number
+from ..languages.shared.table import language_of
 from ..project.tree import Layout
 from .candidates import files_named
 from .code_graph import CodeGraph

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ..core.lazy_dataclass import dataclass
+from ..core.vocabulary import words
 from ..index.terms import MAX_WORD, looks_like_identifier
-from ..project.vocabulary import words
 from .path_mentions import read_path
 from .patterns import compiled
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 from ..context.content import ContentReader
 from ..context.numbered_lines import split_lines
 from ..index.store import Reader
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
-from ..project.qualified_names import base_name
 from ..project.snapshot import ProjectSnapshot
-from ..project.tree import Symbol
 from .nodes import is_current
 from .partial_names import fitting
 from .path_roles import role_of

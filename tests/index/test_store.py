@@ -17,8 +17,9 @@ from foveal.daemon.index.store import (
     Store,
     StoredImport,
 )
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import FileRecord, Import, ResolvedImport, Symbol
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Import, Symbol
+from foveal.daemon.project.tree import FileRecord, ResolvedImport
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

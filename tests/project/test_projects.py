@@ -24,6 +24,7 @@ from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from foveal.daemon.index.reader_pool import READERS_MAX, ReaderPool
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.project import projects
 from foveal.daemon.project.projects import (
@@ -38,7 +39,7 @@ from foveal.daemon.project.projects import (
     project_folder,
     read_tree,
 )
-from foveal.daemon.project.tree import FileRecord, ProjectState, Symbol, Tree
+from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
 
 from tests.conftest import write_files
 

@@ -14,10 +14,11 @@ from foveal.daemon.context.content import digest_of
 from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, ImportRow, Reader, Store
-from foveal.daemon.project.languages import language_of
-from foveal.daemon.project.parse import parse_source
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Import
+from foveal.daemon.languages.shared.table import language_of
 from foveal.daemon.project.snapshot import ProjectSnapshot
-from foveal.daemon.project.tree import FileRecord, Import, Tree
+from foveal.daemon.project.tree import FileRecord, Tree
 from foveal.daemon.rules.instructions import RuleSet
 from foveal.daemon.search.nodes import DEFINITION_BYTES, describe_node
 
