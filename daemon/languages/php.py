@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..core.relative_paths import ancestors, is_relative, join_path, nearness, within
 from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
 from .shared.import_lookup import ImportLookup, key_of
@@ -273,8 +273,7 @@ class PhpImports(ImportLookup):
         return self._rules
 
 
-@dataclass(slots=True)
-class _Rules:
+class _Rules(Struct):
     """The folders that composer.json files lay out: by prefix of a name, and those searched for classes."""
 
     psr4: dict[str, list[str]] = field(default_factory=dict)

@@ -11,7 +11,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.relative_paths import ancestors, join_path, nearness, within
 from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
 from .shared.import_lookup import ImportLookup, key_of
@@ -199,8 +200,7 @@ def _leading(parts: tuple[str, ...], word: str) -> Iterator[str]:
 MANIFEST = "Cargo.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Crate:
+class Crate(Struct, frozen=True):
     """A package: its folder, the file that others import or an empty string, and the roots that it names.
 
     `renamed` maps names of dependencies to what they are called themselves. `is_old` says that it is of the

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..core.relative_paths import ancestors, is_relative, join_path, within
 from .package_json import Packages, fits, package_name
 from .shared.import_config import MAX_PACKAGES, MAX_STARS, MAX_TARGETS
@@ -171,8 +171,7 @@ MAX_EXTENDS = 64
 """Configuration files that one tsconfig may pull in; the deepest chains in use have five."""
 
 
-@dataclass(slots=True)
-class Aliases:
+class Aliases(Struct):
     """What a tsconfig says about imports: `paths`, exact and with a star, and the folder of `baseUrl`."""
 
     exact: dict[str, list[str]] = field(default_factory=dict)

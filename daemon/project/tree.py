@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import Stamp
 from ..languages.shared.records import Import
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(Struct, frozen=True):
     """One file of the tree. `path` is relative to the root, POSIX.
 
     `skipped` is empty for a file whose content is indexed, else the reason why it isn't: `binary`,
@@ -38,8 +38,7 @@ class FileRecord:
         return bool(self.digest)
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedImport:
+class ResolvedImport(Struct, frozen=True):
     """An import with the file of the project that it leads to.
 
     `target` is a relative path, or empty. `missing` says that it certainly meant a file of this project
@@ -58,8 +57,7 @@ ProjectState = Literal["scanning", "indexing", "ready", "degraded"]
 WatchMode = Literal["native", "polling", "off"]
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """One folder of the layout: the names right below it, sorted, and how many files are below it in all."""
 
     folders: tuple[str, ...]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .import_lookup import ImportLookup
 from .link_rules import LinkRules
 
@@ -93,8 +94,7 @@ class DefinitionRules:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(Struct, frozen=True):
     """A language that files can be in.
 
     `name` is lower case and is what records and filters use, `fence` its tag on a Markdown code fence.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .references import NOTHING, References
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """A definition in a source file, or a section of a document.
 
     Lines are counted from 1 and inclusive. `name` is qualified within the file: `Session.login` for code,
@@ -29,8 +29,7 @@ class Symbol:
     """0 for a top-level definition, 1 for a member of one, and so on; for a section its level less one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """One import of a source file, as written and not yet resolved.
 
     `module` is the specifier: `pkg.auth`, `.auth`, `./auth.js`, `github.com/x/auth`. `name` is the single
@@ -51,8 +50,7 @@ class SplitPoint(NamedTuple):
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
+class ParsedFile(Struct, frozen=True):
     """What was read out of one file: its definitions in source order, its imports, its count of lines."""
 
     symbols: tuple[Symbol, ...]
