@@ -18,7 +18,6 @@ LANGUAGES = (
     Language("dart", "dart", (".dart",), (), ("dart",)),
     Language("diff", "diff", (".diff", ".patch")),
     Language("dockerfile", "dockerfile", (".dockerfile",), ("Dockerfile", "Containerfile")),
-    Language("elixir", "elixir", (".ex", ".exs"), ("mix.lock",), ("elixir",)),
     Language("elm", "elm", (".elm",)),
     Language("erlang", "erlang", (".erl", ".hrl"), ("rebar.config",), ("escript",)),
     Language("fish", "fish", (".fish",), (), ("fish",)),

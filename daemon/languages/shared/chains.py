@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from .references import CHAIN_MAX, LITERALS, UNKNOWN
+from .references import CHAIN_MAX, JOINT, LITERALS, UNKNOWN
 
 EXPRESSION_MAX = 4_000
 """Characters of an expression that are looked at. Fluent calls repeat all that came before in each of them,
@@ -64,7 +64,7 @@ def chain_of(expression: str, *, marks: bool = False) -> str:
 
 def last_name(chain: str) -> str:
     """Return the name at the end of a chain without what follows it: `get` of `a.b().get[]`; may be empty."""
-    name = chain.rpartition(".")[2]
+    name = chain.rpartition(".")[2].rpartition(JOINT)[2]
     while name.endswith(("()", "[]")):
         name = name[:-2]
     return name if name != UNKNOWN and name[:1] not in "'0{[" else ""

@@ -158,7 +158,7 @@ class Language(Struct, frozen=True):
     """Whether names may end in `?` or `!`."""
 
     call_in_tokens: Callable[[bytes, Span], Span | None] | None = None
-    """The range of what a name calls that stands in tokens without a tree; None if that is no call."""
+    """The range of what a name calls where the tree alone doesn't tell; None if that is no call."""
 
     # Imports as they are written
 
@@ -177,6 +177,9 @@ class Language(Struct, frozen=True):
     clause: Callable[[str, tuple[str, ...]], list[UseItem]] | None = None
     """Reads import clauses: of the text and the inline modules around it. A module is a package or namespace
     with dots, or a class if its members come in."""
+
+    imports_hold_in_file: bool = False
+    """Whether a name that is imported holds in the whole file, wherever the import stands."""
 
     lower_case_modules: bool = False
     """Whether each imported name in lower case may be a module, and one with a capital none."""

@@ -24,7 +24,7 @@ from .split_points import split_points
 from .symbols import UniqueNames, symbols_of
 from .table import LANGUAGES
 
-PARSER_VERSION: int = 4
+PARSER_VERSION: int = 5
 """Raised whenever the same bytes would give another result, so that stored files are parsed again."""
 
 PARSE_SECONDS = 2.0

@@ -191,7 +191,8 @@ class ReferenceReader:
         """Take in what an import brings in, and with `@exported` also gives to others."""
         span = captures["tree"]
         line = self._text.line(span[0])
-        scope, inside = self._function(line), self._inside(line)
+        inside = self._inside(line)
+        scope = -1 if self._language.imports_hold_in_file else self._function(line)
         clause = self._language.clause
         for use in clause(self._text.slice(*span), inside) if clause is not None else ():
             self._bring(use, scope)

@@ -18,6 +18,9 @@ UNKNOWN: Final = "?"
 LITERALS: Final = frozenset({"''", "0", "[]", "{}"})
 """What chains of literals begin with: strings, numbers and constants of the language, lists, maps."""
 
+JOINT: Final = "·"
+"""Stands for a dot inside of a name that has some: that of an Elixir module."""
+
 CHAIN_MAX: Final = 200
 
 ReferenceKind = Literal["call", "inherit", "decorate", "type", "use"]
