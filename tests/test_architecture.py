@@ -46,7 +46,7 @@ OWNERS = {
     "rapidfuzz": {"daemon/graph/names.py"},
     "rich": {"cli/"},
     "sqlite3": {"daemon/core/storage.py"},
-    "tree_sitter": {"daemon/project/parse.py"},
+    "tree_sitter": {"daemon/languages/shared/parse.py"},
     "uvloop": {"daemon/app/server.py"},
     "watchfiles": {"daemon/project/watcher.py"},
     "yaml": {"daemon/rules/instruction_text.py"},
@@ -55,20 +55,32 @@ OWNERS = {
 
 INSIDE_DAEMON = {
     "core": set(),
-    "project": set(),
+    "languages": set(),
+    "project": {"languages"},
     "privacy": {"project"},
-    "linking": {"project"},
-    "index": {"project", "linking", "privacy"},
+    "linking": {"languages"},
+    "index": {"languages", "project", "linking", "privacy"},
     "embedding": {"index"},
-    "graph": {"project", "index"},
-    "search": {"project", "index", "graph"},
-    "compression": {"project", "privacy"},
+    "graph": {"languages", "project", "index"},
+    "search": {"languages", "project", "index", "graph"},
+    "compression": {"languages", "project", "privacy"},
     "memory": {"privacy"},
     "transcripts": {"memory", "privacy"},
     # Of the index they know how text becomes terms.
     "rules": {"project", "index", "privacy"},
     "config": {"project", "privacy", "rules"},
-    "context": {"project", "index", "graph", "search", "memory", "compression", "privacy", "config", "rules"},
+    "context": {
+        "languages",
+        "project",
+        "index",
+        "graph",
+        "search",
+        "memory",
+        "compression",
+        "privacy",
+        "config",
+        "rules",
+    },
     "sessions": {"rules", "context"},
     "hooks": {"context", "rules"},
 }
@@ -223,7 +235,7 @@ def test_every_file_says_on_its_first_line_what_it_is() -> None:
     wrong = []
     for path in modules():
         first = path.read_text(encoding="utf-8").split("\n", 1)[0]
-        if not re.match(r'"""\w[^"]{10,}', first):
+        if not re.match(r'"""[\w`][^"]{10,}', first):
             wrong.append(f"{path.relative_to(ROOT)}: {first}")
     assert not wrong
 

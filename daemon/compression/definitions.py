@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .document import NO_LINE, Blocks, Document
 
 HEAD_LINES = 12

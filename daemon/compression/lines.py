@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .definitions import COMMENT_MARKS, Definitions
 from .document import NO_LINE, Blocks, Document
 from .prompt_terms import Term

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
+from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_piece
-from ..project.tree import Symbol
 from .compress import Compressed, compress, cut
 from .document import Document
 from .model_cache import ModelCache

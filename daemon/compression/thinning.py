@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .document import Document, indent_of
 from .prompt_terms import Term
 

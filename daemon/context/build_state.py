@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ..compression.compress import Compress
 from ..config.settings import WeightsConfig
 from ..index.store import Reader
-from ..project.languages import fence_tag, language_of
+from ..languages.shared.table import fence_tag, language_of
 from ..project.snapshot import ProjectSnapshot
 from ..rules.items import ItemPlan, plan_without_session
 from ..rules.rule_files import RuleFiles, rule_files

@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .numbered_lines import numbered, split_lines, width_of
 
 HASH_COMMENTS = frozenset(

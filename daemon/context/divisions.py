@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.sized_cache import SizedCache
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .division import Division
 
 KEPT_CHARACTERS = 8_000_000

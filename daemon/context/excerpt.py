@@ -10,7 +10,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from ..compression.compress import Compress, compress
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .division import DOCUMENTED, PLAIN, Division, Outline, doc_line
 from .divisions import DIVISIONS
 from .numbered_lines import count_lines, numbered, split_lines, width_of

@@ -7,9 +7,9 @@ from math import sqrt
 
 from ..graph.code_graph import CLASSES
 from ..graph.needed_by import Needed, Role, needed_by
-from ..project.languages import language_of
+from ..languages.shared.records import Symbol
+from ..languages.shared.table import language_of
 from ..project.path_roles import role_of
-from ..project.tree import Symbol
 from ..search.query import FoundDefinition
 from . import render
 from .build_state import BuildState, content_key

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.sized_cache import SizedCache
-from ..project.tree import FileRecord, Symbol
+from ..languages.shared.records import Symbol
+from ..project.tree import FileRecord
 
 SYMBOLS_MAX = 30_000
 """Maximum number of definitions kept, about 350 bytes each, most of which a kept division of their file

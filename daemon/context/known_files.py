@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from ..index.store import Reader
-from ..project.languages import LANGUAGES, language_of
+from ..languages.shared.records import Symbol
+from ..languages.shared.table import LANGUAGES, language_of
 from ..project.snapshot import ProjectSnapshot
-from ..project.tree import FileRecord, ResolvedImport, Symbol
+from ..project.tree import FileRecord, ResolvedImport
 from .content import Content, ContentReader, Shown
 from .kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
 from .masked_symbols import masked_symbols

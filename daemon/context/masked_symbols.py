@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from ..languages.shared.records import Symbol
 from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
-from ..project.tree import Symbol
 
 SIGNATURE_MAX = 400
 """Characters of a signature, as in the index."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..compression.compress import MARK, Compressed, compress, kind_of
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .excerpt import FileSource, excerpt
 
 WANTED_WEIGHT = 2.0

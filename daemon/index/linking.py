@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from ..core.system import System
+from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.records import Symbol
+from ..languages.shared.references import References
 from ..linking.evaluator import World
 from ..linking.linker import LINKER_VERSION, LinkedFile, link_file
-from ..project.import_keys import keys_of_path
-from ..project.imports import ImportResolver
-from ..project.references import References
-from ..project.tree import FileRecord, Symbol
+from ..project.tree import FileRecord
 from .fact_table import FactsDamaged
 from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
 from .link_table import BY_NAME, KINDS, STATES, LinkRow

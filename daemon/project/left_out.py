@@ -7,12 +7,12 @@ from typing import Literal, cast
 
 from msgspec import Struct
 
+from ..core.relative_paths import within
 from ..core.system import System
 from . import git
 from .ignore import IgnoreRules
 from .lister import Lister
 from .listing import FolderListing
-from .relative_paths import within
 from .scan_settings import ScanSettings
 
 Reason = Literal[

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.vocabulary import words
 from ..graph.subjects import files_named
 from ..index.store import Reader
 from ..project.tree import Tree
-from ..project.vocabulary import words
 from .clauses import Clause, split_clauses
 from .filters import Filter
 from .moods import Mood, asks_in_words, mood_of, told, without_greeting

@@ -17,12 +17,13 @@ from ..core.errors import PermissionDenied
 from ..core.storage import DatabaseError
 from ..graph.names import fitting
 from ..index.store import Reader
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
 from ..project.path_roles import role_of
-from ..project.qualified_names import base_name
 from ..project.snapshot import ProjectSnapshot
-from ..project.tree import FileRecord, Symbol
+from ..project.tree import FileRecord
 
 DEFINITION_BYTES = 64 * 1024
 """The text of a node is given up to this size; a larger one says `truncated`."""

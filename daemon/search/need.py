@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from ..core.vocabulary import words
+from ..index.lexical_reader import LexicalReader
 from ..index.terms import document_terms
-from ..project.vocabulary import words
 from .clauses import Clause, Token, split_clauses
 from .mentions import MEMBER, QUOTED_CODE, SHAPED
 from .moods import mood_of, without_greeting

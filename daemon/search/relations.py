@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Clause, Token, clause_of
 from .patterns import compiled
 from .query import Relation

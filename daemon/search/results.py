@@ -16,10 +16,10 @@ from ..graph.needed_by import needed_by
 from ..index.chunk_table import StoredChunk
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
+from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_pieces
 from ..project.path_roles import role_of
 from ..project.snapshot import ProjectSnapshot
-from ..project.tree import Symbol
 from ..rules.zone import stamp_now
 from .lookups import is_current
 from .query import DescribedHits, Hit, SearchQuery, SearchResult

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foveal.daemon.context.division import Division
-from foveal.daemon.project.parse import parse_source
+from foveal.daemon.languages.shared.parse import parse_source
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,8 +8,8 @@ import textwrap
 import pytest
 from foveal.daemon.context.excerpt import FileSource, excerpt, fenced, outline
 from foveal.daemon.context.numbered_lines import numbered, split_lines
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Symbol
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

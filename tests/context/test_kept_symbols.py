@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from foveal.daemon.context.kept_symbols import KeptSymbols
 from foveal.daemon.core.system import Stamp
-from foveal.daemon.project.tree import FileRecord, Symbol
+from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.project.tree import FileRecord
 
 
 def record(digest: bytes, count: int, language: str = "python") -> FileRecord:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from foveal.daemon.context.masked_symbols import SIGNATURE_MAX, masked_symbols
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.secret_values import mask_secrets
-from foveal.daemon.project.tree import Symbol
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 

@@ -10,7 +10,7 @@ from foveal.daemon.context.shortened import (
     shorten_definition,
     shorten_text,
 )
-from foveal.daemon.project.parse import parse_source
+from foveal.daemon.languages.shared.parse import parse_source
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -24,6 +24,7 @@ from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from foveal.daemon.index.reader_pool import READERS_MAX, ReaderPool
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.project.hot_files import (
     ASKED_MAX,
@@ -36,7 +37,7 @@ from foveal.daemon.project.hot_files import (
 from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.project import LoadedProject, Project, load
 from foveal.daemon.project.project_folder import known_roots, project_folder
-from foveal.daemon.project.tree import FileRecord, ProjectState, Symbol, Tree
+from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
 from foveal.daemon.project.unsaved_buffers import BUFFERS_MAX
 from msgspec.structs import replace
 
