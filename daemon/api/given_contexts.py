@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ..app.engine import Engine
-from ..context.given_contexts import GIVEN_MAX, TEXT_FIELDS, Given
+from ..context.context_log import GIVEN_MAX, TEXT_FIELDS, Given
 from ..core.errors import FovealError, NotFound
 from ..core.parameters import Parameters
 from ..privacy.policy import Policy

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from ..compression import model_cache
+from ..compression import model_compressor
 from ..context import scopes
 from ..context.feedback import Feedback
 from ..core.errors import InvalidRequest
@@ -289,7 +289,9 @@ _KINDS = (
     _Kind("requests.sqlite", _check_requests),
     _Kind("requests-v1.sqlite", _check_former_requests),
     _Kind(
-        "compressions.sqlite", _check_database(model_cache.SCHEMA, model_cache.SCHEMA_VERSION), derived=True
+        "compressions.sqlite",
+        _check_database(model_compressor.SCHEMA, model_compressor.SCHEMA_VERSION),
+        derived=True,
     ),
     _Kind("dashboard.json", _check_dashboard, mends_itself=True),
     _Kind("hook-spool/*", _check_nothing, mends_itself=True),

@@ -12,9 +12,8 @@ from typing import Literal, Protocol
 from ..core.lazy_dataclass import dataclass
 from ..project.languages import language_of
 from ..project.tree import Symbol
-from .document import DOCUMENTS, Document
+from .document import DOCUMENTS, Document, Term, Words, terms_of
 from .lines import Folded, Rows, compress_code, compress_data, compress_log, count_of, width_of
-from .prompt_terms import Term, Words, terms_of
 from .prose import compress_prose
 from .summaries import data_summary, log_summary
 

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
-from .document import AROUND_MAX, Document
+from .document import AROUND_MAX, Document, Term
 from .lines import Folded, count_of
-from .prompt_terms import Term
-from .scoring import PROSE_WEIGHTS, PartGroup, PartSelection, TextParts, choose
-from .thinning import thinned
+from .scoring import PROSE_WEIGHTS, PartGroup, PartSelection, TextParts, choose, thinned
 
 UnitKind = Literal["heading", "sentence", "block"]
 

@@ -25,21 +25,19 @@ from ..search.search import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
 from ..sessions.request_messages import conversation
 from ..sessions.service import NOBODY, Sessions, SessionState
-from .answer_fields import ContextReply
 from .assembly import Built, build
+from .build_state import GatheredSources
 from .caller import Caller, Callers, capped
-from .compressing import Compressing
 from .content import all_hold
-from .context_log import ContextLog
+from .context_log import ContextLog, new_context_id
 from .focus import resolve_paths
-from .gathered import GatheredSources
-from .given_contexts import new_context_id
 from .prompts import PromptTemplates, TemplateFolder
 from .rendered import RenderedContexts, RenderedEntry
+from .reply import ContextReply
 from .requests import ContextRequest, Freshness
 from .scopes import Scope, ScopeTable
 from .scoping import Scoping, has_hot
-from .sources import LONG_S, SEARCH_UNFINISHED, ContextSources
+from .sources import LONG_S, SEARCH_UNFINISHED, Compressing, ContextSources
 
 ATTEMPTS = 3
 """Build attempts when shown files change meanwhile; after that the reply says that it is stale."""

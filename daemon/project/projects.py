@@ -18,9 +18,9 @@ from ..config.files import load_project_config
 from ..config.last_valid import load_or_last
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.content import Shown
-from ..context.divisions import DIVISIONS
+from ..context.division import DIVISIONS
 from ..context.feedback import Feedback, feedback_path
-from ..context.kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
+from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
 from ..core.lazy_dataclass import dataclass

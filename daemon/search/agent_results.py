@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..context.content import ContentReader
-from ..context.numbered_lines import split_lines
+from ..context.division import split_lines
 from ..index.store import Reader
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Symbol

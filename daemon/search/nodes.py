@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..context.content import Content, ContentReader
+from ..context.division import split_lines
 from ..context.focus import split_node_id
-from ..context.masked_symbols import masked_symbols
-from ..context.numbered_lines import split_lines
+from ..context.known_files import masked_symbols
 from ..core.errors import PermissionDenied
 from ..core.storage import DatabaseError
 from ..index.store import Reader

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..context.content import ContentReader
-from ..context.numbered_lines import split_lines
+from ..context.division import split_lines
 from ..index.store import Reader
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece

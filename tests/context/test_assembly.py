@@ -17,9 +17,9 @@ import pytest
 from foveal.daemon.config.settings import ContextConfig, ProjectConfig, WeightsConfig
 from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import Built, build
+from foveal.daemon.context.build_state import GatheredSources
 from foveal.daemon.context.content import still_holds
-from foveal.daemon.context.gathered import GatheredSources
-from foveal.daemon.context.kept_symbols import KeptSymbols
+from foveal.daemon.context.known_files import KeptSymbols
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope
 from foveal.daemon.context.tokens import counter_of

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.config.settings import UserConfig
-from foveal.daemon.context.divisions import DIVISIONS
-from foveal.daemon.context.kept_symbols import KEPT_SYMBOLS
+from foveal.daemon.context.division import DIVISIONS
+from foveal.daemon.context.known_files import KEPT_SYMBOLS
 from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from foveal.daemon.context.render import code_block, code_frame
+from foveal.daemon.context.selection import Form, Slice
 from foveal.daemon.context.sent_content import (
     ALL_LINES_MAX,
     HELD_MAX,
@@ -21,7 +22,6 @@ from foveal.daemon.context.sent_content import (
     named_if_held,
     sent_lines,
 )
-from foveal.daemon.context.slices import Form, Slice
 
 
 def slice_of(name: str, text: str) -> Slice:
