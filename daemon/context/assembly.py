@@ -61,7 +61,7 @@ class Built:
     """A rendered context with its record.
 
     `stale` are relative paths whose definitions in the index are older than their content on the disk;
-    the context was built without these definitions. `shown` proves what it shows (see `still_holds`), unless
+    the context was built without these definitions. `shown` proves what it shows (see `all_hold`), unless
     it isn't `lasting`: a file or the index could not be read, and no stamp would tell when it can. `items`
     are in it, `left_out` were considered and are not. `conversation` is what prompts, messages and
     records are made of, None where none is wanted. With `unfinished` there was no time for a part of it.

@@ -17,11 +17,10 @@ from ..core.lazy_dataclass import dataclass
 from ..core.metrics import ContextFigures, Metrics
 from ..core.system import System
 from ..privacy.policy import Policy
-from ..project.projects import Project
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from .assembly import Built
-from .caller import Caller
+from .caller import Caller, ContextJob
 from .requests import ContextRequest
 from .scopes import Scope
 from .sent_content import ContextWindows
@@ -57,35 +56,22 @@ class ContextLog:
         """Counts what came of requests; each report may change what is chosen."""
         return self._requests.reports
 
-    def given(
-        self,
-        project: Project,
-        scope: Scope,
-        request: ContextRequest,
-        caller: Caller,
-        built: Built,
-        reply: dict[str, Any],
-        started: float,
-    ) -> dict[str, Any]:
-        """Note that an agent is given a context; returns the reply with what that adds to it.
-
-        `started` is when it was asked for, a time of `perf_counter`: the event loop's clock has milliseconds.
-        """
+    def given(self, job: ContextJob, built: Built, reply: dict[str, Any]) -> dict[str, Any]:
+        """Note that an agent is given a context; returns the reply with what that adds to it."""
+        scope, request, agent_name = job.scope, job.request, job.agent_name
         if request.prompt and not request.preview:
-            project.feedback.shown(one["path"] for one in reply["slices"] if "path" in one)
+            job.project.feedback.shown(one["path"] for one in reply["slices"] if "path" in one)
         if scope.session_id and not request.preview:
             self._note_window(scope, request, built, reply)
-            if caller.session is not None:
-                self._sessions.note_use(caller.session)
-        elapsed_ms = round((time.perf_counter() - started) * 1000, 3)
+            if job.caller.session is not None:
+                self._sessions.note_use(job.caller.session)
+        elapsed_ms = round((time.perf_counter() - job.started) * 1000, 3)
         if scope.session_id and request.prompt.strip() and not request.preview:
-            agent_name = caller.agent_name(request, scope)
             request_id = self._requests.record(scope, request, built, reply, agent_name, elapsed_ms)
             if request_id is not None:
                 reply["request_id"] = request_id
-        agent_name = caller.agent_name(request, scope)
         reply["context_id"] = built.context_id
-        self.contexts.note(scope, request, agent_name, caller, built, reply, elapsed_ms)
+        self.contexts.note(job, agent_name, built, reply, elapsed_ms)
         figures = ContextFigures(
             agent_name,
             reply["tokens"],
@@ -96,21 +82,12 @@ class ContextLog:
             reply.get("masked", 0),
         )
         self._metrics.context_given(figures)
-        if reply["cached"]:  # of one that was built now it was told when it was
-            self.announce(scope, request, agent_name, built, started, cached=True)
+        if reply["cached"] and "context.built" in self._events.topics:
+            self.announce(job, built, job.started, cached=True)  # a new one was announced when it was built
         return reply
 
-    def announce(
-        self,
-        scope: Scope,
-        request: ContextRequest,
-        agent_name: str,
-        built: Built,
-        started: float,
-        *,
-        cached: bool = False,
-    ) -> None:
-        """Tell who subscribed of a context that was built, or given as it was kept."""
+    def announce(self, job: ContextJob, built: Built, started: float, *, cached: bool = False) -> None:
+        """Publish that a context was built, or a cached one delivered."""
         if not self._events.wanted("context.built"):
             return
         types: dict[str, int] = {}
@@ -118,11 +95,11 @@ class ContextLog:
             types[one["type"]] = types.get(one["type"], 0) + 1
         data = {
             "context_id": built.context_id,
-            "project": scope.root,
-            "scope_id": scope.id,
-            "session_id": scope.session_id,
-            "agent_name": agent_name,
-            "task_type": request.task_type,
+            "project": job.scope.root,
+            "scope_id": job.scope.id,
+            "session_id": job.scope.session_id,
+            "agent_name": job.agent_name,
+            "task_type": job.request.task_type,
             "tokens": built.reply["tokens"],
             "tokens_before": built.tokens_before,
             "slices": types,
@@ -307,16 +284,10 @@ class GivenContexts:
         return reversed(self._given.values())
 
     def note(
-        self,
-        scope: Scope,
-        request: ContextRequest,
-        agent_name: str,
-        caller: Caller,
-        built: Built,
-        reply: Mapping[str, Any],
-        elapsed_ms: float,
+        self, job: ContextJob, agent_name: str, built: Built, reply: Mapping[str, Any], elapsed_ms: float
     ) -> None:
         """Note that a context is given; one that is given again takes a microsecond or two."""
+        scope, request = job.scope, job.request
         given = self._given.get(built.context_id)
         if given is None:
             now = self._system.now()
@@ -325,8 +296,8 @@ class GivenContexts:
                 scope=scope,
                 request=replace(request, history=()) if request.history else request,
                 agent_name=agent_name,
-                agent_names=_kept_names(scope, caller),
-                policy=caller.policy,
+                agent_names=_kept_names(scope, job.caller),
+                policy=job.caller.policy,
                 reply=dict(reply),
                 tokens_before=built.tokens_before,
                 first_at=now,

@@ -173,10 +173,7 @@ class ContextReply(dict[str, Any]):
     """An answer whose first fields are those of `kept`, which never changes; what differs comes after."""
 
     __slots__ = ("kept",)
-
-    def __init__(self, kept: Mapping[str, Any]) -> None:
-        super().__init__(kept)
-        self.kept = kept
+    kept: Mapping[str, Any]
 
 
 REFITS_MAX = 4

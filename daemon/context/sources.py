@@ -1,4 +1,4 @@
-"""Owns the sources of a context: what it is built from beside its files, each asked by itself.
+"""The sources of a context beside its files: search, items, experiences, metadata, a compressing model.
 
 One that fails or takes too long is left out and named; the others don't wait for it.
 """
@@ -34,8 +34,7 @@ from ..search.search import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.sessions import Session
-from .caller import Caller
-from .requests import ContextRequest
+from .caller import Caller, ContextJob
 from .scopes import Scope
 
 T = TypeVar("T")
@@ -94,13 +93,11 @@ class ContextSources:
         self._system = system
         self._reading = SharedWork[str, ProjectMetadata](work)
 
-    async def sources(
-        self, project: Project, request: ContextRequest, caller: Caller, deadline: Deadline
-    ) -> Sources:
+    async def sources(self, job: ContextJob, deadline: Deadline) -> Sources:
         """Ask what a prompt is about, all at once; nothing without one, or where nothing may enter."""
-        meaning = self._meaning.near(project, request.prompt, deadline.left(WAIT_S))
+        meaning = self._meaning.near(job.project, job.request.prompt, deadline.left(WAIT_S))
         near = self._work.start(meaning, "compare experiences")
-        found = await self._search(project, request, caller, deadline)
+        found = await self._search(job, deadline)
         return Sources(found, await near)
 
     def is_settled(self, project: Project) -> bool:
@@ -131,25 +128,20 @@ class ContextSources:
         read = self._reading.run(project.root, partial(self._read_metadata, project), "metadata")
         return await self.within(left, read, "read metadata")
 
-    async def plan(
-        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller, deadline: Deadline
-    ) -> ItemPlan:
+    async def plan(self, job: ContextJob, deadline: Deadline) -> ItemPlan:
         """Return the items of a request; items of mode `agent` are searched as long as there is time."""
-        work = self._plan_searched(project, scope, request, caller, deadline)
-        plan = await self.within(deadline, work, "plan items")
+        plan = await self.within(deadline, self._plan_searched(job, deadline), "plan items")
         if plan is None:
-            plan = await self.plan_unsearched(project, scope, request, caller)
+            plan = await self.plan_unsearched(job)
             problem = "items were not searched: there was no time"
             plan = replace(plan, degraded=(*plan.degraded, problem))
         return plan
 
-    async def plan_unsearched(
-        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller
-    ) -> ItemPlan:
+    async def plan_unsearched(self, job: ContextJob) -> ItemPlan:
         """Return the items of a request that need no search, at once."""
-        profiles = profiles_for(project.config, caller.agent_name(request, scope), caller.selection)
-        silent = replace(request, prompt="", history=())
-        known, session = await self._visible(project, caller)
+        profiles = profiles_for(job.project.config, job.agent_name, job.caller.selection)
+        silent = replace(job.request, prompt="", history=())
+        known, session = await self._visible(job.project, job.caller)
         return await plan_items(known, session, silent, profiles, {}, self._item_search, 0.0)
 
     async def within(
@@ -163,15 +155,12 @@ class ContextSources:
         future.add_done_callback(lambda late: late.cancelled() or late.exception())
         return None
 
-    async def _search(
-        self, project: Project, request: ContextRequest, caller: Caller, deadline: Deadline
-    ) -> SearchResult | None:
-        limit = project.config.context.hits_max
-        if not request.prompt.strip() or not limit:
+    async def _search(self, job: ContextJob, deadline: Deadline) -> SearchResult | None:
+        limit = job.project.config.context.hits_max
+        if not job.request.prompt.strip() or not limit:
             return NOTHING_FOUND
-        work = self._searching.search(
-            project, SearchQuery(request.prompt, limit, definitions=True), deadline, caller.policy
-        )
+        query = SearchQuery(job.request.prompt, limit, definitions=True)
+        work = self._searching.search(job.project, query, deadline, job.caller.policy)
         return await self.within(deadline, work, "search for a context")
 
     async def _read_metadata(self, project: Project) -> ProjectMetadata:
@@ -186,10 +175,9 @@ class ContextSources:
             project.set_metadata(key, metadata)
         return metadata
 
-    async def _plan_searched(
-        self, project: Project, scope: Scope, request: ContextRequest, caller: Caller, deadline: Deadline
-    ) -> ItemPlan:
-        profiles = profiles_for(project.config, caller.agent_name(request, scope), caller.selection)
+    async def _plan_searched(self, job: ContextJob, deadline: Deadline) -> ItemPlan:
+        project, request = job.project, job.request
+        profiles = profiles_for(project.config, job.agent_name, job.caller.selection)
         served: Mapping[ItemKey, float] = {}
         problem: tuple[str, ...] = ()
         if request.prompt.strip():
@@ -198,7 +186,7 @@ class ContextSources:
             except StateError as error:
                 problem = (f"what served earlier requests isn't known: {error}",)
         within_s = deadline.left(ITEMS_WAIT_S)
-        known, session = await self._visible(project, caller)
+        known, session = await self._visible(project, job.caller)
         plan = await plan_items(known, session, request, profiles, served, self._item_search, within_s)
         return replace(plan, degraded=(*plan.degraded, *problem)) if problem else plan
 

@@ -26,7 +26,7 @@ from ..core.errors import ProjectUnavailable
 from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import set_aside
 from ..core.storage import DatabaseError, damage_raised
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, stamps_hold
 from ..index.lexical_handle import LexicalHandle
 from ..index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from ..index.reader_pool import ReaderPool
@@ -270,7 +270,7 @@ class Project:
     @property
     def degraded(self) -> tuple[str, ...]:
         """What is wrong with the project as a whole, in words."""
-        reasons = [] if self.progress is None else list(self.progress.degraded)
+        reasons = self.progress.degraded if self.progress else ()
         return (*self.problems.values(), *reasons, *self.warnings)
 
     @property
@@ -289,6 +289,8 @@ class Project:
     def unsettled(self, policy: Policy = NO_POLICY) -> str:
         """Say why an answer from the index may miss something, to an agent; nothing where it can't."""
         state = "scanning" if self.progress is None else self.progress.state
+        if state == "ready" and self._searchable and not self.tree.pending:
+            return ""
         if not self.unread and state not in {"scanning", "indexing"}:
             return ""
         if policy.deny_paths:
@@ -316,7 +318,7 @@ class Project:
             self._versions["metadata"],
             self._versions["compressed"],
             self.pool.generation,
-            self.degraded,
+            (*self.problems.values(), *(self.progress.degraded if self.progress else ()), *self.warnings),
             (tree.generation, self.feedback.generation) if prompted else None,
         )
 
@@ -330,21 +332,22 @@ class Project:
         """Whether all places where a rule could have appeared are to be looked at again."""
         return now - self._rules_checked >= RULES_CHECK_S
 
-    def rules_hold(self, now: float) -> bool:
-        """Whether the rules are those on the disk: where they came from, and now and then all places.
+    def rules_hold(self, now: float, *, due: bool) -> bool:
+        """Whether the rules are those on the disk: where they came from, and with `due` all places.
 
         Some stats; `now` is the event loop's time in seconds.
         """
         if self.rules_stale:
             return False
-        if not self.rules_check_due(now):
+        if not due:
             return self.rules.texts_unchanged(self._system)
         self._rules_checked = now
         return self.rules.unchanged(self._system)
 
     def settings_hold(self) -> bool:
         """Whether foveal.toml is the one whose settings are in force, by its stamp."""
-        return not self.config_stale and self.config_stamp == self.config_stamp_now()
+        stamps = ((self._config_path, self.config_stamp),)
+        return not self.config_stale and stamps_hold(self._system.lstat, stamps)
 
     def config_stamp_now(self) -> Stamp | None:
         """Return what foveal.toml is on the disk; None where there is none."""

@@ -15,13 +15,13 @@ from dataclasses import field, replace
 from typing import Literal
 
 from ..core.lazy_dataclass import dataclass
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, stamps_hold
 from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from .expansion import Importer
 from .frontmatter import Frontmatter, split_frontmatter
 from .items import IncludeMode, Item
 from .prose import prose_lines, trimmed
-from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now, stamp_now
+from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now
 
 MANAGED_FOLDER = {
     "darwin": "/Library/Application Support/ClaudeCode",
@@ -65,6 +65,9 @@ class RuleSet:
     lasting: bool = field(default=True, compare=False)
     """False where something was not read for a reason that passes without another stamp, see `System`."""
 
+    texts: tuple[tuple[str, Stamp | None], ...] = field(default=(), compare=False)
+    """The `probes` of `sources`."""
+
     def unchanged(self, system: System) -> bool:
         """Tell whether discovery would find the same again for the same names: some stats, no more.
 
@@ -72,18 +75,15 @@ class RuleSet:
         """
         return (
             self.lasting
-            and all(stamp_now(system, path) == stamp for path, stamp in self.probes)
+            and stamps_hold(system.lstat, self.probes)
             and all(digest_now(system, path) == digest for path, digest in self.racy)
         )
 
     def texts_unchanged(self, system: System) -> bool:
         """Tell whether the texts that were found are still those on the disk; a new file isn't noticed."""
-        sources = self.sources
-        return (
-            self.lasting
-            and all(stamp_now(system, path) == stamp for path, stamp in self.probes if path in sources)
-            and all(digest_now(system, path) == digest for path, digest in self.racy)
-        )
+        if not self.lasting or not stamps_hold(system.lstat, self.texts):
+            return False
+        return not self.racy or all(digest_now(system, path) == digest for path, digest in self.racy)
 
 
 def discover(
@@ -309,13 +309,16 @@ class _Discovery:
         warnings = list(self._warnings)
         if len(warnings) > MAX_WARNINGS:
             warnings[MAX_WARNINGS:] = [f"{len(warnings) - MAX_WARNINGS} more warnings: mend these first"]
+        probes = tuple(sorted(self._reader.probes.items()))
+        sources = frozenset(self._reader.sources | self._named)
         return RuleSet(
             items,
             tuple(warnings),
-            tuple(sorted(self._reader.probes.items())),
-            frozenset(self._reader.sources | self._named),
+            probes,
+            sources,
             tuple(sorted(self._reader.racy.items())),
             lasting=self._reader.lasting,
+            texts=tuple(probe for probe in probes if probe[0] in sources),
         )
 
     def warn(self, name: str, message: str) -> None:

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 
 from ..core.lazy_dataclass import dataclass
-from ..core.system import Stamp, System, is_racy, stamp_of
+from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
 from .server_definition import SCOPES, Host, McpServer, Scope, ServerFile, digest_of
 from .server_dialects import server_of
 
@@ -40,7 +40,7 @@ class ServerFiles:
 
     def unchanged(self, system: System) -> bool:
         """Tell whether the same would be read again: a stat for each place."""
-        return self.settled and all(_stamp(system, path) == stamp for path, stamp in self.stamps)
+        return self.settled and stamps_hold(system.stat, self.stamps)
 
 
 def read_server_files(root: str, home: str, system: System) -> ServerFiles:

@@ -15,7 +15,7 @@ from ..config.settings import PROJECT_FILE, Environment
 from ..config.source import read_source
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
 from ..core.lazy_dataclass import dataclass
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
 from ..project.projects import Project
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
@@ -61,7 +61,7 @@ class ItemSources:
 
     def unchanged(self, system: System, now: float) -> bool:
         """Whether the same would be merged again: some stats. The rules are not looked at."""
-        if not self.lasting or not all(stamp_now(system, path) == stamp for path, stamp in self.stamps):
+        if not self.lasting or not stamps_hold(system.lstat, self.stamps):
             return False
         if not self.in_use.unchanged(system):
             return False
@@ -101,10 +101,12 @@ class Items:
         `now` is the event loop's time in seconds.
         """
         known = self._sources.get(project.root)
-        if known is None or known.rules is not project.rules or not known.in_use.unchanged(self._system):
+        if known is None or known.rules is not project.rules:
             return False
-        due = project.rules_check_due(now)
-        return project.rules_hold(now) and (not due or known.unchanged(self._system, now))
+        servers, due = known.in_use, project.rules_check_due(now)
+        if not servers.settled or not stamps_hold(self._system.stat, servers.stamps):
+            return False
+        return project.rules_hold(now, due=due) and (not due or known.unchanged(self._system, now))
 
     async def refresh(self, project: Project) -> AgentItems:
         """Return a project's items as they are on the disk now."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from foveal.daemon.context import context_log
 from foveal.daemon.context.assembly import Built
-from foveal.daemon.context.caller import Caller
+from foveal.daemon.context.caller import Caller, ContextJob
 from foveal.daemon.context.context_log import (
     GIVEN_MAX,
     MEMORY_MAX,
@@ -52,7 +52,9 @@ class Ring:
         built = self.built[again] if again else Built(reply, (), (), 0, context_id=new_context_id())
         self.built[built.context_id] = built
         answer = {**built.reply, "cached": bool(again), "partial": False}
-        self.contexts.note(Scope(scope, "/p", ""), REQUEST, "sam", Caller(), built, answer, 1.5)
+        nothing = cast("Any", None)
+        job = ContextJob(nothing, Scope(scope, "/p", ""), REQUEST, "shown", Caller(), 0.0)
+        self.contexts.note(job, "sam", built, answer, 1.5)
         return built.context_id
 
     @property

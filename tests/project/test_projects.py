@@ -260,12 +260,15 @@ async def test_settings_hold_by_the_file_itself(project: Project, root: Path) ->
 
 
 async def test_rules_hold_by_the_files_themselves(project: Project, root: Path) -> None:
-    assert project.rules_hold(1_000.0)
+    assert project.rules_check_due(1_000.0)
+    assert project.rules_hold(1_000.0, due=True)
+    assert not project.rules_check_due(1_000.1)
     write_files(root, {"AGENTS.md": "# Rules\n"})
-    assert project.rules_hold(1_000.1), "all places are looked at now and then"
-    assert not project.rules_hold(1_001.0)
+    assert project.rules_hold(1_000.1, due=False), "all places are looked at now and then"
+    assert project.rules_check_due(1_001.0)
+    assert not project.rules_hold(1_001.0, due=True)
     project.rules_stale = True
-    assert not project.rules_hold(1_001.1)
+    assert not project.rules_hold(1_001.1, due=False)
 
 
 async def test_waiting_ends_with_the_next_news(project: Project) -> None:
