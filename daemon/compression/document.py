@@ -16,7 +16,7 @@ from itertools import accumulate, repeat
 from threading import Lock
 from typing import TypeVar
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 POSTINGS_MAX = 256
 """Terms whose places are remembered for a document; all are forgotten when there are more."""
@@ -293,8 +293,7 @@ Words = Mapping[str, float] | Sequence[str]
 """The words of a prompt with their weights, or by themselves, each with the weight 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """What is looked for in lower case, and how a name or a word may go on behind it.
 
     `tail` is how many more letters it may have, `next_letters` which ones may come first ("" for any).

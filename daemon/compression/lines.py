@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.tree import Symbol
 from .document import NO_LINE, Blocks, Document, Term
 from .scoring import LOG_WEIGHTS, PartGroup, PartSelection, TextParts, choose, thinned
@@ -87,8 +88,7 @@ _TROUBLE = tuple(
 _DIGITS = re.compile(r"[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """A text with parts left out, and how many of its lines that aren't blank these are."""
 
     text: str
@@ -352,8 +352,7 @@ NAME_MIN = 3
 """A shorter name stands in too many texts to say that a definition is called."""
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionLines:
+class DefinitionLines(Struct, frozen=True):
     """A definition's lines, from 0: `start` to before `end`, its head to before `head_end`.
 
     `doc` is the line on which its documentation begins, or `NO_LINE`; `outer` the index of the definition

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from ..compression.compress import Compress, compress
 from ..config.settings import WeightsConfig
-from ..core.lazy_dataclass import dataclass
 from ..index.store import Reader
 from ..project.languages import fence_tag, language_of
 from ..project.metadata import ProjectMetadata
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from ..search.need import Need
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredSources:
+class GatheredSources(Struct, frozen=True):
     """The input of one build.
 
     `constraints_above` are those of the scopes above. `hits` are what was found for the prompt, best first:
@@ -69,8 +68,7 @@ if TYPE_CHECKING:
     from ..search.need import Need
 
 
-@dataclass(slots=True)
-class BuildState:
+class BuildState(Struct):
     """One build. It is used by one thread and gone with it.
 
     `rule_files` are shown as rules or not at all: what no mode lets in must not come in as something that

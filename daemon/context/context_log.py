@@ -7,13 +7,14 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.events import EventHub
-from ..core.lazy_dataclass import dataclass
 from ..core.metrics import ContextFigures, Metrics
 from ..core.system import System
 from ..privacy.policy import Policy
@@ -212,8 +213,7 @@ class SharedTexts:
         self.memory_bytes -= sys.getsizeof(known)
 
 
-@dataclass(slots=True)
-class Given:
+class Given(Struct):
     """A context that was given, as it was the first time, and how often it was given since.
 
     `reply` is the first answer, without its texts once these are forgotten, `request` is without history.

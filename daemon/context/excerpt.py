@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..compression.compress import MARK, Compress, Compressed, compress, kind_of
-from ..core.lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .division import (
     DIVISIONS,
@@ -31,8 +32,7 @@ LARGE_CHARACTERS = 20_000
 """Of a document that is longer only segments are shown, whatever the budget: nobody reads all of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shortened:
+class Shortened(Struct, frozen=True):
     """A text within its room, and how many lines that aren't blank it leaves out."""
 
     text: str
@@ -94,8 +94,7 @@ def left_out_note(count: int, what: str) -> str:
     return f"{MARK} {count:,} line{'s' * (count != 1)} left out: {what}"
 
 
-@dataclass(frozen=True)
-class FileSource:
+class FileSource(Struct, frozen=True, dict=True):
     """A file's content as it was read, with the definitions that belong to it (empty if unknown)."""
 
     path: str

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
+
 from ..config.settings import ScanConfig
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..privacy.permissions import Permissions
@@ -214,8 +215,7 @@ MODES: Mapping[str, str] = {
 """When an item enters, by its mode."""
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(Struct, frozen=True):
     """Why a file isn't led to, in sentences. With `by_focus` putting it in focus would show it."""
 
     reasons: tuple[str, ...] = ()
@@ -341,8 +341,7 @@ WORDS: Mapping[str, str] = {
 """How the source of a slice reads, by its type; of the others it is a sentence already."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathReasons:
+class PathReasons(Struct, frozen=True):
     """What a context says of a path: the ids of its `slices`, whether the path is only `named`, why in words,
     and what would bring it in where something was left out. `is_settled` if that explains all."""
 

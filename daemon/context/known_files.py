@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
 from ..index.store import Reader

@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .tokens import CHARACTERS_PER_TOKEN, TokenCounter
 
 Layer = Literal["anchor", "focus", "horizon"]
@@ -41,8 +42,7 @@ SliceType = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """One way to show a slice: its text as rendered, and whether something of it was left out.
 
     `body` is what a compressed item shows of its text, without what stands around it; else it is empty.
@@ -57,8 +57,7 @@ GrowForm = Callable[[int], Form]
 """Give the fullest form whose text has at most so many characters; may be larger if none is that small."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """A candidate for the context.
 
     `id` is unique within a context. `smallest` is the form that enters first, of at most 100 tokens; `grow`
@@ -156,8 +155,7 @@ ROUNDING = 1e-6
 """Parts are floating-point numbers: the last one is to get all that is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What a slice takes of a context, or what a context may take at the most."""
 
     tokens: int
@@ -172,16 +170,14 @@ Measure = Callable[[Slice, Form], Cost]
 Reason = Literal["budget", "duplicate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     """A slice that didn't enter, and why: for want of room, or as another shows the same."""
 
     slice: Slice
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What entered, and what didn't, each in the order of the given slices; `costs` are by id."""
 
     chosen: tuple[tuple[Slice, Form], ...]

@@ -8,15 +8,17 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
+
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from ..compression.compress import Compress, compress
 from ..compression.model_compressor import CompressionSettings, LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment
 from ..core.errors import StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.experience_meaning import WAIT_S, ExperienceMeaning, Meanings
@@ -48,8 +50,7 @@ METADATA_WAIT_S = 0.5
 """Git needs some milliseconds for the last commits; a slow disk isn't waited for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """What a prompt brought: hits, None where there was no time, and how near experiences are."""
 
     found: SearchResult | None
@@ -247,7 +248,7 @@ class Compressing:
         if self._model is None:
             return None
         settings = {"endpoint": self._config.endpoint, "model": self._config.model}
-        return {**settings, **asdict(self._model.statistics())}
+        return {**settings, **structs.asdict(self._model.statistics())}
 
     async def _ask(self, project: Project, model: ModelCompressor, wanted: Sequence[Wanted]) -> None:
         made = False

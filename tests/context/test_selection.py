@@ -6,7 +6,6 @@ What holds for any slices is in test_budget_properties.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from foveal.daemon.context.selection import (
@@ -25,6 +24,7 @@ from foveal.daemon.context.selection import select as select_counted
 from foveal.daemon.context.tokens import ESTIMATE
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 
 def select(slices: list[Slice], limits: Limits, withheld: Cost = NOTHING) -> Selection:
