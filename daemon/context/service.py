@@ -135,9 +135,11 @@ class Contexts:
                 degraded.append(
                     "the tree was not compared with the disk in time: files changed just now may be missing"
                 )
-        refreshed = self._items.refresh(project)
-        if await self._sources.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:
-            degraded.append("rules and references were not compared with the disk in time")
+        # As for a cached answer: what was found is looked at now, the places of new files twice a second.
+        if fresh == "tree" or not self._items.holds(project, asyncio.get_running_loop().time()):
+            refreshed = self._items.refresh(project)
+            if await self._sources.within(times.gathered, refreshed, "refresh items", ITEMS_LEAST_S) is None:
+                degraded.append("rules and references were not compared with the disk in time")
         # Waited for whatever the deadline: the session may say who asks, and so what may be shown.
         session = await self._sessions.find(scope.session_id) if scope.session_id else NOBODY
         job = self._with_caller(job, session)
@@ -219,7 +221,7 @@ class Contexts:
         for _ in range(ATTEMPTS):
             if not self._items.holds(project, asyncio.get_running_loop().time()):
                 await self._sources.within(deadline, self._items.refresh(project), "refresh items")
-            plan = await self._sources.plan(job, deadline)
+            plan = await self._sources.plan(job, sources, deadline)
             planned_of = project.items
             # Both at the same moment, so that the entry says what it was built from.
             validity = self._validity(job, tree)

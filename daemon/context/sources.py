@@ -55,6 +55,8 @@ class Sources(Struct, frozen=True):
 
     found: SearchResult | None
     meanings: Meanings
+    served: asyncio.Future[Mapping[ItemKey, float]]
+    """How well items served nearly equal earlier prompts."""
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -98,8 +100,10 @@ class ContextSources:
         """Ask what a prompt is about, all at once; nothing without one, or where nothing may enter."""
         meaning = self._meaning.near(job.project, job.request.prompt, deadline.left(WAIT_S))
         near = self._work.start(meaning, "compare experiences")
+        served = self._work.start(self._served(job), "find what served earlier")
+        served.add_done_callback(lambda late: late.cancelled() or late.exception())
         found = await self._search(job, deadline)
-        return Sources(found, await near)
+        return Sources(found, await near, served)
 
     def is_settled(self, project: Project) -> bool:
         """Whether a search now finds all that there is to find."""
@@ -129,9 +133,9 @@ class ContextSources:
         read = self._reading.run(project.root, partial(self._read_metadata, project), "metadata")
         return await self.within(left, read, "read metadata")
 
-    async def plan(self, job: ContextJob, deadline: Deadline) -> ItemPlan:
+    async def plan(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
         """Return the items of a request; items of mode `agent` are searched as long as there is time."""
-        plan = await self.within(deadline, self._plan_searched(job, deadline), "plan items")
+        plan = await self.within(deadline, self._plan_searched(job, sources, deadline), "plan items")
         if plan is None:
             plan = await self.plan_unsearched(job)
             problem = "items were not searched: there was no time"
@@ -176,16 +180,20 @@ class ContextSources:
             project.set_metadata(key, metadata)
         return metadata
 
-    async def _plan_searched(self, job: ContextJob, deadline: Deadline) -> ItemPlan:
+    async def _served(self, job: ContextJob) -> Mapping[ItemKey, float]:
+        if not job.request.prompt.strip():
+            return {}
+        return await self._requests.served(job.project.root, job.request.prompt)
+
+    async def _plan_searched(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
         project, request = job.project, job.request
         profiles = profiles_for(project.config, job.agent_name, job.caller.selection)
         served: Mapping[ItemKey, float] = {}
         problem: tuple[str, ...] = ()
-        if request.prompt.strip():
-            try:
-                served = await self._requests.served(project.root, request.prompt)
-            except StateError as error:
-                problem = (f"what served earlier requests isn't known: {error}",)
+        try:
+            served = await asyncio.shield(sources.served)
+        except StateError as error:
+            problem = (f"what served earlier requests isn't known: {error}",)
         within_s = deadline.left(ITEMS_WAIT_S)
         known, session = await self._visible(project, job.caller)
         plan = await plan_items(known, session, request, profiles, served, self._item_search, within_s)
