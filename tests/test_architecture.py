@@ -20,7 +20,7 @@ OWNERS = {
         "daemon/rules/tool_client.py",
         "daemon/compression/model_endpoint.py",
     },
-    "bpe_openai": {"daemon/context/exact_tokens.py"},
+    "bpe_openai": {"daemon/context/tokens.py"},
     "jinja2": {"daemon/context/prompts.py", "dashboard/view.py"},
     "markupsafe": {"dashboard/"},
     "prometheus_client": {"dashboard/prometheus.py"},
@@ -88,15 +88,10 @@ INSIDE_DAEMON = {
 
 SERVICES: dict[str, list[str]] = {
     "context": [
-        "absence_reasons",
-        "answer_fields",
         "caller",
-        "compressing",
         "context_log",
-        "explaining",
+        "explanations",
         "feedback",
-        "given_contexts",
-        "reasons",
         "rendered",
         "scoping",
         "service",

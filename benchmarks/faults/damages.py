@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from foveal.daemon.app.dashboard_file import DashboardFile, DashboardState
 from foveal.daemon.app.state import bring_up
-from foveal.daemon.compression.model_cache import ModelCache
+from foveal.daemon.compression.model_compressor import ModelCache
 from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError

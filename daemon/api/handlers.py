@@ -16,7 +16,7 @@ from ...ipc.protocol import PROTOCOL_VERSION, PackedResult
 from ...ipc.shared_fields import SharedFields
 from ..app.dashboard import Dashboard
 from ..app.engine import Engine
-from ..context.answer_fields import ContextReply
+from ..context.reply import ContextReply
 from ..core.errors import (
     Busy,
     ChildDied,

@@ -10,15 +10,14 @@ from typing import Any
 
 from ..config.in_force import config_problems
 from ..config.settings import Environment, UserConfig
-from ..context.compressing import Compressing
 from ..context.context_log import ContextLog
-from ..context.explaining import Explaining
+from ..context.explanations import Explaining
 from ..context.rendered import BYTES_MAX, RenderedContexts
 from ..context.requests import Freshness
 from ..context.scopes import ScopeTable
 from ..context.scoping import Scoping
 from ..context.service import Contexts
-from ..context.sources import ContextSources
+from ..context.sources import Compressing, ContextSources
 from ..core.errors import NotFound
 from ..core.events import EventHub
 from ..core.metrics import Metrics

@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..compression import model_cache
+from ..compression import model_compressor
 from ..context import scopes
 from ..context.feedback import Feedback
 from ..core.errors import InvalidRequest
@@ -288,7 +288,9 @@ _KINDS = (
     _Kind("requests.sqlite", _check_requests),
     _Kind("requests-v1.sqlite", _check_former_requests),
     _Kind(
-        "compressions.sqlite", _check_database(model_cache.SCHEMA, model_cache.SCHEMA_VERSION), derived=True
+        "compressions.sqlite",
+        _check_database(model_compressor.SCHEMA, model_compressor.SCHEMA_VERSION),
+        derived=True,
     ),
     _Kind("dashboard.json", _check_dashboard, mends_itself=True),
     _Kind("hook-spool/*", _check_nothing, mends_itself=True),

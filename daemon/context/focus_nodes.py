@@ -12,7 +12,7 @@ from .build_state import BuildState, content_key
 from .content import Content
 from .file_forms import DefinitionForms, FileForms, name_of, unshown_form
 from .focus import FOCUS_MAX, FocusNode, mentioned, resolve_paths, split_node_id
-from .slices import Form, GrowForm, Slice, fixed
+from .selection import Form, GrowForm, Slice, fixed
 
 
 def focus_nodes(state: BuildState) -> list[FocusNode]:

@@ -152,8 +152,9 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, met: Se
         raise PermissionDenied(
             f"{met.problem}; so it isn't known which of the rules for agents holds. Ask again, or without it."
         )
-    kept = (scope.agent_name if scope else "", met.session.agent_name if met.session else "")
-    policy = policy_of(config, (agent.name, *kept), agent.type)
+    names = (agent.name, scope.agent_name if scope else "", met.session.agent_name if met.session else "")
+    privacy = config.privacy
+    policy = _policy_of(config.agents, privacy.show_files, privacy.mask_values, names, agent.type)
     if not policy.allow:
         raise PermissionDenied(policy.refusal())
     return policy
@@ -161,13 +162,15 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, met: Se
 
 def policy_of(config: ProjectConfig, names: Iterable[str], kind: str) -> Policy:
     """Return what the tables and `[privacy]` say of an agent with some names and a type."""
-    known = tuple(dict.fromkeys(name for name in names if name)) or ("",)
-    return _policy_of(config.agents, config.privacy.show_files, config.privacy.mask_values, known, kind)
+    return _policy_of(
+        config.agents, config.privacy.show_files, config.privacy.mask_values, tuple(names), kind
+    )
 
 
 @lru_cache(maxsize=1024)
 def _policy_of(
     tables: AgentTables, shown: tuple[str, ...], masked: bool, names: tuple[str, ...], kind: str
 ) -> Policy:
-    found = combined(tables.policy_for(name, kind, shown) for name in names)
+    known = tuple(dict.fromkeys(filter(None, names))) or ("",)
+    found = combined(tables.policy_for(name, kind, shown) for name in known)
     return replace(found, mask_values=masked)

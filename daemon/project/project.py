@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.content import Shown
-from ..context.divisions import DIVISIONS
+from ..context.division import DIVISIONS
 from ..context.feedback import Feedback, feedback_path
-from ..context.kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
+from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
 from ..core.system import Stamp, System

@@ -30,14 +30,14 @@ class ProjectInstructions:
         """Whether all places where an instruction file could have appeared are to be looked at again."""
         return now - self._checked >= CHECK_S
 
-    def hold(self, now: float) -> bool:
-        """Whether the rules are those on the disk: the files found, and now and then all places.
+    def hold(self, now: float, *, due: bool) -> bool:
+        """Whether the rules are those on the disk: the files found, and with `due` all places.
 
         Some stats; `now` is the event loop's time in seconds.
         """
         if self.stale:
             return False
-        if not self.is_check_due(now):
+        if not due:
             return self.rules.texts_unchanged(self._system)
         self._checked = now
         return self.rules.unchanged(self._system)

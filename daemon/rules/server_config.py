@@ -18,7 +18,7 @@ from msgspec.structs import asdict, replace
 from ...hooks.hosts.host import McpConfig
 from ...hooks.hosts.mcp_format import BadDefinition, Definition, McpPlace
 from ...hooks.hosts.registry import HOSTS
-from ..core.system import Stamp, System, is_racy, stamp_of
+from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
 from .items import has_harmful
 from .server_definition import SCOPES, McpServer, ServerFile, digest_of
 
@@ -43,7 +43,7 @@ class ServerFiles(Struct, frozen=True):
 
     def unchanged(self, system: System) -> bool:
         """Tell whether the same would be read again: a stat for each place."""
-        return self.settled and all(_stamp(system, path) == stamp for path, stamp in self.stamps)
+        return self.settled and stamps_hold(system.stat, self.stamps)
 
 
 def read_server_files(root: str, home: str, system: System) -> ServerFiles:

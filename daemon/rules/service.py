@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ..config.settings import PROJECT_FILE, Environment
 from ..config.source import read_source
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
 from ..project.project import Project
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
@@ -57,7 +57,7 @@ class ItemSources(Struct, frozen=True):
 
     def unchanged(self, system: System, now: float) -> bool:
         """Whether the same would be merged again: some stats. The rules are not looked at."""
-        if not self.lasting or not all(stamp_now(system, path) == stamp for path, stamp in self.stamps):
+        if not self.lasting or not stamps_hold(system.lstat, self.stamps):
             return False
         if not self.in_use.unchanged(system):
             return False
@@ -96,14 +96,12 @@ class Items:
         `now` is the event loop's time in seconds.
         """
         known = self._sources.get(project.root)
-        if (
-            known is None
-            or known.rules is not project.instructions.rules
-            or not known.in_use.unchanged(self._system)
-        ):
+        if known is None or known.rules is not project.instructions.rules:
             return False
-        due = project.instructions.is_check_due(now)
-        return project.instructions.hold(now) and (not due or known.unchanged(self._system, now))
+        servers, due = known.in_use, project.instructions.is_check_due(now)
+        if not servers.settled or not stamps_hold(self._system.stat, servers.stamps):
+            return False
+        return project.instructions.hold(now, due=due) and (not due or known.unchanged(self._system, now))
 
     async def refresh(self, project: Project) -> AgentItems:
         """Return a project's items as they are on the disk now."""

@@ -10,9 +10,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..context.content import Content, ContentReader
+from ..context.division import split_lines
 from ..context.focus import split_node_id
-from ..context.masked_symbols import masked_symbols
-from ..context.numbered_lines import split_lines
+from ..context.known_files import masked_symbols
 from ..core.errors import PermissionDenied
 from ..core.storage import DatabaseError
 from ..graph.names import fitting

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from foveal.daemon.context.reasons import PathReasons, taken_hits, told_by_context
+from foveal.daemon.context.explanations import PathReasons, taken_hits, told_by_context
 from foveal.daemon.context.reply import DROPPED_MAX
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope

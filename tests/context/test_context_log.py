@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from foveal.daemon.context import given_contexts
+from foveal.daemon.context import context_log
 from foveal.daemon.context.assembly import Built
-from foveal.daemon.context.caller import Caller
-from foveal.daemon.context.given_contexts import (
+from foveal.daemon.context.caller import Caller, ContextJob
+from foveal.daemon.context.context_log import (
     GIVEN_MAX,
     MEMORY_MAX,
+    SHORT_CHARACTERS,
     TEXT_CHARACTERS_MAX,
     TEXTS_PER_SCOPE,
     GivenContexts,
+    SharedTexts,
     new_context_id,
 )
 from foveal.daemon.context.requests import ContextRequest, Message
@@ -49,7 +52,9 @@ class Ring:
         built = self.built[again] if again else Built(reply, (), (), 0, context_id=new_context_id())
         self.built[built.context_id] = built
         answer = {**built.reply, "cached": bool(again), "partial": False}
-        self.contexts.note(Scope(scope, "/p", ""), REQUEST, "sam", Caller(), built, answer, 1.5)
+        nothing = cast("Any", None)
+        job = ContextJob(nothing, Scope(scope, "/p", ""), REQUEST, "shown", Caller(), 0.0)
+        self.contexts.note(job, "sam", built, answer, 1.5)
         return built.context_id
 
     @property
@@ -114,11 +119,11 @@ def test_without_texts_to_spare_the_oldest_goes(ring: Ring) -> None:
 
 
 def test_memory_is_bounded_and_counted_to_the_last_byte(ring: Ring, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(given_contexts, "GIVEN_MAX", 3)
+    monkeypatch.setattr(context_log, "GIVEN_MAX", 3)
     for number in range(30):
         ring.give(f"{number:02}" * 1_000_000, scope=f"s_{number % 7}", user_prompt=f"{number:02}" * 100)
         assert ring.contexts.memory_bytes <= MEMORY_MAX
-    monkeypatch.setattr(given_contexts, "GIVEN_MAX", 0)
+    monkeypatch.setattr(context_log, "GIVEN_MAX", 0)
     ring.give("x" * 100)
     assert (len(ring.contexts), ring.contexts.memory_bytes) == (0, 0)
 
@@ -126,7 +131,7 @@ def test_memory_is_bounded_and_counted_to_the_last_byte(ring: Ring, monkeypatch:
 def test_the_oldest_lose_their_text_where_all_take_too_much(
     ring: Ring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(given_contexts, "MEMORY_MAX", 300_000)
+    monkeypatch.setattr(context_log, "MEMORY_MAX", 300_000)
     ids = [ring.give(f"{number:02}" * 40_000, scope=f"s_{number}") for number in range(5)]
     assert ring.ids == ids[::-1], "their records stay"
     assert [one.id for one in ring.contexts.latest_first() if one.has_text] == ids[:1:-1]
@@ -141,3 +146,37 @@ def test_a_huge_text_is_not_kept_and_its_record_is(ring: Ring) -> None:
     again = ring.contexts.get(ring.give("z" * 100))
     assert again is not None
     assert (again.previous, again.is_same) == (found.id, False)
+
+
+def text_of(letter: str) -> str:
+    """Return a long text that is another object each time."""
+    return "".join([letter] * (10 * SHORT_CHARACTERS))
+
+
+def test_equal_texts_are_one_object_and_count_once() -> None:
+    texts = SharedTexts()
+    first = texts.keep({"context": text_of("a"), "messages": [{"content": text_of("b")}]})
+    second = texts.keep(text_of("a"))
+    assert second is first["context"]
+    assert texts.memory_bytes == sys.getsizeof(text_of("a")) + sys.getsizeof(text_of("b"))
+    assert len(texts) == 2
+
+
+def test_a_text_stays_until_its_last_holder_drops_it() -> None:
+    texts = SharedTexts()
+    first = texts.keep({"context": text_of("a"), "tools": {"s": [{"name": "t", "schema": text_of("c")}]}})
+    second = texts.keep([text_of("a")])
+    texts.drop(first)
+    assert texts.memory_bytes == sys.getsizeof(second[0])
+    assert texts.keep(text_of("a")) is second[0]
+    texts.drop(second)
+    texts.drop(second[0])
+    assert (len(texts), texts.memory_bytes) == (0, 0)
+
+
+def test_values_stay_what_they_are() -> None:
+    value = {"n": 1, "none": None, "short": "x", "list": [True, 2.5, {"long": text_of("d")}]}
+    texts = SharedTexts()
+    assert texts.keep(value) == value
+    texts.drop(value)
+    assert len(texts) == 0

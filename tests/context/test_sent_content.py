@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Sequence
 
 from foveal.daemon.context.render import code_block, code_frame
+from foveal.daemon.context.selection import Form, Slice
 from foveal.daemon.context.sent_content import (
     ALL_LINES_MAX,
     HELD_MAX,
@@ -20,7 +21,6 @@ from foveal.daemon.context.sent_content import (
     named_if_held,
     sent_lines,
 )
-from foveal.daemon.context.slices import Form, Slice
 from msgspec.structs import replace
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.context.forms import (
+from foveal.daemon.context.anchor import (
     METADATA_CHARACTERS_MIN,
     SKELETON_CHARACTERS,
     SkeletonForms,
@@ -12,7 +12,7 @@ from foveal.daemon.context.forms import (
     metadata_form,
 )
 from foveal.daemon.context.scopes import HotNode
-from foveal.daemon.context.slices import Form
+from foveal.daemon.context.selection import Form
 from foveal.daemon.memory.experience import Experience, ExperienceMark
 from foveal.daemon.memory.recall import Chosen
 from foveal.daemon.memory.staleness import Staleness
