@@ -1,4 +1,4 @@
-"""Owns the command line as a whole: which commands there are, their help, and how a run ends."""
+"""The command line as a whole: the list of commands, their help, and how a run ends."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ import click
 
 from .. import __version__
 from . import terminal
-from .command import Command, Settings, socket_option, write_examples
+from .command import Command, CommandGroup, Settings, UnknownCommand, socket_option, write_examples
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
-from .group import CommandGroup, UnknownCommand
 
 SECTIONS = {
     "Context": {
         "context": "context",
         "query": "query",
-        "node": "nodes",
-        "contexts": "contexts",
-        "why": "contexts",
+        "node": "context",
+        "contexts": "context",
+        "why": "context",
     },
     "Projects": {
         "open": "projects",
         "close": "projects",
         "projects": "projects",
         "reindex": "projects",
-        "embed": "embed",
-        "watch": "watch",
-        "trust": "trust",
+        "embed": "projects",
+        "watch": "projects",
+        "trust": "projects",
     },
     "Items and sessions": {
         "items": "items",
         "tools": "tools",
         "sessions": "sessions",
         "requests": "requests",
-        "feedback": "feedback",
+        "feedback": "items",
     },
     "Scopes": {"scopes": "scopes", "expand": "scopes", "contract": "scopes", "release": "scopes"},
     "Agents": {"hooks": "hooks", "editors": "editors"},
@@ -47,7 +46,7 @@ SECTIONS = {
         "down": "daemon_commands",
         "restart": "daemon_commands",
         "status": "status",
-        "logs": "logs",
+        "logs": "status",
         "metrics": "metrics",
         "doctor": "daemon_commands",
     },

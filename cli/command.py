@@ -1,10 +1,10 @@
-"""Owns what all commands share: the class with its --socket option, the settings, the common options."""
+"""What all commands share: common options, groups of commands, and paths as a person writes them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -155,3 +155,99 @@ def read_text(what: str) -> str:
     if len(data) > MAX_FRAME_BYTES:
         raise CliError(f"the {what} is larger than {MAX_FRAME_BYTES:,} bytes", "send the part that matters")
     return data.decode("utf-8", "replace")
+
+
+class UnknownCommand(click.UsageError):
+    """There is no command of that name; `hint` is what to run instead."""
+
+    def __init__(self, name: str, context: click.Context, known: Collection[str]) -> None:
+        super().__init__(f"there is no command {name!r}", context)
+        self._name = name
+        self._known = known
+
+    @property
+    def hint(self) -> str:
+        """Name the nearest command, or the help where none is near."""
+        import difflib
+
+        path = self.ctx.command_path if self.ctx else "foveal"
+        near = difflib.get_close_matches(self._name, self._known, 1)
+        return f"did you mean {path} {near[0]}?" if near else f"{path} --help lists the commands"
+
+
+class CommandGroup(click.Group):
+    """Commands on one kind of things. Called without one it prints its help; takes --socket as they do."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **extra: Any) -> None:
+        super().__init__(*args, **{"no_args_is_help": False, "invoke_without_command": True, **extra})
+        self.examples = examples
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return --socket and --help."""
+        return [*self.params, socket_option(), *filter(None, [self.get_help_option(ctx)])]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which they were added, not by the alphabet."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is meant. Raises `UnknownCommand`."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            raise UnknownCommand(args[0], ctx, self.commands)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named, or print the help."""
+        result = super().invoke(ctx)
+        if ctx.invoked_subcommand is None:
+            terminal.say(ctx.get_help())
+        return result
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(formatter, self.examples)
+
+
+GLOB_CHARACTERS = frozenset("*?[{")
+
+
+def locate(given: str, folders: Sequence[str]) -> str:
+    """Return a path, glob or node id (`path#symbol`) as the daemon takes it.
+
+    It becomes absolute when it exists below one of the folders, the first that has it, or when it begins
+    with `./` or `../`. Of a glob the part before its first wildcard must exist. What exists nowhere stays as
+    it is: the daemon takes it relative to the project's root.
+    """
+    if not given or os.path.isabs(given):
+        return given
+    if given.split("/", 1)[0] in {".", ".."}:
+        return os.path.join(folders[0], given)
+    for part in dict.fromkeys((given, given.partition("#")[0])):  # a file's own name may hold the mark
+        for folder in folders:
+            if part and os.path.lexists(os.path.join(folder, part)):
+                return os.path.join(folder, given)
+    fixed = _before_wildcard(given)
+    if fixed is not None:
+        for folder in folders:
+            if os.path.isdir(os.path.join(folder, fixed)):
+                return os.path.join(folder, given)
+    return given
+
+
+def _before_wildcard(given: str) -> str | None:
+    """Return the folders of a glob above its first wildcard; None for what is no glob."""
+    parts = given.split("/")
+    for position, part in enumerate(parts):
+        if not GLOB_CHARACTERS.isdisjoint(part):
+            return "/".join(parts[:position])
+    return None
+
+
+def seen_from(folder: str, root: str, path: str) -> str:
+    """Return a project's path as a person in a folder opens it: relative below the root or above it."""
+    full = os.path.join(root, path)
+    above = f"{root.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
+    inside = f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
+    return os.path.relpath(full, folder) if above or inside else full

@@ -1,4 +1,4 @@
-"""Owns how a command reaches the daemon: with or without starting one."""
+"""How a command reaches the daemon, with or without starting it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the commands on the daemon's life, and doctor; the only ones that may import the daemon, lazily."""
+"""The commands `foveal up`, `down`, `restart` and `doctor`; only they import the daemon, when called."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..ipc.paths import config_file, config_folder
 from . import terminal
 from .command import Command, Settings, absolute, json_option, settings_of
 from .errors import FAILED, CliError
-from .life import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
+from .process import STOP_TIMEOUT_S, find_daemon, start_daemon, stop_daemon
 
 if TYPE_CHECKING:
     from ..daemon.app.state_check import Finding
-    from .check import Check
+    from .terminal import Check
 
 
 _timeout_option = click.option(
@@ -105,8 +105,8 @@ def doctor_command(context: click.Context, deep: bool, repair: bool, as_json: bo
     """
     from itertools import chain
 
-    from .check import to_map, to_text
     from .doctor import checks
+    from .terminal import to_map, to_text
 
     settings = settings_of(context)
     if repair and not deep:
@@ -131,8 +131,8 @@ def doctor_command(context: click.Context, deep: bool, repair: bool, as_json: bo
 
 def _index(client: Client, path: str, *, wait: bool) -> None:
     """Open a project and wait until it is indexed, or until its chunks are embedded too."""
-    from .embed import background_remark, wait_for_vectors
     from .progress import open_and_wait
+    from .projects import background_remark, wait_for_vectors
 
     root, ready = open_and_wait(client, path)
     terminal.say(ready)
@@ -166,7 +166,7 @@ def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
     from ..daemon.core.errors import StateError
     from ..daemon.core.system import System
     from ..ipc.paths import lock_file, state_folder
-    from .check import Check
+    from .terminal import Check
 
     state = state_folder(settings.environ)
     if not os.path.isdir(state):
@@ -189,7 +189,7 @@ def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Chec
     """Say what was found of one file, and with `repair` set it aside if that is needed."""
     from ..daemon.app.state_check import repair as set_aside
     from ..daemon.core.system import System
-    from .check import Check
+    from .terminal import Check
 
     text = f"{finding.path} {finding.text}"
     if finding.condition in {"aside", "unknown"}:
@@ -216,7 +216,7 @@ def _check_state_version(state: str) -> Check:
     from ..daemon.app.state import check_version
     from ..daemon.core.errors import StateError
     from ..daemon.core.system import System
-    from .check import Check
+    from .terminal import Check
 
     try:
         mark = check_version(state, System())
@@ -233,7 +233,7 @@ def _check_config(settings: Settings, roots: Sequence[str]) -> Iterator[Check]:
     from ..daemon.config.settings import UserConfig
     from ..daemon.core.errors import ConfigError
     from ..daemon.core.system import System
-    from .check import Check
+    from .terminal import Check
 
     system = System()
     user = UserConfig()
@@ -256,7 +256,7 @@ def _check_config(settings: Settings, roots: Sequence[str]) -> Iterator[Check]:
 
 
 def _config_warnings(warnings: tuple[str, ...]) -> Iterator[Check]:
-    from .check import Check
+    from .terminal import Check
 
     for warning in warnings:
         yield Check("config", "warning", warning)

@@ -1,4 +1,4 @@
-"""Owns `foveal dashboard`: opening the page in a browser, or saying where it is."""
+"""The command `foveal dashboard`: open the page in a browser, or print its address."""
 
 from __future__ import annotations
 

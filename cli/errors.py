@@ -1,4 +1,4 @@
-"""Owns what goes wrong on the command line: the error with its hint and exit code, and which one it is."""
+"""Errors of the command line: their hints, their exit codes, and which error a person is shown."""
 
 from __future__ import annotations
 

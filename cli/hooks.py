@@ -1,4 +1,4 @@
-"""Owns `foveal hooks`: registering foveal with agents, editors and git, and looking at what is registered.
+"""The `foveal hooks` commands: register foveal with agents, editors and git, and check the registrations.
 
 Needs no daemon. Nothing is written before a person saw the difference and said yes.
 """
@@ -32,10 +32,9 @@ from ..hooks.install.plan import Change, apply, plan_install, plan_uninstall
 from ..hooks.install.program import find_program
 from ..hooks.install.state import MCP, HostState, inspect, problems
 from . import terminal
-from .check import Check, to_text
-from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
 from .errors import FAILED, CliError
-from .group import CommandGroup
+from .terminal import Check, to_text
 
 MAX_DIFF_LINES = 400
 """Of one file; the longest registration takes about 150."""

@@ -1,22 +1,65 @@
-"""Owns `foveal items`: what exists for a project to be given to an agent, and what a message is about."""
+"""The commands `foveal items` and `feedback`: rules, references and tools, and what was of use."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from . import terminal
-from .command import Command, absolute, current_folder, cwd_option, json_option, read_text, settings_of
+from .command import (
+    Command,
+    CommandGroup,
+    absolute,
+    current_folder,
+    cwd_option,
+    json_option,
+    read_text,
+    settings_of,
+)
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED, CliError, hint_if_unknown
-from .group import CommandGroup
-from .item_names import MODES, TYPES, item_arguments, item_label, key_of, shortened
 from .terminal import say_warnings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TYPES = ("rule", "reference", "tool")
+MODES = ("always", "agent", "manual", "glob")
+
+
+def item_arguments(command: F) -> F:
+    """Add TYPE, NAME and --server, given to the function as `kind`, `name` and `server`."""
+    command = click.option("--server", metavar="NAME", help="Of a tool: the MCP server that offers it.")(
+        command
+    )
+    command = click.argument("name")(command)
+    return click.argument("kind", metavar="TYPE", type=click.Choice(TYPES))(command)
+
+
+def key_of(context: click.Context, kind: str, name: str, server: str | None) -> dict[str, str]:
+    """Return the fields that name an item. Raises `UsageError` for a tool without server and the reverse."""
+    if kind == "tool" and server is None:
+        raise click.UsageError("a tool is named with its server: --server NAME", context)
+    if kind != "tool" and server is not None:
+        raise click.UsageError(f"--server goes with tools, and this is a {kind}", context)
+    return {"type": kind, "name": name, **({} if server is None else {"server_name": server})}
+
+
+def item_label(item: Mapping[str, Any]) -> str:
+    """Return an item's name as a person reads it, as it came: `rule AGENTS.md`, `tool search of github`."""
+    of_server = f" of {item['server_name']}" if item.get("server_name") else ""
+    return f"{item['type']} {item['name']}{of_server}"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text on one line, cut where it has more characters than that."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
 
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 60
@@ -331,3 +374,43 @@ def _usage_table(items: Sequence[Mapping[str, Any]]) -> str:
         for item in items
     ]
     return terminal.table(header, rows, right=(2, 3, 4, 5))
+
+
+SHOWN_MAX = 30
+
+
+@click.command("feedback", cls=Command, short_help="What weighs more since it was of use.")
+@click.option("--clear", is_flag=True, help="Forget all of it.")
+@cwd_option
+@json_option
+@click.pass_context
+def feedback_command(context: click.Context, clear: bool, cwd: str | None, as_json: bool) -> None:
+    """Show which files and items of this project weigh more in contexts, since they were of use before.
+
+    Of use is what was edited, decided about or referred to after a context showed it. It fades as other
+    things are of use, and is switched off by context.feedback = false.
+    """
+    method = "ClearFeedback" if clear else "GetFeedback"
+    with connect(settings_of(context)) as client:
+        reply = client.call(method, {"cwd": cwd or current_folder()}, CALL_TIMEOUT_S)
+    if as_json:
+        terminal.say_json(reply)
+        return
+    if clear:
+        terminal.say(f"forgotten: {terminal.count(reply['cleared'], 'file or item')}")
+        return
+    if not reply["enabled"]:
+        terminal.note("it is switched off here: context.feedback = false")
+    if not reply["boosts"]:
+        terminal.say("nothing was of use more than anything else yet")
+        return
+    rows = [(terminal.clean(_name(one)), f"x{one['boost']:.2f}") for one in reply["boosts"][:SHOWN_MAX]]
+    terminal.say(terminal.table(("FILE OR ITEM", "WEIGHT"), rows, right=(1,)))
+    if len(reply["boosts"]) > SHOWN_MAX:
+        terminal.note(f"{len(reply['boosts']) - SHOWN_MAX:,} more: --json shows all")
+
+
+def _name(one: dict[str, Any]) -> str:
+    if "path" in one:
+        return str(one["path"])
+    return " ".join(str(one[name]) for name in ("type", "server_name", "name") if name in one)

@@ -1,4 +1,4 @@
-"""Owns `foveal metrics`: what the daemon measured of itself, and its history as curves."""
+"""The command `foveal metrics`: what the daemon measures of itself, and its history as curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns `foveal query`: the question and its filters from the command line, and how results read."""
+"""The command `foveal query`: the question with its filters, and how the results are printed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from typing import Any
 import click
 
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, read_text, settings_of
+from .command import (
+    Command,
+    current_folder,
+    cwd_option,
+    json_option,
+    locate,
+    read_text,
+    seen_from,
+    settings_of,
+)
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED
-from .focus import locate, seen_from
-from .highlight import highlight, question_words
 from .progress import spinner, wait_until_known
-from .references import are_references, describe_references
 
 LISTS = {"tree": "structure", "lexical": "words", "vector": "meaning"}
 """The lists that a result may stand in, as a person knows them; those of a newer daemon keep their name."""
@@ -319,3 +325,146 @@ def _other(place: dict[str, Any], result: dict[str, Any]) -> str:
 def _name(symbol: str, kind: str) -> str:
     """Return the name of a definition, or a section's own heading without those above it."""
     return symbol.rpartition("/")[2] if kind == "section" else symbol
+
+
+CODE_MAX = 120
+"""Characters of a line of code that are shown."""
+
+COLUMN_MAX = 60
+"""A longer place or name doesn't push the columns of the others to the right."""
+
+
+def are_references(reply: dict[str, Any]) -> bool:
+    """Whether the graph gave all the results of a reply."""
+    return bool(reply["results"]) and all(result.get("certainty") for result in reply["results"])
+
+
+def describe_references(reply: dict[str, Any], question: str, folder: str) -> Iterator[str]:
+    """Yield a line for each result: path and line, the symbol, the code, and how sure it is if it isn't."""
+    rows = [
+        (
+            f"{terminal.clean(seen_from(folder, reply['project'], result['path']))}:{result['line']}",
+            terminal.clean(result.get("enclosing", "")),
+        )
+        for result in reply["results"]
+    ]
+    widths = [max(min(len(row[column]), COLUMN_MAX) for row in rows) for column in (0, 1)]
+    coloured = terminal.use_colour(sys.stdout, os.environ)
+    for result, (place, symbol) in zip(reply["results"], rows, strict=True):
+        path, _, line = place.rpartition(":")
+        shown = f"{terminal.styled(path, fg='magenta', bold=True)}:{terminal.styled(line, fg='green')}"
+        parts = [
+            shown + " " * (widths[0] - len(place)),
+            terminal.styled(symbol, bold=True) + " " * (widths[1] - len(symbol)),
+            _code(result, question, coloured=coloured),
+        ]
+        notes = _notes(result)
+        if notes:
+            parts.append(terminal.styled(terminal.clean(f"[{notes}]"), dim=True))
+        yield "  ".join(parts).rstrip()
+
+
+def _code(result: dict[str, Any], question: str, *, coloured: bool) -> str:
+    """Return the line of the reference, without what stands before it."""
+    lines = result["snippet"].replace("\r\n", "\n").split("\n")
+    at = result["line"] - result["snippet_line"]
+    line = lines[at].strip() if 0 <= at < len(lines) else ""
+    line = terminal.clean(f"{line[:CODE_MAX]}…" if len(line) > CODE_MAX else line)
+    return highlight(line, result["language"], question_words(question))[0] if coloured and line else line
+
+
+def _notes(result: dict[str, Any]) -> str:
+    """Return how sure a result is, if only by its name, and what leads there."""
+    notes = []
+    if result["certainty"] == "name":
+        notes.append("by name")
+    reference = result.get("reference")
+    if reference:
+        notes.append(f"at {reference['path']}:{reference['line']}")
+    via = result.get("via")
+    if via and via != result.get("enclosing") and not reference:
+        notes.append(f"via {via}")
+    return "; ".join(notes)
+
+
+LEXERS = {
+    "assembly": "nasm",
+    "astro": "html",
+    "gitconfig": "ini",
+    "gitignore": "bash",
+    "gomod": "go",
+    "jsonc": "json",
+    "jsonl": "json",
+    "just": "makefile",
+    "mdx": "markdown",
+    "prisma": "graphql",
+    "svelte": "html",
+}
+"""Languages whose lexer has another name, or has none but a near one; all others go by their own name."""
+
+THEME = "ansi_dark"
+"""Names the sixteen colours that the user's terminal defines, so that it fits any background."""
+
+EMPHASIS = "bold underline"
+
+UNTOLD = frozenset(
+    {
+        *("about", "all", "and", "any", "are", "but", "can", "could", "did", "does", "doing", "done", "each"),
+        *("find", "for", "from", "get", "has", "have", "how", "into", "its", "make", "not", "show", "should"),
+        *("that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "use", "used"),
+        *("uses", "using", "was", "were", "what", "when", "where", "which", "who", "why", "will", "with"),
+        *("would", "you", "your"),
+    }
+)
+"""Words of questions that say nothing about the code, so that they aren't emphasised."""
+
+WORDS_MAX = 64
+"""Of a longer question, such as a pasted log, only the first words are emphasised."""
+
+
+def highlight(code: str, language: str, words: re.Pattern[str] | None) -> list[str]:
+    """Return the lines of some code with ANSI colours; a language that has no lexer stays plain.
+
+    `words` are emphasised. The code must hold no control characters but tabs and line breaks.
+    """
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    text = Syntax(code, LEXERS.get(language, language or "text"), theme=THEME).highlight(code)
+    text.rstrip()
+    if words is not None:
+        text.highlight_regex(words, EMPHASIS)
+    console = Console(force_terminal=True, color_system="standard", legacy_windows=False)
+    with console.capture() as capture:
+        console.print(text, soft_wrap=True)
+    lines = capture.get().split("\n")[:-1]
+    return lines + [""] * (code.count("\n") + 1 - len(lines))
+
+
+def question_words(question: str) -> re.Pattern[str] | None:
+    """Return a pattern that finds a question's words in code, None for a question that has none.
+
+    A word is found in other forms of it and as a part of an identifier: `sessions` in `expireSession`, but
+    `port` not in `import`.
+    """
+    words = [word for word in _WORD.findall(question.lower()) if word not in UNTOLD]
+    stems = dict.fromkeys(_stem(word) for word in words[:WORDS_MAX])
+    if not stems:
+        return None
+    # The longest first, since of several alternatives the first one that fits is taken.
+    return re.compile("|".join(map(_found_in_code, sorted(stems, key=len, reverse=True))))
+
+
+_WORD = re.compile(r"[^\W_]{3,40}")
+_ENDING = re.compile(r"(?<=[^\W_]{4})(?:ing|ed|es|s|e)$")
+
+
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word)
+
+
+def _found_in_code(stem: str) -> str:
+    """Return a pattern for a stem that begins a word or a part of an identifier, to the end of that."""
+    begins_word = rf"(?<![^\W_])(?i:{re.escape(stem)})"
+    begins_part = rf"{re.escape(stem.capitalize())}|(?<=[a-z0-9]){re.escape(stem.upper())}"
+    return rf"(?:{begins_word}|{begins_part})(?:[a-z]+|[A-Z]+(?![a-z]))?"

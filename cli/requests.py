@@ -1,4 +1,4 @@
-"""Owns `foveal requests`: what each message of a session was answered with, and how that came about."""
+"""The `foveal requests` commands: what each message of a session was answered with, and why."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import click
 
 from ..ipc.client import Client
 from . import terminal
-from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import CliError, hint_if_unknown
-from .group import CommandGroup
-from .item_names import item_label
+from .items import item_label
 from .terminal import local_time
 
 LIST_LIMIT = 1_000

@@ -1,4 +1,4 @@
-"""Owns `foveal tools`: the MCP servers that configuration files define, and what a person lets them do.
+"""The `foveal tools` commands: the MCP servers that are configured, and which of them a person approved.
 
 Listing a server's tools runs its command, so nothing runs before a person saw that command and said yes.
 """
@@ -15,12 +15,11 @@ import click
 
 from ..ipc.client import Client
 from . import terminal
-from .bar import Bar
-from .command import Command, absolute, current_folder, cwd_option, json_option, settings_of
+from .command import Command, CommandGroup, absolute, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED, CliError, hint_if_unknown
-from .group import CommandGroup
-from .item_names import shortened
+from .items import shortened
+from .progress import Bar
 
 DESCRIPTION_CHARACTERS = 70
 NAME_CHARACTERS = 40

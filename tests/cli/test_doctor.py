@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 from foveal.cli import doctor
 from foveal.cli.app import foveal
-from foveal.cli.check import Check
 from foveal.cli.command import Settings
 from foveal.cli.doctor import check_daemon, check_log, check_state
+from foveal.cli.terminal import Check
 
 from tests.conftest import DaemonProcess
 

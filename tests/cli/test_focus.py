@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.cli.focus import locate
+from foveal.cli.command import locate
 
 
 @pytest.fixture

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 import pytest
-from foveal.cli.command import Command, settings_of
-from foveal.cli.group import CommandGroup, UnknownCommand
+from foveal.cli.command import Command, CommandGroup, UnknownCommand, settings_of
 
 SEEN: list[str | None] = []
 

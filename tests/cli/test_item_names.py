@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 import pytest
-from foveal.cli.item_names import item_arguments, item_label, key_of, shortened
+from foveal.cli.items import item_arguments, item_label, key_of, shortened
 
 
 @click.command("name")

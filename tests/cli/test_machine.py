@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from foveal.cli import machine
-from foveal.cli.check import Check
-from foveal.cli.machine import (
+from foveal.cli import doctor as machine
+from foveal.cli.doctor import (
     check_dependencies,
     check_disk,
     check_git,
@@ -20,6 +19,7 @@ from foveal.cli.machine import (
     check_python,
     check_watches,
 )
+from foveal.cli.terminal import Check
 
 
 @dataclass

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 import pytest
-from foveal.cli.session_text import describe, sessions_table
-from foveal.cli.sessions import parse_selection
+from foveal.cli.sessions import describe, parse_selection, sessions_table
 
 from tests.command_cases import CommandLine
 
