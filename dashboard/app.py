@@ -1,4 +1,4 @@
-"""Owns the faces process: the one place that starts the HTTP server; knows the daemon as a socket path only.
+"""The faces process, which alone runs an HTTP server; it reaches the daemon through its socket only.
 
 `python -m foveal.dashboard.app [--idle-s N] CONTROL SOCKET`: the descriptor of a Unix socket through which
 the daemon lends listening sockets and which ends with it, and the path of the daemon's own socket. The HTTP
@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 
 from aiohttp import web
 
@@ -22,8 +22,7 @@ from ..hooks.editors.lsp_face import lsp_face
 from ..hooks.http import HttpFace
 from ..hooks.mcp_server.face import mcp_face
 from ..ipc.listener import raise_file_limit, read_peer_uid
-from .door import Door
-from .loan import lent_listeners
+from .http_listener import HttpListener
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +38,7 @@ class Faces:
         self._is_busy = is_busy
         self._last = 0.0
         self._preparing = 0
-        self._doors: list[Door] = []
+        self._listeners: list[HttpListener] = []
         self._tasks: asyncio.TaskGroup | None = None
         self._stopping = asyncio.Event()
 
@@ -52,11 +51,11 @@ class Faces:
     ) -> None:
         """Serve an application too, from now or from `run` on; the listening socket stays the caller's."""
         application.middlewares.insert(0, self._note_request)
-        door = Door(application, listener, on_connection=self._note_activity, peer_uid=peer_uid)
-        self._doors.append(door)
+        served = HttpListener(application, listener, on_connection=self._note_activity, peer_uid=peer_uid)
+        self._listeners.append(served)
         if self._tasks is not None and not self._stopping.is_set():
             self._note_activity()
-            self._tasks.create_task(door.run())
+            self._tasks.create_task(served.run())
 
     @contextlib.contextmanager
     def preparing(self) -> Iterator[None]:
@@ -74,8 +73,8 @@ class Faces:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 self._note_activity()
-                for door in self._doors:
-                    tasks.create_task(door.run())
+                for listener in self._listeners:
+                    tasks.create_task(listener.run())
                 idle = tasks.create_task(self._stop_when_idle())
                 await self._stopping.wait()
                 idle.cancel()
@@ -85,8 +84,8 @@ class Faces:
     def stop(self) -> None:
         """Accept nothing more, from this moment, and make `run` end; a second time changes nothing."""
         self._stopping.set()
-        for door in self._doors:
-            door.stop()
+        for listener in self._listeners:
+            listener.stop()
 
     @web.middleware
     async def _note_request(
@@ -108,7 +107,7 @@ class Faces:
         self.stop()
 
     def _idle_left_s(self) -> float:
-        if self._preparing or self._is_busy() or any(door.is_busy for door in self._doors):
+        if self._preparing or self._is_busy() or any(listener.is_busy for listener in self._listeners):
             return self._idle_s
         return self._last + self._idle_s - asyncio.get_running_loop().time()
 
@@ -160,6 +159,40 @@ async def _site(daemon_socket: str, port: int) -> web.Application | None:
     except Exception:
         log.exception("the dashboard can't be served")
         return None
+
+
+LISTENERS_MAX = 4
+"""Descriptors that one message may hold; the daemon sends one at a time."""
+
+
+async def lent_listeners(control: socket.socket) -> AsyncGenerator[socket.socket, None]:
+    """Yield each listening socket that comes through `control`, a Unix socket, until its other end is closed.
+
+    Each comes as a descriptor (SCM_RIGHTS) with a byte that means nothing; what it is for, its family says.
+    They are the caller's to close.
+    """
+    control.setblocking(False)
+    loop = asyncio.get_running_loop()
+    arrived = asyncio.Event()
+    loop.add_reader(control.fileno(), arrived.set)
+    try:
+        while True:
+            try:
+                data, descriptors, _, _ = socket.recv_fds(control, 1, LISTENERS_MAX)
+            except BlockingIOError:
+                arrived.clear()
+                await arrived.wait()
+                continue
+            except ConnectionResetError:  # the daemon was killed with something of ours unread
+                return
+            for descriptor in descriptors:
+                listener = socket.socket(fileno=descriptor)
+                listener.set_inheritable(False)
+                yield listener
+            if not data:
+                return
+    finally:
+        loop.remove_reader(control.fileno())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

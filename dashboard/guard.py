@@ -1,4 +1,4 @@
-"""Owns who gets an answer on the dashboard's port: where a request comes from, who sent it, what pages load.
+"""Access control of the dashboard's port: where a request comes from, who sent it, what pages may load.
 
 Every program of this machine and every page in the user's browser can send requests to a port on loopback. So
 nothing is answered for being local. The `Host` must be ours, since a page of another site may have its name

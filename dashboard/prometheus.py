@@ -1,4 +1,4 @@
-"""Owns the figures for Prometheus: the daemon's own counts as metric families, read when they're asked."""
+"""Metrics for Prometheus: the daemon's counters as metric families, read on each request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the dashboard as one application: which page answers which address, and what a failure looks like."""
+"""The dashboard as an aiohttp application: its routes, and how errors are answered."""
 
 from __future__ import annotations
 
@@ -20,26 +20,22 @@ from ..ipc.errors import (
     RpcError,
 )
 from ..ipc.link import DaemonLink
-from .actions import Actions
-from .api import SessionsApi
-from .event_stream import EventStream
-from .file_names import FileNames
+from .api import Actions, FileNames, SessionsApi
 from .guard import AccessGuard
-from .pages.applet import LastOpenKeeper
-from .pages.context_page import ContextPage
-from .pages.contexts_page import ContextsPage
+from .pages.context import ContextPage
+from .pages.contexts import ContextsPage
 from .pages.difference import Difference
-from .pages.experiences_page import ExperiencesPage
-from .pages.graph_page import GraphPage
-from .pages.items_page import ItemsPage
-from .pages.live_page import LivePage
+from .pages.experiences import ExperiencesPage
+from .pages.graph import GraphPage
+from .pages.items import ItemsPage
+from .pages.last_open import LastOpenKeeper
+from .pages.live import EventStream, LivePage
 from .pages.overview import Overview
 from .pages.performance import Performance
-from .pages.request_page import RequestPage
-from .pages.scope_page import ScopePage
-from .pages.search_page import SearchPage
-from .pages.session_page import SessionPage
-from .pages.sessions_page import SessionsPage
+from .pages.request import RequestPage
+from .pages.scope import ScopePage
+from .pages.search import SearchPage
+from .pages.sessions import SessionPage, SessionsPage
 from .prometheus import PrometheusFigures
 from .view import STATIC, NotOpen, View
 

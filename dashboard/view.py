@@ -1,4 +1,4 @@
-"""Owns what every page shares: the daemon that it asks, the templates that it is drawn with, its address."""
+"""What every page shares: calls to the daemon, templates, the chosen project, addresses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ THEME_COOKIE: Final = "foveal_theme"
 
 QUESTION_CHARACTERS: Final = 7_000
 """Maximum characters of a question: in an address, where a character takes up to nine bytes, it stays below
-what `door.py` reads of a line, together with all other fields of a search."""
+what `http_listener.py` reads of a line, together with all other fields of a search."""
 
 TEXT_CHARACTERS: Final = 500
 """Maximum characters of words that a list is filtered by, names, and other short texts of an address; a

@@ -1,4 +1,4 @@
-"""Owns the page that holds two contexts of a scope against each other: what changed by slice, and by line."""
+"""The page that compares two contexts of a scope, by slice and by line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..view import View
-from .slice_rows import SliceRow, slice_rows
+from .slices import SliceRow, slice_rows
 
 CHOICES: Final = 60
 """Contexts of the scope to choose from, those given last."""

@@ -1,4 +1,4 @@
-"""Owns the first page: every project with its state, how quick answers are, and the latest contexts."""
+"""The first page: all projects with their state, response times, and the latest contexts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..drawings.drawing import sparkline
+from ..drawings.charts import sparkline
 from ..view import ProjectChoice, View
 
 CONTEXTS: Final = 12

@@ -1,4 +1,4 @@
-"""Owns the page of figures: sizes, times, queues and memory over the last hour or day."""
+"""The page of metrics: sizes, times, queues and memory over the last hour or day."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aiohttp import web
 from markupsafe import Markup
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ..drawings.drawing import sparkline
+from ..drawings.charts import sparkline
 from ..view import View
 
 PERIODS: Final[Mapping[str, str]] = {"hour": "the last hour", "day": "the last day"}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from foveal.dashboard.pages.applet import PLACES, applet_of, last_open
-from foveal.dashboard.pages.session_page import SET_MAX
+from foveal.dashboard.pages.last_open import PLACES, applet_of, last_open
+from foveal.dashboard.pages.sessions import SET_MAX
 from foveal.ipc.errors import RpcError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from foveal.dashboard.drawings.dependency_graph import SHOWN, arranged
+from foveal.dashboard.pages.graph import SHOWN, arranged
 
 
 def test_each_file_stands_in_one_column() -> None:

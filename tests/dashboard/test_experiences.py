@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.escaped import PAGE_BYTES
-from foveal.dashboard.pages.experiences_page import ROWS, by_day
+from foveal.dashboard.formats import PAGE_BYTES
+from foveal.dashboard.pages.experiences import ROWS, by_day
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.escaped import PAGE_BYTES
-from foveal.dashboard.pages.items_page import ROWS, chosen, server_rows
+from foveal.dashboard.formats import PAGE_BYTES
+from foveal.dashboard.pages.items import ROWS, chosen, server_rows
 
 from tests.conftest import DaemonProcess, write_files
 from tests.server_cases import RAW_SERVER

@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 
-from foveal.dashboard.loan import lent_listeners
+from foveal.dashboard.app import lent_listeners
 
 
 def lend(control: socket.socket, listener: socket.socket) -> None:

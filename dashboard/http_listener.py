@@ -1,4 +1,4 @@
-"""Owns one listening socket with the application behind it: it accepts, serves, and loses no caller."""
+"""One listening socket and the application behind it: accept, serve, and lose no connection."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FULL_PAUSE_S = 1.0
 """Until accepting is tried again where the process may open no more files."""
 
 
-class Door:
+class HttpListener:
     """Serves an application on a lent listening socket: `run` until `stop`.
 
     It accepts by itself, unlike aiohttp's SockSite: on a Unix socket a stranger's connection is closed

@@ -1,4 +1,4 @@
-"""Owns the page of all that an agent can be given in a project: rules, references, tools, and their modes."""
+"""The page of a project's items: rules, references and tools, with their modes and servers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,109 @@ from typing import Any, Final
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
-from ..escaped import beginning, escaped_bytes, exact, pages_of
+from ..formats import beginning, escaped_bytes, exact, pages_of
 from ..view import PROJECT, ProjectChoice, View, href, page_number
-from .applet import SESSION
-from .item_rows import COLUMNS, MODES, key_fields, key_of, matches, mode_of, order_of
+from .last_open import SESSION
+
+ItemKey = tuple[str, str, str]
+"""Type, name and server of an item, as a key: the server is empty for all but tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A way in which an item comes into a context: its name, the kind of its badge, and what it means."""
+
+    title: str
+    kind: str
+    means: str
+
+
+MODES: Final[Mapping[str, Mode]] = {
+    "always": Mode("Always", "accent", "In every conversation, from its first message on."),
+    "manual": Mode("Manual", "", "Only where somebody adds it to a session, or a request names it."),
+    "agent": Mode("Agent", "horizon", "When a search finds that a message is about it, for that message."),
+    "glob": Mode("Glob", "anchor", "When a file that is worked on matches its patterns, for that message."),
+}
+"""The include modes. A mode that isn't here, a newer daemon's, is shown by its own name."""
+
+COLUMNS: Final[Sequence[tuple[str, str]]] = (
+    ("rule", "Rules"),
+    ("reference", "References"),
+    ("tool", "Tools"),
+)
+"""The types of items, and the titles of their columns."""
+
+KINDS: Final = tuple(kind for kind, _ in COLUMNS)
+
+LAST_LEVEL: Final = 1_000
+"""Behind the levels of all items, 100 to 999: where those stand that are gone."""
+
+
+def key_of(item: Mapping[str, Any]) -> ItemKey:
+    """Return what makes an item of the wire what it is."""
+    return item["type"], item["name"], item.get("server_name") or ""
+
+
+def key_fields(item: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parameters that name an item to the daemon."""
+    kind, name, server = key_of(item)
+    return {"type": kind, "name": name, **({"server_name": server} if server else {})}
+
+
+def mode_of(name: str) -> Mode:
+    """Return a mode by its name on the wire."""
+    return MODES.get(name) or Mode(name, "warn", "A way that this version of the dashboard doesn't know.")
+
+
+def rows_of(items: Iterable[Mapping[str, Any]], known: Mapping[ItemKey, Any]) -> list[dict[str, Any]]:
+    """Return items that a session or request names, with what is known of them today.
+
+    `known` are the items of ListItems by key. A row has `priority_level` None and `gone` for one that there
+    is none of any more; `description`, `source`, `line` are today's.
+    """
+    rows = []
+    for item in items:
+        today = known.get(key_of(item))
+        about = today or {}
+        rows.append(
+            {
+                "server_name": "",
+                "similarity_score": None,
+                **item,
+                "description": about.get("description", ""),
+                "priority_level": about.get("priority_level"),
+                "source": about.get("source", ""),
+                "line": about.get("line", 1),
+                "gone": today is None,
+            }
+        )
+    return sorted(rows, key=order_of)
+
+
+def order_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what rows are sorted by: the column, then priority and name; tools by server and name."""
+    place = (KINDS.index(row["type"]), row.get("server_name") or "")
+    level = row["priority_level"]
+    if row["type"] == "tool" or level is None:
+        level = LAST_LEVEL
+    return (*place, level, row["name"].casefold(), row["name"])
+
+
+def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[Mapping[str, Any]]]]:
+    """Return the three columns: type, title, and their rows in the order that they are given in."""
+    found: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind, _ in COLUMNS}
+    for row in rows:
+        found[row["type"]].append(row)
+    return [(kind, title, found[kind]) for kind, title in COLUMNS]
+
+
+def matches(words: Sequence[str], *texts: str) -> bool:
+    """Whether each word, in small letters, stands somewhere in the texts; no words match all."""
+    if not words:
+        return True
+    whole = "\n".join(texts).casefold()
+    return all(word in whole for word in words)
+
 
 ROWS: Final = 40
 """Items on a page at most."""

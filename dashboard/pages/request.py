@@ -1,4 +1,4 @@
-"""Owns the page of one request: which items a message got and which not, and what was sent, to the byte."""
+"""The page of one request: its items, those that were considered, and exactly what was sent."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Final
 from aiohttp import web
 
 from ...ipc.errors import NOT_FOUND, RpcError
-from ..escaped import beginning, exact
+from ..formats import beginning, exact
 from ..view import PROJECT, View, href
-from .item_rows import columns_of, key_of, mode_of, rows_of
-from .session_page import given_contexts, known_items, named_session
+from .items import columns_of, key_of, mode_of, rows_of
+from .sessions import given_contexts, known_items, named_session
 
 REASONS: Final[Mapping[str, str]] = {
     "floor": "Its score is too low: it is hardly about this message.",

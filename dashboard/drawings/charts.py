@@ -1,4 +1,4 @@
-"""Owns small drawings as SVG: lines over time, and bars of parts; knows no page.
+"""Small charts as SVG: lines over time, and bars of parts; knows no page.
 
 Nothing in them has a `style`, which the page's content policy refuses: sizes are attributes, colours classes.
 """

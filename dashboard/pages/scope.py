@@ -1,4 +1,4 @@
-"""Owns the page of one scope: what it has in focus and why, what it was given last, and what changes it."""
+"""The page of one scope: its focus, its latest context, and the buttons that change it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any, Final
 from aiohttp import web
 
 from ...ipc.errors import NOT_FOUND, RpcError
-from ..drawings.budget_bar import by_layer, layers_bar, uses_of
-from ..drawings.sandwich import layers_of, sandwich
+from ..drawings.sandwich import by_layer, layers_bar, layers_of, sandwich, uses_of
 from ..view import View
-from .session_page import named_session
-from .slice_rows import SliceRow, ordered, slice_rows
+from .sessions import named_session
+from .slices import SliceRow, ordered, slice_rows
 
 RENDERS: Final = 20
 """Contexts of the scope that the page names, those given last."""

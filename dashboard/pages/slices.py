@@ -1,4 +1,4 @@
-"""Owns what pages say of slices: a short name, the type, layer, source and fate of each in words."""
+"""Slices as pages describe them: name, type, layer, source, and why one was dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the page of contexts: what was given, to whom, and the scopes that they were given for."""
+"""The list of recent contexts with their agents and scopes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..drawings.budget_bar import layers_bar
+from ..drawings.sandwich import layers_bar
 from ..view import PROJECT, ProjectChoice, View, href, page_number
 
 CONTEXTS: Final = 50

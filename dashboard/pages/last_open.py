@@ -1,4 +1,4 @@
-"""Owns the page that was last open in a session: which pages are kept, as what, and how to get back to one.
+"""The page that was last open in a session: which pages are kept, and the address that leads back.
 
 A session keeps it as its set `applet`: `[slug, "key=value", …]`. Slugs are those of a fixed table, so that no
 entry, whoever wrote it, can lead anywhere but to a page of this site.

@@ -1,4 +1,4 @@
-"""Owns the pages of what agents decided: the timeline, one decision, what a pruning would take, bad lines."""
+"""The pages of decisions: the timeline, one decision, the preview of a pruning, unreadable lines."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
-from ..escaped import beginning, escaped_bytes
+from ..formats import beginning, escaped_bytes
 from ..view import NotOpen, View, href, page_number
-from .session_page import named_session
+from .sessions import named_session
 
 ROWS: Final = 50
 """Decisions on a page of the timeline; a usual one takes 1.6 KB."""
