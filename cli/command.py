@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(slots=True)
 class Settings:
-    """What was given before the command: the socket the user named, and the environment, read once."""
+    """The settings of one run: the socket that the user named, and the environment, read once."""
 
     socket: str | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -32,9 +32,9 @@ class Settings:
 
 
 class Command(click.Command):
-    """A command that takes --socket behind its name too, and whose foreseeable errors are `CliError`.
+    """A command that also accepts --socket after its name, and turns foreseeable errors into `CliError`.
 
-    `examples` are shown below the help, `argument_hint` when there were too many arguments.
+    The help shows `examples`; `argument_hint` is the hint for too many arguments.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Command(click.Command):
         own = super().get_params(ctx)
         help_option = self.get_help_option(ctx)
         return [
-            *(one for one in own if one is not help_option),
+            *(option for option in own if option is not help_option),
             socket_option(),
             *filter(None, [help_option]),
         ]
@@ -60,7 +60,7 @@ class Command(click.Command):
         super().format_epilog(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; errors that a person can do something about become `CliError`."""
+        """Run the command; errors that a person can fix become `CliError`."""
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -91,7 +91,7 @@ def socket_option() -> click.Option:
         metavar="PATH",
         expose_value=False,
         callback=_remember_socket,
-        help="The daemon's socket. A daemon is started by itself only where none is given.",
+        help="The daemon's socket. If you name one, no daemon is started.",
     )
 
 
@@ -117,11 +117,11 @@ def current_folder() -> str:
     try:
         return os.getcwd()
     except FileNotFoundError as error:
-        raise CliError("the current folder doesn't exist any more", "cd into one that does") from error
+        raise CliError("the current folder doesn't exist any more", "cd to a folder that exists") from error
 
 
 def absolute(path: str) -> str:
-    """Return a path seen from the current folder; symlinks and `..` are the daemon's to resolve."""
+    """Make a path absolute from the current folder; the daemon resolves symlinks and `..`."""
     return path if os.path.isabs(path) else os.path.join(current_folder(), path)
 
 
@@ -149,7 +149,7 @@ def read_text(what: str) -> str:
     request.
     """
     if sys.stdin is None:
-        raise CliError(f"the standard input is closed, and the {what} - means to read it")
+        raise CliError(f"the {what} - reads the standard input, which is closed")
     stream = getattr(sys.stdin, "buffer", None)
     data: bytes = b"" if stream is None else stream.read(MAX_FRAME_BYTES + 1)
     if len(data) > MAX_FRAME_BYTES:
@@ -158,7 +158,7 @@ def read_text(what: str) -> str:
 
 
 class UnknownCommand(click.UsageError):
-    """There is no command of that name; `hint` is what to run instead."""
+    """An unknown command; `hint` is what to run instead."""
 
     def __init__(self, name: str, context: click.Context, known: Collection[str]) -> None:
         super().__init__(f"there is no command {name!r}", context)
@@ -176,7 +176,7 @@ class UnknownCommand(click.UsageError):
 
 
 class CommandGroup(click.Group):
-    """Commands on one kind of things. Called without one it prints its help; takes --socket as they do."""
+    """A group of commands, as in `foveal items list`. Without a command it prints its help."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **extra: Any) -> None:
         super().__init__(*args, **{"no_args_is_help": False, "invoke_without_command": True, **extra})

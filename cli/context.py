@@ -44,10 +44,13 @@ ARGUMENT_HINT = "put the prompt into quotes, and globs too: foveal context \"…
     help="A file, a folder, file#symbol or a quoted glob, seen from here or from the project's root.",
 )
 @click.option(
-    "--constraint", "constraints", multiple=True, metavar="TEXT", help="What the agent must keep to."
+    "--constraint", "constraints", multiple=True, metavar="TEXT", help="A rule that the agent must follow."
 )
 @click.option(
-    "--max-tokens", metavar="N", type=click.IntRange(min=1), help="The model's tokens that all share."
+    "--max-tokens",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The budget of the whole conversation in tokens.",
 )
 @click.option("--max-bytes", metavar="N", type=click.IntRange(min=1), help="The size of the context.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="How it is rendered [default: markdown].")
@@ -59,7 +62,10 @@ ARGUMENT_HINT = "put the prompt into quotes, and globs too: foveal context \"…
 @cwd_option
 @click.option("--session", metavar="ID", help="The session that it belongs to.")
 @click.option(
-    "--deadline-ms", metavar="N", type=click.IntRange(min=0), help="When a poorer answer is better than none."
+    "--deadline-ms",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Answer within this time, if need be in part.",
 )
 @click.option("--task-type", metavar="TYPE", help="The kind of task, such as bugfix.")
 @click.option("-q", "--quiet", is_flag=True, help="No remarks on the standard error.")
@@ -83,8 +89,8 @@ def context_command(
 ) -> None:
     """Print the context for PROMPT: rules, decisions, the files in focus with what they import, a map.
 
-    A PROMPT of - is read from the standard input. The context goes to the standard output; what is missing
-    in it, its tokens and its time go to the standard error.
+    A PROMPT of - is read from the standard input. The context goes to the standard output; remarks on what
+    is missing, its tokens and its time go to the standard error.
     """
     settings = settings_of(context)
     folder = cwd or current_folder()
@@ -123,11 +129,11 @@ def context_command(
 
 
 def remarks(reply: dict[str, Any]) -> Sequence[str]:
-    """Return what a person should know of a context beside its text: gaps first, then what it cost."""
+    """Return remarks on a context: its gaps first, then what it cost."""
     found = [*reply["gaps"]]
     found += [f"degraded: {reason}" for reason in reply["degraded"]]
     if reply["partial"]:
-        found.append("partial: the deadline or a scan in progress left something out; ask again for the rest")
+        found.append("partial: the deadline passed or a scan is running; ask again for what is missing")
     state = ", from the cache" if reply["cached"] else ""
     cut = ", shortened to fit" if reply["truncated"] else ""
     found.append(f"{terminal.count(reply['tokens'], 'token')} in {reply['elapsed_ms']:.1f} ms{state}{cut}")
@@ -149,7 +155,7 @@ def _print_context(reply: dict[str, Any], form: str) -> None:
 LIST_LIMIT = 100
 PROMPT_CHARACTERS = 50
 LAST = "last"
-"""Stands for the context that was given last in this project."""
+"""The name of the latest context of this project."""
 
 CONTEXTS_EXAMPLES = (
     "foveal contexts",
@@ -165,7 +171,7 @@ WHY_EXAMPLES = (
 @click.command(
     "contexts",
     cls=Command,
-    short_help="List the contexts that agents were given.",
+    short_help="List the contexts that agents got.",
     examples=CONTEXTS_EXAMPLES,
 )
 @click.argument("context_id", metavar="[CONTEXT]", required=False)
@@ -188,9 +194,9 @@ def contexts_command(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List the contexts that were given since the daemon started, the last one first.
+    """List the contexts that agents got since the daemon started, the latest first.
 
-    With CONTEXT, an id or `last`, print the text of that one, exactly as it was given.
+    With CONTEXT, an id or `last`, print exactly the text of that context.
     """
     folder = cwd or current_folder()
     with connect(settings_of(context)) as client:
@@ -205,7 +211,7 @@ def contexts_command(
     elif reply["contexts"]:
         terminal.say(contexts_table(reply["contexts"], everywhere=everywhere))
     else:
-        terminal.say("no context was given since the daemon started")
+        terminal.say("no agent got a context since the daemon started")
 
 
 @click.command(
@@ -243,21 +249,21 @@ def contexts_table(contexts: Sequence[Mapping[str, Any]], *, everywhere: bool) -
     header = ["CONTEXT", "AT", "TIMES", "TOKENS", "OF", "MS", "FOR", "PROMPT"]
     rows = [
         [
-            one["context_id"],
-            local_time(one["at"]),
-            f"{one['times']:,}",
-            f"{one['tokens']:,}",
-            f"{max(one['max_tokens'] - one['reserve_tokens'], 0):,}",
-            f"{one['elapsed_ms']:,.1f}",
-            one["agent_name"] or one["session_id"],
-            _shortened(one["prompt"]),
+            given["context_id"],
+            local_time(given["at"]),
+            f"{given['times']:,}",
+            f"{given['tokens']:,}",
+            f"{max(given['max_tokens'] - given['reserve_tokens'], 0):,}",
+            f"{given['elapsed_ms']:,.1f}",
+            given["agent_name"] or given["session_id"],
+            _shortened(given["prompt"]),
         ]
-        for one in contexts
+        for given in contexts
     ]
     if everywhere:
         header.append("PROJECT")
-        for row, one in zip(rows, contexts, strict=True):
-            row.append(terminal.short_path(one["project"]))
+        for row, context in zip(rows, contexts, strict=True):
+            row.append(terminal.short_path(context["project"]))
     return terminal.table(header, rows, right=(2, 3, 4, 5))
 
 
@@ -279,7 +285,7 @@ def _show(client: Client, context_id: str, folder: str, *, as_json: bool) -> Non
     if as_json:
         terminal.say_json(reply)
     elif not reply["text_kept"]:
-        raise CliError(reply["problem"], "foveal contexts ID --json shows what it was made of")
+        raise CliError(reply["problem"], "foveal contexts ID --json still shows what it consisted of")
     elif terminal.is_terminal(sys.stdout):
         terminal.say(terminal.clean_lines(reply["context"].rstrip("\n")))
     else:
@@ -293,7 +299,7 @@ def _resolved(client: Client, context_id: str, folder: str) -> str:
     found = client.call("ListContexts", {"cwd": folder, "limit": 1}, CALL_TIMEOUT_S)["contexts"]
     if not found:
         raise CliError(
-            "no context of this project was given since the daemon started", 'foveal context "…" gives one'
+            "no agent got a context of this project since the daemon started", 'foveal context "…"'
         )
     return str(found[0]["context_id"])
 
@@ -308,7 +314,7 @@ NEIGHBOURS = {
     "callers": "called by",
     "callees": "calls",
 }
-"""How the lists of a node's neighbours are called."""
+"""The labels of a node's lists of neighbours."""
 
 
 @click.command("node", cls=Command, short_help="Show a file or definition and its neighbours.")
@@ -342,17 +348,25 @@ def describe_node(node: dict[str, Any]) -> Iterator[str]:
     yield f"{terminal.styled(terminal.clean(node['node_id']), bold=True)} ({terminal.clean(place)})"
     if node.get("doc"):
         yield terminal.clean(node["doc"])
-    for one in node["imports"]:
-        name = f" {one['name']}" if one.get("name") else ""
-        path = f" -> {one['path']}" if one.get("path") else " (missing)" if one.get("missing") else ""
-        yield terminal.clean(f"imports      {one['module']}{name}{path}")
-    for one in node["importers"]:
-        yield terminal.clean(f"imported by  {one['path']}:{one['line']}")
-    for one in node["symbols"]:
-        yield terminal.clean(f"defines      {one['node_id']} ({one['kind']}, line {one['start_line']})")
+    for imported in node["imports"]:
+        name = f" {imported['name']}" if imported.get("name") else ""
+        path = (
+            f" -> {imported['path']}"
+            if imported.get("path")
+            else " (missing)"
+            if imported.get("missing")
+            else ""
+        )
+        yield terminal.clean(f"imports      {imported['module']}{name}{path}")
+    for importer in node["importers"]:
+        yield terminal.clean(f"imported by  {importer['path']}:{importer['line']}")
+    for symbol in node["symbols"]:
+        yield terminal.clean(
+            f"defines      {symbol['node_id']} ({symbol['kind']}, line {symbol['start_line']})"
+        )
     for name, label in NEIGHBOURS.items():
-        for one in node.get(name, ()):
-            yield terminal.clean(f"{label:<13}{_neighbour(one)}")
+        for neighbour in node.get(name, ()):
+            yield terminal.clean(f"{label:<13}{_neighbour(neighbour)}")
         if name in node.get("more", ()):
             yield f"{label:<13}…"
     yield ""
@@ -362,7 +376,8 @@ def describe_node(node: dict[str, Any]) -> Iterator[str]:
         yield "…"
 
 
-def _neighbour(one: dict[str, Any]) -> str:
+def _neighbour(neighbour: dict[str, Any]) -> str:
     """Return a neighbour with the place of the reference, and a remark if only the name is known."""
-    by_name = "  (by name)" if one["certainty"] == "name" else ""
-    return f"{one.get('node_id') or one['name']}  at {one['path']}:{one['line']}{by_name}"
+    by_name = "  (by name)" if neighbour["certainty"] == "name" else ""
+    name = neighbour.get("node_id") or neighbour["name"]
+    return f"{name}  at {neighbour['path']}:{neighbour['line']}{by_name}"

@@ -26,7 +26,7 @@ EXAMPLES = (
     "foveal decisions prune --older-than 365 --outcome success",
 )
 SESSION = "command-line"
-"""The session of decisions that a person notes without naming one."""
+"""The default session of decisions that a person notes."""
 
 
 class DecisionsGroup(CommandGroup):
@@ -86,11 +86,11 @@ def decide_command(
     for warning in reply.get("warnings", ()):
         terminal.warn(warning)
     if reply["skipped"]:
-        raise CliError(f"the decision wasn't noted: {reply['skipped'][0]['reason']}")
+        raise CliError(f"the decision was not noted: {reply['skipped'][0]['reason']}")
     if as_json:
         terminal.say_json(reply)
     elif reply["duplicates"]:
-        terminal.say("known already")
+        terminal.say("already noted earlier")
     else:
         terminal.say(f"noted: {reply['experience_ids'][0]}")
 
@@ -106,14 +106,14 @@ def decisions_command() -> None:
 
 
 @decisions_command.command("list", cls=Command, short_help="List the decisions, newest first.")
-@click.option("--query", metavar="WORDS", help="All of these words occur in it.")
-@click.option("--agent", metavar="NAME", help="Of this agent.")
-@click.option("--session", metavar="ID", help="Of this session.")
+@click.option("--query", metavar="WORDS", help="Only decisions with all of these words.")
+@click.option("--agent", metavar="NAME", help="Only of this agent.")
+@click.option("--session", metavar="ID", help="Only of this session.")
 @click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="With this outcome.")
 @click.option("--trust", type=click.Choice(("normal", "low")), help="With this trust.")
-@click.option("--since", metavar="TIME", help="Not before this day or time.")
-@click.option("--until", metavar="TIME", help="Before this day or time.")
-@click.option("--deleted", is_flag=True, help="Those that were deleted, and only those.")
+@click.option("--since", metavar="TIME", help="Only from this day or time on.")
+@click.option("--until", metavar="TIME", help="Only before this day or time.")
+@click.option("--deleted", is_flag=True, help="Only deleted ones.")
 @click.option("--limit", type=click.IntRange(0, 1000), default=20, show_default=True, help="At most so many.")
 @cwd_option
 @json_option
@@ -201,7 +201,7 @@ def quarantine_command(context: click.Context, limit: int, cwd: str | None, as_j
 
 
 def login_name() -> str:
-    """Return who is logged in; the number of a user without a name."""
+    """Return the login name, or the user id of a user without a name."""
     import getpass
 
     try:
@@ -216,7 +216,7 @@ def _say_all(lines: Iterator[str]) -> None:
 
 
 def _moment(context: click.Context, option: str, text: str | None) -> str | None:
-    """Return a day or a time of the user's clock as the wire has it. Raises `click.UsageError`."""
+    """Return a day or a local time in ISO 8601 with its zone. Raises `click.UsageError`."""
     if text is None:
         return None
     try:
@@ -235,11 +235,15 @@ PRUNE_EXAMPLES = (
 @decisions_command.command("edit", cls=Command, short_help="Change what a decision says.")
 @click.argument("experience_id", metavar="ID")
 @click.option("--decision", metavar="TEXT", help="What was decided.")
-@click.option("--why", metavar="TEXT", help="The reason; an empty one takes it away.")
+@click.option("--why", metavar="TEXT", help="The reason; an empty text removes it.")
 @click.option(
-    "--file", "files", multiple=True, metavar="PATH", help="The files that it is about, all of them."
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH",
+    help="A file that it is about; replaces all earlier files.",
 )
-@click.option("--no-files", is_flag=True, help="It is about no file.")
+@click.option("--no-files", is_flag=True, help="Remove all its files.")
 @cwd_option
 @json_option
 @click.pass_context
@@ -253,7 +257,7 @@ def edit_command(
     cwd: str | None,
     as_json: bool,
 ) -> None:
-    """Change a decision by its ID; what isn't given stays as it is, and what it was can still be shown."""
+    """Change a decision by its ID. Other fields stay; `decisions show` lists the earlier values."""
     if files and no_files:
         raise click.UsageError("--file and --no-files exclude each other", context)
     folder = cwd or current_folder()
@@ -269,7 +273,7 @@ def edit_command(
 @click.option("--outcome", type=click.Choice((*OUTCOMES, "none")), help="What came of it.")
 @click.option("--error", metavar="TEXT", help="What went wrong, with --outcome failure.")
 @click.option(
-    "--trust", type=click.Choice(("normal", "low")), help="One of low trust is left out of contexts."
+    "--trust", type=click.Choice(("normal", "low")), help="Decisions of low trust are left out of contexts."
 )
 @cwd_option
 @json_option
@@ -283,7 +287,7 @@ def mark_command(
     cwd: str | None,
     as_json: bool,
 ) -> None:
-    """Say of a decision, by its ID, what came of it, or how far it may be believed."""
+    """Mark a decision, by its ID, with its outcome or its trust."""
     if error is not None and outcome != "failure":
         raise click.UsageError("--error says what went wrong: it goes with --outcome failure", context)
     changes: dict[str, Any] = {"trust": trust}
@@ -299,7 +303,7 @@ def mark_command(
 @json_option
 @click.pass_context
 def delete_command(context: click.Context, experience_id: str, cwd: str | None, as_json: bool) -> None:
-    """Delete a decision by its ID: it is in no context any more, and can be restored until it is pruned."""
+    """Delete a decision by its ID. No context shows it, and it can be restored until it is pruned."""
     reply = _call(context, "DeleteExperience", cwd or current_folder(), experience_id)
     if as_json:
         terminal.say_json(reply)
@@ -320,14 +324,18 @@ def restore_command(context: click.Context, experience_id: str, cwd: str | None,
         terminal.say_json(reply)
     else:
         found = reply["experience"]["experience_id"]
-        terminal.say(terminal.clean(f"{'restored' if reply['restored'] else 'it was not deleted'}: {found}"))
+        terminal.say(terminal.clean(f"{'restored' if reply['restored'] else 'not deleted before'}: {found}"))
 
 
 @decisions_command.command(
     "prune", cls=Command, short_help="Remove decisions for good.", examples=PRUNE_EXAMPLES
 )
-@click.option("--older-than", metavar="DAYS", type=click.IntRange(0, 1_000_000), help="Those before that.")
-@click.option("--keep", metavar="N", type=click.IntRange(0, 1_000_000_000), help="Those beyond the newest N.")
+@click.option(
+    "--older-than", metavar="DAYS", type=click.IntRange(0, 1_000_000), help="Decisions older than this."
+)
+@click.option(
+    "--keep", metavar="N", type=click.IntRange(0, 1_000_000_000), help="Decisions beyond the newest N."
+)
 @click.option(
     "--outcome",
     "outcomes",
@@ -337,7 +345,7 @@ def restore_command(context: click.Context, experience_id: str, cwd: str | None,
 )
 @click.option("--irrelevant", is_flag=True, help="Only those whose files are all gone from the project.")
 @click.option("--deleted", is_flag=True, help="Only those that were deleted.")
-@click.option("--dry-run", is_flag=True, help="Only show what would go.")
+@click.option("--dry-run", is_flag=True, help="Only show which would go.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @cwd_option
 @json_option
@@ -354,10 +362,10 @@ def prune_command(
     cwd: str | None,
     as_json: bool,
 ) -> None:
-    """Remove decisions for good, after showing which.
+    """Show the decisions that would go, ask, and remove them for good.
 
-    --older-than and --keep are limits: what is over either of them goes. The other options say which of those
-    over a limit may go, or of all where there is no limit; each of them must hold.
+    --older-than and --keep are limits: a decision over either of them goes. The other options narrow this:
+    only decisions that match all of them go.
     """
     given = {
         "cwd": cwd or current_folder(),
@@ -369,7 +377,7 @@ def prune_command(
     }
     params = {name: value for name, value in given.items() if value is not None}
     if len(params) == 1:
-        raise click.UsageError("nothing says what to prune, see --help", context)
+        raise click.UsageError("say which decisions to prune; see --help", context)
     with connect(settings_of(context)) as client:
         reply = client.call("PruneExperiences", {**params, "dry_run": True}, CALL_TIMEOUT_S)
         if not as_json:
@@ -394,15 +402,15 @@ def _preview(reply: dict[str, Any]) -> None:
     terminal.note(
         f"{terminal.count(reply['pruned'], 'decision')} would go for good, {reply['kept']:,} would be left"
         if reply["pruned"]
-        else "nothing is to be pruned"
+        else "no decision matches: nothing to prune"
     )
 
 
 def _confirmed(reply: dict[str, Any]) -> bool:
-    """Ask whether what was shown may go. Raises `CliError` where nobody can answer."""
+    """Ask whether the shown decisions may go. Raises `CliError` without a terminal."""
     if not terminal.is_terminal(sys.stdin):
         raise CliError(
-            "nobody can be asked, since the standard input is no terminal", "foveal decisions prune … --yes"
+            "can't ask, because the standard input is no terminal", "foveal decisions prune … --yes"
         )
     return click.confirm(f"Remove {terminal.count(reply['pruned'], 'decision')} for good?", err=True)
 
@@ -412,7 +420,7 @@ def _update(
 ) -> None:
     given = {name: value for name, value in changes.items() if value is not None}
     if not given:
-        raise click.UsageError("nothing is changed: say what, see --help", context)
+        raise click.UsageError("no change was given; see --help", context)
     reply = _call(context, "UpdateExperience", folder, experience_id, given)
     if as_json:
         terminal.say_json(reply)

@@ -319,7 +319,7 @@ def _stop_unreachable(settings: Settings) -> int:
         if not lock_is_held(state):
             return 0
         raise CliError(
-            f"a process holds the lock in {state}, doesn't listen, and can't be proven to be the daemon",
+            f"a process holds the lock in {state} but doesn't listen, and may not be the daemon",
             f"find it with: fuser {os.path.join(state, 'lock')}",
         )
     with process:

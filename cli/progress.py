@@ -20,10 +20,10 @@ from .errors import CliError
 from .status import other_reasons
 
 LOOK_S = 1.0
-"""After so long without an event the state is asked for: events of a slow reader may be lost."""
+"""Seconds without an event before the state is asked for, because events may be lost."""
 
 PATIENCE_S = 0.4
-"""A request that takes longer gets a spinner; one that doesn't would only flicker."""
+"""Seconds before a request gets a spinner; for a shorter one it would only flicker."""
 
 ENDED = frozenset({"ready", "degraded"})
 
@@ -80,7 +80,7 @@ def next_news(client: Client, root: str, wait_s: float = LOOK_S) -> dict[str, An
         except TimeoutError:
             return None
         if event is None:
-            raise CliError("the daemon ended while it was indexing", "foveal logs")
+            raise CliError("the daemon stopped while it was indexing", "foveal logs")
         if event["topic"] == "lost":
             return None
         data = event["data"]

@@ -75,7 +75,7 @@ def projects_command(context: click.Context, as_json: bool) -> None:
 def reindex_command(context: click.Context, path: str | None, full: bool, as_json: bool) -> None:
     """Compare the project at PATH (default: this folder) with the disk, and wait until it is indexed.
 
-    The daemon does that by itself whenever a file changes; this is for when you don't trust it.
+    The daemon does this automatically when a file changes. Use this command if you doubt that it did.
     """
     from .progress import reindex_and_wait
 
@@ -120,12 +120,12 @@ def embed_command(context: click.Context, pause: bool, resume: bool, path: str |
     projects, whichever folder they are given in. A pause ends with the daemon.
     """
     if pause and (resume or path is not None):
-        raise click.UsageError("--pause stops all embedding: it takes no PATH and no --resume", context)
+        raise click.UsageError("--pause applies to all projects: it takes no PATH and no --resume", context)
     with connect(settings_of(context)) as client:
         was_paused = _was_paused(client)
         if pause:
             client.call("SetEmbedding", {"paused": True}, CALL_TIMEOUT_S)
-            terminal.say("embedding is paused in all projects; go on with: foveal embed --resume")
+            terminal.say("embedding is paused in all projects; to continue, run: foveal embed --resume")
         elif resume and path is None:
             _resume(client, was_paused=was_paused)
             for line in _what_goes_on(client):
@@ -175,7 +175,7 @@ def background_remark(client: Client, root: str) -> str:
     if project["embedding"] in UNFINISHED and terminal.is_terminal(sys.stderr):
         _wait_for_estimate(client, project)
     if project["embedding"] == "paused":
-        return f"embedding is paused; {how_far(project)}; go on with: foveal embed --resume"
+        return f"embedding is paused; {how_far(project)}; to continue, run: foveal embed --resume"
     if project["embedding"] not in UNFINISHED:
         return ""
     soon = f", {rate(project)}" if rate(project) else ""
@@ -183,7 +183,7 @@ def background_remark(client: Client, root: str) -> str:
 
 
 def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
-    """Take over news of a project until there is an estimate or nothing more to do, or time is up."""
+    """Follow a project's events until there is an estimate, nothing is left to do, or time is up."""
     deadline = time.monotonic() + ESTIMATE_S
     with Bar("embedding") as bar:
         while project["embedding"] in UNFINISHED and not project["eta_ms"]:
@@ -195,7 +195,7 @@ def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
 
 def _resume(client: Client, *, was_paused: bool) -> None:
     client.call("SetEmbedding", {"paused": False}, CALL_TIMEOUT_S)
-    terminal.say("embedding goes on in all projects" if was_paused else "embedding was not paused")
+    terminal.say("embedding continues in all projects" if was_paused else "embedding was not paused")
 
 
 def _what_goes_on(client: Client) -> Iterator[str]:
@@ -272,7 +272,7 @@ def watch_command(context: click.Context, topics: tuple[str, ...], as_json: bool
         for event in client.events():
             terminal.say(json.dumps(event, ensure_ascii=False) if as_json else to_line(event))
             terminal.flush()
-    raise CliError("the daemon ended", "foveal logs")
+    raise CliError("the daemon stopped, so no more events come", "foveal logs")
 
 
 def to_line(event: dict[str, Any]) -> str:
@@ -307,8 +307,8 @@ SHOWN_CHARACTERS = 4_000
 def trust_command(context: click.Context, yes: bool, revoke: bool, cwd: str | None, as_json: bool) -> None:
     """Show which files of this project need trust to take effect, and trust them as they are now.
 
-    A repository that was cloned can only narrow what foveal does. Its templates and a pool of decisions in
-    it take effect once you trusted these files; one that changes has to be trusted again.
+    A cloned repository can only narrow what foveal does. Its templates and its pool of decisions take
+    effect after you trusted these files. When a file changes you have to trust it again.
     """
     if yes and revoke:
         raise click.UsageError("--yes and --revoke don't go together", context)
@@ -358,9 +358,11 @@ def _show_files(found: dict[str, Any]) -> None:
 
 
 def _agrees(root: str, files: list[dict[str, Any]]) -> bool:
-    """Show the content of the files and ask; nobody can be asked without a terminal."""
+    """Show the content of the files and ask; raises `UsageError` without a terminal."""
     if not sys.stdin.isatty():
-        raise click.UsageError("nobody can be asked here: look at the files, then use --yes")
+        raise click.UsageError(
+            "can't ask, because the standard input is no terminal: read the files, then use --yes"
+        )
     for file in files:
         path = os.path.join(root, file["path"])
         with open(path, encoding="utf-8", errors="replace") as opened:

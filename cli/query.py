@@ -27,22 +27,22 @@ from .errors import FAILED
 from .progress import spinner, wait_until_known
 
 LISTS = {"tree": "structure", "lexical": "words", "vector": "meaning"}
-"""The lists that a result may stand in, as a person knows them; those of a newer daemon keep their name."""
+"""The names of the indexes in which a result may rank; unknown ones keep their name."""
 
 INDENT = "   "
 
 NEEDS = {"within": "In:", "value": "Names:", "call": "Calls:"}
-"""What is said above what a definition needs, by its role."""
+"""The headings of what a definition needs, by role."""
 
 ROUTES = ("structural", "positional", "semantic", "hybrid")
 FRESHNESS = ("shown", "tree", "no")
 
 INDEX_WAIT_S = 60.0
-"""A project that is seen for the first time is read before it is asked, for so long; that takes a second
-for some hundred files. After that the answer comes from what is known."""
+"""Maximum wait in seconds for a new project to be read (a second for some hundred files); then the answer
+comes from what is known."""
 
 AGENT_PLACES = 4
-"""Places that an agent is shown where none is clearly the best."""
+"""Maximum places for an agent if none is clearly the best."""
 
 EXAMPLES = (
     'foveal query "how do sessions expire?"',
@@ -68,10 +68,10 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     "--limit",
     metavar="N",
     type=click.IntRange(1, 1000),
-    help="At most so many files [default: 10]; not on a terminal, 4 or the best alone.",
+    help="Maximum number of files [default: 10]; in a pipe, at most 4 or the best alone.",
 )
 @click.option(
-    "--route", type=click.Choice(ROUTES), help="How to look, in place of what the question asks for."
+    "--route", type=click.Choice(ROUTES), help="How to search, instead of what the question suggests."
 )
 @click.option(
     "--relation",
@@ -98,7 +98,7 @@ ARGUMENT_HINT = 'put the question into quotes: foveal query "how do sessions exp
     type=click.Choice(FRESHNESS),
     help="What is compared with the disk: the files shown [default], the whole tree, nothing.",
 )
-@click.option("--scope", metavar="ID", help="Ask for this scope: the files in its focus come first.")
+@click.option("--scope", metavar="ID", help="Prefer files in the focus of this scope.")
 @click.option("-q", "--quiet", is_flag=True, help="No remarks on the standard error.")
 @json_option
 @click.pass_context
@@ -230,7 +230,7 @@ def describe_results(reply: dict[str, Any], question: str, folder: str) -> Itera
             yield INDENT + terminal.styled(terminal.clean(reasons), dim=True)
         yield from _snippet(result, words)
         if result.get("more"):
-            others = ", ".join(_other(one, result) for one in result["more"])
+            others = ", ".join(_other(place, result) for place in result["more"])
             yield INDENT + terminal.styled(terminal.clean(f"also {others}"), dim=True)
 
 
@@ -261,15 +261,15 @@ def describe_for_agent(reply: dict[str, Any], question: str, folder: str) -> Ite
 def _needs(result: dict[str, Any], project: str, folder: str) -> Iterator[str]:
     """Yield what a definition needs, under a line that says what it is, in the order in which it comes."""
     said = ""
-    for one in result.get("needs", ()):
-        if one["role"] != said:
-            said = one["role"]
+    for need in result.get("needs", ()):
+        if need["role"] != said:
+            said = need["role"]
             yield NEEDS.get(said, said)
-        path = one["node_id"].partition("#")[0]
+        path = need["node_id"].partition("#")[0]
         where = "" if path == result["path"] else f"{seen_from(folder, project, path)}:"
-        text = one["text"] if one["role"] == "value" else " ".join(one["text"].split())
+        text = need["text"] if need["role"] == "value" else " ".join(need["text"].split())
         first, *others = text.split("\n")
-        yield terminal.clean(f"{INDENT}{where}{one['start_line']}: {first.strip()}")
+        yield terminal.clean(f"{INDENT}{where}{need['start_line']}: {first.strip()}")
         yield from (f"{INDENT}{terminal.clean(line)}" for line in others)
 
 
@@ -328,14 +328,14 @@ def _name(symbol: str, kind: str) -> str:
 
 
 CODE_MAX = 120
-"""Characters of a line of code that are shown."""
+"""Maximum characters of a shown line of code."""
 
 COLUMN_MAX = 60
-"""A longer place or name doesn't push the columns of the others to the right."""
+"""Maximum width of a column; a longer place or name doesn't widen it."""
 
 
 def are_references(reply: dict[str, Any]) -> bool:
-    """Whether the graph gave all the results of a reply."""
+    """Whether all results come from the graph of references."""
     return bool(reply["results"]) and all(result.get("certainty") for result in reply["results"])
 
 
@@ -400,14 +400,14 @@ LEXERS = {
     "prisma": "graphql",
     "svelte": "html",
 }
-"""Languages whose lexer has another name, or has none but a near one; all others go by their own name."""
+"""Lexers of languages whose own name is no lexer."""
 
 THEME = "ansi_dark"
-"""Names the sixteen colours that the user's terminal defines, so that it fits any background."""
+"""A theme of the terminal's own sixteen colours, which fits any background."""
 
 EMPHASIS = "bold underline"
 
-UNTOLD = frozenset(
+STOP_WORDS = frozenset(
     {
         *("about", "all", "and", "any", "are", "but", "can", "could", "did", "does", "doing", "done", "each"),
         *("find", "for", "from", "get", "has", "have", "how", "into", "its", "make", "not", "show", "should"),
@@ -416,10 +416,10 @@ UNTOLD = frozenset(
         *("would", "you", "your"),
     }
 )
-"""Words of questions that say nothing about the code, so that they aren't emphasised."""
+"""Words of questions that say nothing about the code and aren't emphasised."""
 
 WORDS_MAX = 64
-"""Of a longer question, such as a pasted log, only the first words are emphasised."""
+"""Maximum emphasised words of a question, which may be a pasted log."""
 
 
 def highlight(code: str, language: str, words: re.Pattern[str] | None) -> list[str]:
@@ -447,7 +447,7 @@ def question_words(question: str) -> re.Pattern[str] | None:
     A word is found in other forms of it and as a part of an identifier: `sessions` in `expireSession`, but
     `port` not in `import`.
     """
-    words = [word for word in _WORD.findall(question.lower()) if word not in UNTOLD]
+    words = [word for word in _WORD.findall(question.lower()) if word not in STOP_WORDS]
     stems = dict.fromkeys(_stem(word) for word in words[:WORDS_MAX])
     if not stems:
         return None

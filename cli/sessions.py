@@ -111,7 +111,7 @@ def resume_command(context: click.Context, session_id: str, as_json: bool) -> No
         terminal.say(terminal.clean_lines(reply["text"]))
         terminal.flush()
     else:
-        terminal.note("there is nothing to say: the session has no intent, no hint and no context sets")
+        terminal.note("nothing to resume with: the session has no intent, no hint and no context sets")
     for path in reply["missing_files"]:
         terminal.note(f"not found: {path}")
 
@@ -121,7 +121,7 @@ def resume_command(context: click.Context, session_id: str, as_json: bool) -> No
 @json_option
 @click.pass_context
 def end_command(context: click.Context, session_id: str, as_json: bool) -> None:
-    """End a session. It is kept and can be resumed; when there are too many, ended ones go first."""
+    """End a session. It can be resumed; when there are too many sessions, ended ones are removed first."""
     reply = _call(context, "EndSession", {"session_id": session_id})
     if as_json:
         terminal.say_json(reply)
@@ -137,7 +137,7 @@ def end_command(context: click.Context, session_id: str, as_json: bool) -> None:
 def add_command(
     context: click.Context, session_id: str, kind: str, name: str, server: str | None, as_json: bool
 ) -> None:
-    """Add an item to a session by hand, whatever its mode: from then on it is in all its messages."""
+    """Add an item of any mode to a session: all its later messages have it."""
     _change_item(context, "AddSessionItem", session_id, key_of(context, kind, name, server), as_json)
 
 
@@ -149,7 +149,7 @@ def add_command(
 def remove_command(
     context: click.Context, session_id: str, kind: str, name: str, server: str | None, as_json: bool
 ) -> None:
-    """Remove an item from a session. It stays out of it, also where its mode is always."""
+    """Remove an item from a session. It stays out even if its mode is always."""
     _change_item(context, "RemoveSessionItem", session_id, key_of(context, kind, name, server), as_json)
 
 
@@ -170,7 +170,7 @@ def set_command(
     selection: str | None,
     as_json: bool,
 ) -> None:
-    """Change what is given of a session; an empty text clears.
+    """Change fields of a session; an empty text clears one.
 
     PRESET is aggressive (the fewest items), normal, conservative (the most) or off, or a JSON map such as
     '{"rules": "normal", "tools": {"preset": "aggressive", "top_n": 2}}'.
@@ -210,9 +210,9 @@ def context_command(
     accepted.
     """
     if clear and (entries or merge or set_name is None):
-        raise click.UsageError("--clear goes with a SET alone", context)
+        raise click.UsageError("--clear needs a SET, and takes no entries and no --merge", context)
     if merge and not entries:
-        raise click.UsageError("--merge adds entries: name some", context)
+        raise click.UsageError("--merge needs entries to add", context)
     if set_name is None or not (entries or clear):
         wanted = {"session_id": session_id, **({} if set_name is None else {"set_name": set_name})}
         with connect(settings_of(context)) as client, hint_if_unknown("foveal sessions list"):
@@ -305,21 +305,21 @@ def sessions_table(sessions: Sequence[Mapping[str, Any]], *, projects: bool) -> 
     """Return sessions as a table, in their order; with the column of their projects if asked."""
     header = ["SESSION", "NAME", "AGENT", "LAST HEARD OF", "ITEMS", "CONTEXT", "INTENT"]
     rows = []
-    for one in sessions:
-        ended = " (ended)" if one["ended"] else ""
+    for session in sessions:
+        ended = " (ended)" if session["ended"] else ""
         rows.append([
-            one["session_id"],
-            shortened(one["name"], INTENT_CHARACTERS),
-            one["agent_name"],
-            f"{local_time(last_heard(one))}{ended}",
-            f"{one['items']:,}",
-            f"{one['context_items']:,}",
-            shortened(one["current_intent"], INTENT_CHARACTERS),
+            session["session_id"],
+            shortened(session["name"], INTENT_CHARACTERS),
+            session["agent_name"],
+            f"{local_time(last_heard(session))}{ended}",
+            f"{session['items']:,}",
+            f"{session['context_items']:,}",
+            shortened(session["current_intent"], INTENT_CHARACTERS),
         ])  # fmt: skip
     if projects:
         header.insert(1, "PROJECT")
-        for row, one in zip(rows, sessions, strict=True):
-            row.insert(1, terminal.short_path(one["project"]))
+        for row, session in zip(rows, sessions, strict=True):
+            row.insert(1, terminal.short_path(session["project"]))
     return terminal.table(header, rows, right=(header.index("ITEMS"), header.index("CONTEXT")))
 
 

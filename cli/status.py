@@ -22,20 +22,20 @@ SKIPPED = {
     "too_large": "larger than scan.max_file_bytes",
     "unreadable": "unreadable",
     "special": "neither files nor folders",
-    "not_utf8_name": "named in something else than UTF-8",
+    "not_utf8_name": "names that are not UTF-8",
     "symlink": "links, which are not followed",
-    "quarantined": "left alone, since they ended the indexer twice",
+    "quarantined": "left out because they crashed the indexer twice",
     "ignored": "named by ignore rules",
     "excluded": "named by .fovealignore or scan.exclude",
     "vendored": "vendored or generated",
     "worktree": "other work trees of the repository",
 }
-"""Why a file or folder isn't read, in words; reasons of a newer daemon are shown as they are."""
+"""Reasons why a file or folder isn't read; unknown reasons are shown as they come."""
 
 
 @click.command("status", cls=Command, short_help="Show the daemon and its projects.")
 @click.argument("cwd", required=False)
-@click.option("--skipped", is_flag=True, help="Say what was left out of each project, and why.")
+@click.option("--skipped", is_flag=True, help="Show what was left out of each project, and why.")
 @json_option
 @click.pass_context
 def status_command(context: click.Context, cwd: str | None, skipped: bool, as_json: bool) -> None:
@@ -55,7 +55,9 @@ def status_command(context: click.Context, cwd: str | None, skipped: bool, as_js
     if cwd is not None and not reply["projects"]:
         raise CliError(f"no project is open at {cwd}", f"foveal open {cwd}")
     if reply["version"] != __version__:
-        terminal.warn(f"this program is foveal {__version__}; change over with: foveal restart")
+        terminal.warn(
+            f"the daemon has another version than this program ({__version__}); run: foveal restart"
+        )
 
 
 def describe(reply: dict[str, Any], socket: str, *, skipped: bool) -> Iterator[str]:
@@ -114,7 +116,7 @@ def projects_table(projects: Sequence[dict[str, Any]]) -> str:
 
 
 def _describe_embedder(embedder: dict[str, Any] | None) -> str:
-    """Return a line on what embeds: the model, whether it is in memory, why it is poorer than it could be."""
+    """Return a line about the embedder: its model, whether it is loaded, and what is wrong with it."""
     if embedder is None:
         return "embedding is switched off (embedding.enabled)"
     facts = [f"model {embedder['model']}"]
@@ -122,14 +124,14 @@ def _describe_embedder(embedder: dict[str, Any] | None) -> str:
         facts.append(f"{embedder['dim']} dimensions")
     facts.append(f"loaded (pid {embedder['pid']})" if embedder["loaded"] else "not loaded")
     if embedder["paused"]:
-        facts.append("paused; go on with: foveal embed --resume")
+        facts.append("paused; to continue, run: foveal embed --resume")
     if embedder["degraded"]:
         facts.append(embedder["degraded"])
     return terminal.clean(", ".join(facts))
 
 
 def _describe_compressor(compressor: dict[str, Any]) -> str:
-    """Return a line on what is sent where: nobody should have to look for that."""
+    """Return a line about the model that shortens documents: what is sent where."""
     where = f"documents are sent to {compressor['model']} at {compressor['endpoint']} to be shortened"
     facts = [where, terminal.count(compressor["calls"], "question")]
     if compressor["failures"]:
@@ -154,7 +156,7 @@ def _describe_skipped(project: dict[str, Any]) -> Iterator[str]:
 
 
 UNFINISHED = frozenset({"waiting", "running"})
-"""States of the embedding that end by themselves."""
+"""States of the embedding in which it still makes progress."""
 
 
 _INCOMPLETE = "not all is found by meaning yet"
@@ -191,7 +193,7 @@ def how_far(project: dict[str, Any]) -> str:
 
 
 FOLLOW_S = 0.2
-"""Between two looks at the log; nobody reads faster."""
+"""Seconds between two looks at the log."""
 
 BLOCK_BYTES = 64 * 1024
 LINES_MAX = 10_000_000

@@ -22,7 +22,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "setContext": "set_context",
     "unionContext": "union_context",
 }
-"""What a PATCH may change, and the parameter of UpdateSession that it is; both names are understood."""
+"""The fields of a PATCH, with their names as parameters of UpdateSession; both names work."""
 
 SETS: Final = frozenset({"set_context", "union_context"})
 
@@ -58,10 +58,8 @@ class SessionsApi:
 
 
 def update_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of UpdateSession for the body of a PATCH.
-
-    Raises `RpcError` for a field that there is none of: a change that is misspelt must not seem done.
-    """
+    """Return the parameters of UpdateSession for the body of a PATCH. Raises `RpcError` for an unknown
+    field, so that a misspelt change doesn't seem done."""
     changes = _renamed(body, FIELDS, "")
     if not changes:
         raise RpcError(INVALID_PARAMS, f"nothing to change: give one of {', '.join(FIELDS)}")
@@ -83,7 +81,7 @@ def update_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _has_surrogate(value: Any) -> bool:
-    """Whether a text in a value can't be written: JSON can name halves of characters, and UTF-8 can't."""
+    """Whether a value contains a lone surrogate, which JSON can express and UTF-8 can't."""
     return any("\ud800" <= sign <= "\udfff" for sign in json.dumps(value, ensure_ascii=False))
 
 
@@ -130,8 +128,8 @@ METHODS: Final = frozenset(
         "UpdateSession",
     }
 )
-"""Reading is done by pages. What lets a project run or show more (Trust, ApproveToolServers) and Shutdown are
-left to the command line on purpose: a click is too little for them."""
+"""The methods that pages may call to change something. Trust, ApproveToolServers and Shutdown are missing
+on purpose: a click is too little for them."""
 
 
 class Actions:

@@ -27,11 +27,11 @@ from .http_listener import HttpListener
 log = logging.getLogger(__name__)
 
 IDLE_S = 15 * 60.0
-"""After this time without a request the process ends, and gives back its 40 MB; starting takes 0.3 s."""
+"""Seconds without a request until the process ends, which frees 40 MB; a start takes 0.3 s."""
 
 
 class Faces:
-    """Serves applications on lent listening sockets: `run` until `stop`, or until nobody asks any more."""
+    """Serves applications on listening sockets of the daemon: `run` until `stop`, or until it is idle."""
 
     def __init__(self, *, idle_s: float = IDLE_S, is_busy: Callable[[], bool] = lambda: False) -> None:
         self._idle_s = idle_s
@@ -59,7 +59,7 @@ class Faces:
 
     @contextlib.contextmanager
     def preparing(self) -> Iterator[None]:
-        """Don't count as idle while something is made ready that somebody waits for."""
+        """Don't count as idle while something is prepared for a waiting client."""
         self._preparing += 1
         try:
             yield
@@ -68,7 +68,7 @@ class Faces:
             self._note_activity()
 
     async def run(self) -> None:
-        """Serve, then let what runs end."""
+        """Serve until `stop`, then let running requests end."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -113,7 +113,8 @@ class Faces:
 
 
 async def serve(control: socket.socket, daemon_socket: str, idle_s: float = IDLE_S) -> None:
-    """Serve the faces until the daemon ends, SIGTERM or SIGINT comes, or nobody asks for `idle_s` seconds."""
+    """Serve HTTP, MCP and LSP until the daemon ends, SIGTERM or SIGINT comes, or no request comes for
+    `idle_s`."""
     application = HttpFace(daemon_socket).application()
     mcp, lsp = mcp_face(daemon_socket), lsp_face(daemon_socket)
     mcp.add_to(application)
@@ -131,7 +132,7 @@ async def serve(control: socket.socket, daemon_socket: str, idle_s: float = IDLE
 async def _take(
     control: socket.socket, faces: Faces, application: web.Application, daemon_socket: str
 ) -> None:
-    """Serve each listening socket that is lent, and stop with the daemon."""
+    """Serve each listening socket that the daemon sends, and stop with the daemon."""
     with contextlib.ExitStack() as taken:
         async with contextlib.aclosing(lent_listeners(control)) as listeners:
             async for listener in listeners:
@@ -147,7 +148,7 @@ async def _take(
 
 
 async def _site(daemon_socket: str, port: int) -> web.Application | None:
-    """Return the dashboard; None, with a message, where it can't be made: the other faces go on without."""
+    """Return the dashboard, or None with a log message if it can't be made: the others go on without it."""
 
     def make() -> web.Application:
         from .site import make_site  # in a thread and only now: its import takes longer than most answers
@@ -162,15 +163,13 @@ async def _site(daemon_socket: str, port: int) -> web.Application | None:
 
 
 LISTENERS_MAX = 4
-"""Descriptors that one message may hold; the daemon sends one at a time."""
+"""Maximum descriptors in a message; the daemon sends one at a time."""
 
 
 async def lent_listeners(control: socket.socket) -> AsyncGenerator[socket.socket, None]:
-    """Yield each listening socket that comes through `control`, a Unix socket, until its other end is closed.
-
-    Each comes as a descriptor (SCM_RIGHTS) with a byte that means nothing; what it is for, its family says.
-    They are the caller's to close.
-    """
+    """Yield the listening sockets that come through the Unix socket `control`, until its other end is
+    closed. Each comes as a descriptor (SCM_RIGHTS) with a meaningless byte; its family says what it is
+    for. The caller closes them."""
     control.setblocking(False)
     loop = asyncio.get_running_loop()
     arrived = asyncio.Event()
@@ -196,7 +195,7 @@ async def lent_listeners(control: socket.socket) -> AsyncGenerator[socket.socket
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the process; what it has to say goes to its standard error, which the daemon logs."""
+    """Run the process; its log goes to standard error, which the daemon logs."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s  %(message)s")
     os.set_inheritable(options.control, False)

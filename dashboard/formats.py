@@ -13,19 +13,19 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 PAGE_BYTES: Final = 300_000
-"""No page is larger: one takes 30 ms to draw then, and a browser shows it at once."""
+"""Maximum bytes of a page, which takes 30 ms to render."""
 
 GROWING: Final = "<>&\"'\r"
-"""Characters that are written with five bytes: `&lt;`, which has four, counts as five too."""
+"""Characters that take up to five bytes when escaped."""
 
 
 def escaped_bytes(text: str) -> int:
-    """Return the bytes that a text takes in HTML at most."""
+    """Return the maximum bytes of a text when escaped for HTML."""
     return len(text.encode("utf-8", "replace")) + 4 * sum(map(text.count, GROWING))
 
 
 def beginning(text: str, room: int) -> str:
-    """Return as much of a text as takes `room` bytes in HTML, the whole if it fits."""
+    """Return the beginning of a text that fits into `room` bytes of HTML."""
     text = text[:room]
     while (taken := escaped_bytes(text)) > room:
         text = text[: int(len(text) * room / taken * 0.98)]
@@ -33,8 +33,8 @@ def beginning(text: str, room: int) -> str:
 
 
 def exact(text: str) -> Markup:
-    """Write a text so that an HTML parser gives it back as it is: it takes a carriage return for a line
-    break, so that one is written by its number."""
+    """Escape a text so that an HTML parser reads it unchanged; a carriage return must be written by its
+    number."""
     return escape(text).replace("\r", Markup("&#13;"))
 
 
@@ -53,7 +53,7 @@ def pages_of(sizes: Sequence[int], room: int, rows: int) -> list[range]:
 
 
 NOTHING: Final = "–"  # noqa: RUF001 - a dash, as people write it
-"""What stands for a value that there is none of."""
+"""Shown for a missing value."""
 
 
 def number(value: float | None) -> str:
@@ -154,13 +154,13 @@ def editor_href(template: str, root: str, path: str, line: int = 1) -> str:
 _OF_PROGRAMS: Final = re.compile(
     r"[;.]? *(?:Call [A-Z]\w+ [^;.]*[;.] *)?(?:List|Get)[A-Z]\w+ names [\w ]+\.?$"
 )
-"""What an error of the wire adds for programs: which methods name what there is."""
+"""The part of an error message that only helps programs: which methods list what exists."""
 
 _TIME: Final = re.compile(r"\b(timestamp|since|until) must be a time in ISO 8601\b.*$")
 
 
 def of_pages(message: str) -> str:
-    """Write an error of the wire for a reader of pages, without the methods that it tells a program of."""
+    """Return an error message for a reader of pages, without the advice for programs."""
     return _TIME.sub("the dates must be days such as 2026-01-31", _OF_PROGRAMS.sub(".", message))
 
 
@@ -183,4 +183,4 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "count_of": count,
     "of_pages": of_pages,
 }
-"""What templates can write values with."""
+"""The filters of the templates."""

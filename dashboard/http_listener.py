@@ -20,8 +20,8 @@ from .guard import HEADERS
 log = logging.getLogger(__name__)
 
 LINE_BYTES = 192 * 1024
-"""Of an address, and of a header. A search with each of its fields at its longest is shorter: a question, a
-place, a project's root and a language, where a letter may take nine bytes."""
+"""Maximum bytes of an address and of a header. The longest search is shorter: a question, a place, a
+project's root and a language, where a letter may take nine bytes."""
 
 TOO_LONG = (
     f"The address is longer than {LINE_BYTES:,} bytes, or a header is. Shorten what was asked, or ask it in "
@@ -29,16 +29,16 @@ TOO_LONG = (
 )
 
 KEEPALIVE_S = 75.0
-"""How long a connection may wait for its next request: an open one keeps the process alive."""
+"""Maximum seconds between two requests of a connection: an open connection keeps the process alive."""
 
 SHUTDOWN_S = 1.0
-"""What a running request gets to end in, and the same again to be cancelled in."""
+"""Seconds for running requests to end, and as many again to be cancelled."""
 
 ACCEPTS_A_TURN = 64
-"""Connections that are accepted before those that are open get their turn."""
+"""Maximum connections accepted in one turn of the event loop."""
 
 FULL_PAUSE_S = 1.0
-"""Until accepting is tried again where the process may open no more files."""
+"""Seconds until the next try to accept when the process has no free descriptors."""
 
 
 class HttpListener:
@@ -73,13 +73,13 @@ class HttpListener:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a connection is open, whose request may be on its way, or waits for the beginning."""
+        """Whether a connection is open or waiting, whose request may be on its way."""
         return bool(
             not self._began or self._opening or (self._runner.server and self._runner.server.connections)
         )
 
     async def run(self) -> None:
-        """Serve, then let what runs end. The listening socket stays open and listens on."""
+        """Serve until `stop`, then let running requests end. The listening socket stays open."""
         if self._stopping.is_set():
             return  # before it began: the socket may be closed already
         self._listener.setblocking(False)
@@ -154,7 +154,8 @@ _PROTOCOL: dict[str, Any] = {
 
 
 class _Protocol(RequestHandler):
-    """HTTP on one connection. What can't be read reaches no application, so its answer is guarded here."""
+    """HTTP on one connection. Unreadable requests reach no application, so their answers get the headers
+    here."""
 
     __slots__ = ()
 
@@ -165,7 +166,7 @@ class _Protocol(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Return the answer to what can't be read, or failed outside of the application."""
+        """Return the answer to an unreadable request, or to one that failed outside of the application."""
         if isinstance(exc, LineTooLong):
             response: web.StreamResponse = web.Response(status=414, text=TOO_LONG + "\n")
             response.force_close()

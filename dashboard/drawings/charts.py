@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 240.0, 44.0
-"""Units of a line's drawing; it is stretched to the width of its place."""
+"""Size of a line chart in SVG units; it is stretched to the available width."""
 
 BAR_WIDTH = 1000.0
-"""Units of a bar's drawing, likewise."""
+"""Size of a bar in SVG units, stretched likewise."""
 
 LEAST = 3.0
-"""Units that the smallest part of a bar takes, so that it can be seen and pointed at."""
+"""Minimum width of a part of a bar in SVG units, so that it can be seen and pointed at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,16 @@ from ..pages.slices import LAYERS, TYPES, SliceRow
 from .charts import ChartPart, stacked_bar
 
 SHAPE: Final = (760.0, 540.0)
-"""The drawing's width and height in pixels on a usual screen, by which boxes get their shapes."""
+"""Width and height of the drawing in pixels on a usual screen, for the shapes of boxes."""
 
 GAP: Final = 1.2
-"""Percent of the height between two layers."""
+"""Gap between two layers in percent of the height."""
 
 LEAST_LAYER: Final = 7.0
-"""Percent of the height that the thinnest layer takes, so that it can be read; the caption says so."""
+"""Minimum height of a layer in percent, so that it can be read; the caption says so."""
 
 CELLS_MAX: Final = 120
-"""Maximum number of slices drawn of a layer, the largest; the others share a box, as each would be a
-speck."""
+"""Maximum slices drawn of a layer, the largest ones; the others share a box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +186,14 @@ def _lay(row: Sequence[float], free: Box, boxes: list[Box]) -> Box:
     area = sum(row)
     if free.width >= free.height:
         thickness, y = area / free.height, free.y
-        for one in row:
-            length = one / thickness
+        for area in row:
+            length = area / thickness
             boxes.append(Box(free.x, y, thickness, length))
             y += length
         return Box(free.x + thickness, free.y, max(free.width - thickness, 0.0), free.height)
     thickness, x = area / free.width, free.x
-    for one in row:
-        length = one / thickness
+    for area in row:
+        length = area / thickness
         boxes.append(Box(x, free.y, length, thickness))
         x += length
     return Box(free.x, free.y + thickness, free.width, max(free.height - thickness, 0.0))
@@ -212,15 +211,15 @@ class TokenUse:
 
 
 def uses_of(context: Mapping[str, Any], rows: Sequence[SliceRow]) -> list[TokenUse]:
-    """Return what became of a context's `max_tokens`: by type in the order of the layers, then what stands
-    around the slices, what was free, and what was reserved for the answer."""
+    """Return the uses of a context's `max_tokens`: by slice type in the order of the layers, then the text
+    around slices, free tokens, and the reserve for the answer."""
     types = [*TYPES, *sorted({row.type for row in rows} - TYPES.keys())]
     found = []
-    for one in types:
-        inside = [row for row in rows if row.type == one]
+    for kind in types:
+        inside = [row for row in rows if row.type == kind]
         if inside:
             label = inside[0].kind
-            found.append(TokenUse(f"t-{one}", label, sum(row.tokens for row in inside), len(inside)))
+            found.append(TokenUse(f"t-{kind}", label, sum(row.tokens for row in inside), len(inside)))
     # Each slice's tokens are rounded up by itself, so that together they may count more than the text.
     around = context["tokens"] - sum(use.tokens for use in found)
     taken = max(context["tokens"], sum(use.tokens for use in found))

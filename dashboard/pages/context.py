@@ -20,16 +20,16 @@ from .sessions import named_session
 from .slices import SliceRow, dropped_rows, ordered, slice_rows
 
 ROWS: Final = 60
-"""Slices on one page of the table."""
+"""Maximum slices on one page of the table."""
 
 GAPS: Final = 4
-"""Gaps that are told at once; the others are folded."""
+"""Maximum gaps shown at once; the others are folded."""
 
 NAMED: Final = 50
-"""Items, nodes in focus and constraints that are named."""
+"""Maximum items, nodes in focus and constraints shown."""
 
 TITLE_MAX: Final = 140
-"""Characters of a prompt that are the page's title; the whole prompt is further down."""
+"""Maximum characters of the page's title; the whole prompt is further down."""
 
 ORDERS: Final[Mapping[str, str]] = {
     "place": "as they stand in the text",
@@ -78,7 +78,7 @@ class ContextPage:
         )
 
     async def _explain(self, context_id: str, path: str, project: ProjectChoice) -> Mapping[str, Any]:
-        """Return why a file is in the context or not; what can't be asked is told in its place."""
+        """Return why a file is in the context or not, or why that can't be told."""
         if project.status is None:  # a GET opens none
             return {"path": path, "problem": f"{project.name} isn't open now, so that it can't be asked"}
         try:
@@ -154,10 +154,10 @@ def _places(texts: Sequence[Text]) -> dict[int, str]:
 
 
 ON_PAGE_MAX: Final = 130_000
-"""Bytes of escaped texts on one page; longer ones are a link, so that no page gets slow."""
+"""Maximum bytes of escaped texts on a page; longer texts are a link, so that no page gets slow."""
 
 ITEM_PREFIXES: Final[Mapping[str, str]] = {"rule": "Rule: ", "reference": "Reference: "}
-"""How the messages of items begin in the format `messages`, by the types of their slices."""
+"""The first words of items' messages in the format `messages`, by the type of their slices."""
 
 ROLES: Final[Mapping[str, str]] = {
     "system": "System prompt",
@@ -222,7 +222,7 @@ def sent_texts(context: Mapping[str, Any], rows: Sequence[SliceRow]) -> list[Tex
 
 
 def on_page(texts: Sequence[Text]) -> dict[str, Markup]:
-    """Return the contents of the texts that a page has room for, by their names, the first ones first."""
+    """Return the contents of the texts that fit on the page, by name."""
     room, found = ON_PAGE_MAX, {}
     for text in texts:
         if text.bytes <= room and (size := len((content := text.marked).encode())) <= room:

@@ -12,16 +12,16 @@ from ..drawings.sandwich import layers_bar
 from ..view import PROJECT, ProjectChoice, View, href, page_number
 
 CONTEXTS: Final = 50
-"""Contexts on one page."""
+"""Maximum contexts on one page."""
 
 ASKED: Final = 100
-"""Number of contexts that the daemon gives in one reply."""
+"""Maximum contexts in one reply of the daemon."""
 
 KEPT_MAX: Final = 1_000
-"""The daemon keeps fewer: after so many no more are asked for."""
+"""Maximum contexts to ask for; the daemon keeps fewer."""
 
 SCOPES: Final = 25
-"""Scopes on one page."""
+"""Maximum scopes on one page."""
 
 
 class ContextsPage:
@@ -44,13 +44,15 @@ class ContextsPage:
         )
         agent, session = query.get("agent", ""), query.get("session", "")
         chosen = [
-            one for one in contexts if _is_of(one, "agent_name", agent) and _is_of(one, "session_id", session)
+            context
+            for context in contexts
+            if _is_of(context, "agent_name", agent) and _is_of(context, "session_id", session)
         ]
         shown, more = after(chosen, query.get("before", ""), CONTEXTS)
         scopes = [
-            one
-            for one in made["scopes"]
-            if _is_of(one, "agent_name", agent) and _is_of(one, "session_id", session)
+            scope
+            for scope in made["scopes"]
+            if _is_of(scope, "agent_name", agent) and _is_of(scope, "session_id", session)
         ]
         last = max(-(-len(scopes) // SCOPES), 1)
         page = min(page_number(request, "scopes"), last)
@@ -79,7 +81,7 @@ class ContextsPage:
         )
 
     async def _given(self, root: str | None) -> list[Mapping[str, Any]]:
-        """Return all contexts that the daemon keeps, the latest first: by agents it can't choose itself."""
+        """Return all contexts that the daemon keeps, the latest first; it can't filter by agent."""
         found: list[Mapping[str, Any]] = []
         while len(found) < KEPT_MAX:
             before = found[-1]["context_id"] if found else None
@@ -93,28 +95,28 @@ class ContextsPage:
 def after(
     contexts: Sequence[Mapping[str, Any]], before: str, count: int
 ) -> tuple[Sequence[Mapping[str, Any]], str]:
-    """Return the contexts that were given before the one of an id, the latest first, and the id to go on
-    with, "" at the end. Without an id, or with one that isn't kept any more, it begins with the latest."""
-    start = next((at + 1 for at, one in enumerate(contexts) if one["context_id"] == before), 0)
+    """Return the contexts older than the one with this id, the latest first, and the id of the next page,
+    "" at the end. Without an id, or with an unknown one, begin with the latest."""
+    start = next((at + 1 for at, context in enumerate(contexts) if context["context_id"] == before), 0)
     shown = contexts[start : start + count]
     return shown, shown[-1]["context_id"] if shown and start + count < len(contexts) else ""
 
 
 def names(contexts: Iterable[Mapping[str, Any]], field: str) -> list[str]:
-    """Return what contexts have in a field, each once, the latest first."""
-    return [name for name in dict.fromkeys(one[field] for one in contexts) if name]
+    """Return the distinct values of a field, the latest first."""
+    return [name for name in dict.fromkeys(context[field] for context in contexts) if name]
 
 
 def latest_of(contexts: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return the context that each scope was given last, by the scope's id."""
+    """Return the latest context of each scope, by the scope's id."""
     found: dict[str, Mapping[str, Any]] = {}
-    for one in contexts:
-        found.setdefault(one["scope_id"], one)
+    for context in contexts:
+        found.setdefault(context["scope_id"], context)
     return found
 
 
-def _is_of(one: Mapping[str, Any], field: str, wanted: str) -> bool:
-    return not wanted or one.get(field, "") == wanted
+def _is_of(context: Mapping[str, Any], field: str, wanted: str) -> bool:
+    return not wanted or context.get(field, "") == wanted
 
 
 def _address(query: Mapping[str, str], **changed: Any) -> str:

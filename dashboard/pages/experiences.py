@@ -95,7 +95,7 @@ class ExperiencesPage:
             project=project,
             asked=asked,
             deleted=deleted,
-            days=by_day([short(one) for one in shown]),
+            days=by_day([short(experience) for experience in shown]),
             total=found["total"],
             listed=listed,
             page=page,
@@ -184,11 +184,11 @@ def short(experience: Mapping[str, Any]) -> dict[str, Any]:
 def by_day(experiences: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
     """Return experiences by the day of their time, in UTC, in the order in which they come."""
     days: list[tuple[str, list[Mapping[str, Any]]]] = []
-    for one in experiences:
-        day = datetime.fromisoformat(one["timestamp"]).strftime("%d %B %Y").lstrip("0")
+    for experience in experiences:
+        day = datetime.fromisoformat(experience["timestamp"]).strftime("%d %B %Y").lstrip("0")
         if not days or days[-1][0] != day:
             days.append((day, []))
-        days[-1][1].append(one)
+        days[-1][1].append(experience)
     return days
 
 

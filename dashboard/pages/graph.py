@@ -58,16 +58,16 @@ class GraphPage:
         imports = _paths(node["imports"])
         importers = _paths(node["importers"])
         near = [*importers[:SHOWN], *imports[:SHOWN]]
-        found = await asyncio.gather(*[self._imports(project, one) for one in near])
+        found = await asyncio.gather(*[self._imports(project, file) for file in near])
         graph = arranged(node["path"], importers, imports, dict(zip(near, found, strict=True)))
         return {
             "node": node,
             "drawing": graph.draw(
-                lambda one: href("/graph", project=project.root, path=one, session=session)
+                lambda file: href("/graph", project=project.root, path=file, session=session)
             ),
             "imports": imports,
             "importers": importers,
-            "outside": sorted({one["module"] for one in node["imports"] if "path" not in one}),
+            "outside": sorted({imported["module"] for imported in node["imports"] if "path" not in imported}),
         }
 
     async def _imports(self, project: ProjectChoice, path: str) -> Sequence[str]:
@@ -81,7 +81,7 @@ class GraphPage:
 
 
 def _paths(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    return sorted({one["path"] for one in entries if "path" in one})
+    return sorted({entry["path"] for entry in entries if "path" in entry})
 
 
 NODE_WIDTH: Final = 232.0
@@ -125,7 +125,7 @@ class DependencyGraph:
         width = MARGIN * 2 + COLUMN * (len(self.columns) - 1) + NODE_WIDTH + BEND
         height = HEAD + MARGIN + rows * ROW
         places = self._places(rows)
-        parts = [_edge(places[one], places[other]) for one, other in sorted(self.edges)]
+        parts = [_edge(places[file], places[other]) for file, other in sorted(self.edges)]
         for number, column in enumerate(self.columns):
             parts.append(
                 Markup('<text class="column" x="{:.0f}" y="20">{}</text>').format(
@@ -165,8 +165,8 @@ def arranged(
         Column("It depends on", right[:SHOWN], max(len(right) - SHOWN, 0)),
     )
     shown = {path for column in columns for path in column.paths}
-    wanted = {(one, middle) for one in importers} | {(middle, one) for one in imports}
-    wanted |= {(one, other) for one, others in around.items() for other in others}
+    wanted = {(importer, middle) for importer in importers} | {(middle, imported) for imported in imports}
+    wanted |= {(file, other) for file, others in around.items() for other in others}
     return DependencyGraph(
         columns, middle, frozenset((a, b) for a, b in wanted if a != b and a in shown and b in shown)
     )

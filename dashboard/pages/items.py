@@ -228,7 +228,7 @@ def chosen(items: Iterable[Mapping[str, Any]], kept: Mapping[str, str]) -> list[
 
 def _rows(items: Sequence[Mapping[str, Any]], usage: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return items with their use."""
-    used = {key_of(one): one for one in usage}
+    used = {key_of(item): item for item in usage}
     rows = []
     for item in items:
         text = item.get("text", "")
@@ -272,11 +272,18 @@ def _suggestions(
     """Return what use suggests, with the mode that does it: to demote is agent, to remove is manual."""
     known = {key_of(item): item for item in items}
     found = []
-    for one in suggestions:
-        if item := known.get(key_of(one)):
-            mode = "agent" if one["action"] == "demote" else "manual"
+    for suggestion in suggestions:
+        if item := known.get(key_of(suggestion)):
+            mode = "agent" if suggestion["action"] == "demote" else "manual"
             row = _rows([item], ())[0]
-            found.append({**key_fields(one), "text": one["text"], "mode": mode, "changed": row["changed"]})
+            found.append(
+                {
+                    **key_fields(suggestion),
+                    "text": suggestion["text"],
+                    "mode": mode,
+                    "changed": row["changed"],
+                }
+            )
     return found[:SUGGESTIONS]
 
 

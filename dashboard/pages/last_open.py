@@ -21,19 +21,19 @@ from ..view import View, href
 SET_NAME: Final = "applet"
 
 SESSION: Final = "session"
-"""The parameter of an address that says which session a page is looked at for. It is no part of the applet:
-a session's applet is its own."""
+"""The parameter of an address with the session for which somebody looks at the page. It isn't stored in
+the applet."""
 
 VALUE_MAX: Final = 500
-"""Characters of a parameter's value: longer ones are texts, and no way to find a page again."""
+"""Maximum characters of a parameter's value; longer values don't help to find a page again."""
 
 _ID = re.compile(r"[A-Za-z0-9._:@+-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
 class ViewPlace:
-    """A page that can be come back to: its address, with `{id}` where it has one, its title, and those of
-    its parameters that say what it shows."""
+    """A page that a session can return to: its address with `{id}`, its title, and the parameters that
+    decide what it shows."""
 
     path: str
     title: str
@@ -55,12 +55,12 @@ PLACES: Final[Mapping[str, ViewPlace]] = {
     ),
     "performance": ViewPlace("/performance", "Metrics", ("period",)),
 }
-"""The pages by slug. Each may have `project` too; other parameters, such as an open dialog, are not kept."""
+"""The pages by slug, with their stored parameters beside `project`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastOpen:
-    """A page that was last open. `link` is empty where the slug is none of this site."""
+    """The page that was last open. `link` is empty for an unknown slug."""
 
     title: str
     details: tuple[str, ...]
@@ -68,7 +68,8 @@ class LastOpen:
 
 
 def last_open(entries: Sequence[str], session_id: str) -> LastOpen | None:
-    """Return what a set `applet` leads to, None for an empty one. Never raises: anybody may have set it."""
+    """Return the page of a set `applet`, None for an empty set. Never raises, because anybody may have set
+    it."""
     if not entries:
         return None
     slug, given = entries[0], _pairs(entries[1:])
@@ -83,7 +84,7 @@ def last_open(entries: Sequence[str], session_id: str) -> LastOpen | None:
 
 
 def applet_of(address: str) -> list[str]:
-    """Return the set for a page by its path and query. Raises `RpcError` for what isn't one of `PLACES`."""
+    """Return the set for a page's path and query. Raises `RpcError` for a page outside of `PLACES`."""
     try:
         parts = urlsplit(address)
         given = dict(parse_qsl(parts.query, max_num_fields=50))
@@ -104,11 +105,11 @@ def applet_of(address: str) -> list[str]:
 
 
 RACE_MS: Final = 10_000
-"""Two views that are told in the wrong order are of the same moment. What is earlier by more was seen by
-another clock: that of a tab from before the machine slept, or one that was set back."""
+"""Maximum milliseconds between two views that may arrive in the wrong order. A larger difference means
+another clock: a tab from before the machine slept, or a clock that was set back."""
 
 SEEN_AT_MAX: Final = 2**53
-"""A later time in milliseconds isn't one that a browser has."""
+"""Exclusive limit of a browser's time in milliseconds."""
 
 SEEN_MAX: Final = 1_000
 """Maximum number of sessions whose last seen view is remembered."""
@@ -160,7 +161,7 @@ class LastOpenKeeper:
         return web.json_response(kept)
 
     def _is_outdated(self, session_id: str, seen_at: float) -> bool:
-        """Whether a view of a session that was told before is a little later; else this is the last one."""
+        """Whether a slightly later view of the session is known; otherwise remember this one."""
         last = self._seen.pop(session_id, 0.0)
         is_outdated = 0 < last - seen_at < RACE_MS
         self._seen[session_id] = last if is_outdated else seen_at

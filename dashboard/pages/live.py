@@ -28,7 +28,7 @@ TOPICS: Final[Mapping[str, str]] = {
     "scope.changed": "a scope's focus changed",
     "scope.released": "a scope ended",
 }
-"""The topics and what they tell."""
+"""The topics and their meaning."""
 
 
 class LivePage:
@@ -46,20 +46,20 @@ class LivePage:
 
 
 HEARTBEAT_S: Final = 10.0
-"""Between two beats, so that either side notices when the other is gone."""
+"""Seconds between two heartbeats, by which each side notices that the other is gone."""
 
 BEAT: Final = b"event: beat\ndata: {}\n\n"
-"""An event, since a browser's script doesn't see comments."""
+"""The heartbeat, an event because a browser's script doesn't see comments."""
 
 RETRY_MS: Final = 1_000
-"""After this time a browser asks again for a stream that broke."""
+"""Milliseconds until a browser reconnects to a broken stream."""
 
 STREAMS_MAX: Final = 64
-"""Open streams: each is a connection to the daemon. A browser opens one for all its pages."""
+"""Maximum open streams. Each is a connection to the daemon; a browser opens one for all its pages."""
 
 
 class EventStream:
-    """The address `/events?topics=a,b`: each event with its topic and data, until either side goes."""
+    """The address `/events?topics=a,b`: events with topic and data, until either side closes."""
 
     def __init__(self, link: DaemonLink, *, heartbeat_s: float = HEARTBEAT_S) -> None:
         self._link = link

@@ -23,13 +23,13 @@ REASONS: Final[Mapping[str, str]] = {
     "denied": "The request asked to leave it out.",
     "budget": "There was no room for it in the context.",
 }
-"""Why an item that was considered was not taken, in words."""
+"""Reasons why a candidate was not taken, in words."""
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "budget": "no room",
     "duplicate": "shown already by another",
 }
-"""Why a slice was not shown, in words."""
+"""Reasons why a slice was left out, in words."""
 
 PARTS: Final[Sequence[tuple[str, str]]] = (
     ("context", "Context"),
@@ -38,19 +38,20 @@ PARTS: Final[Sequence[tuple[str, str]]] = (
     ("messages", "Messages"),
     ("tools", "Tools"),
 )
-"""The parts of what was sent: the field of GetRequest, and the title of its tab."""
+"""The parts that were sent: the field of GetRequest, and the title of its tab."""
 
 SHOWN_BYTES: Final = 150_000
-"""Of a part so much stands on the page, escaped, which keeps it below 300 KB; the rest is a link away."""
+"""Maximum escaped bytes of a part on the page, which keeps the page below 300 KB; a link leads to the
+rest."""
 
 SLICES: Final = 100
-"""Slices that the page lists: a context has some dozens."""
+"""Maximum slices on the page; a context has some dozens."""
 
 WRITTEN_S: Final = 15.0
-"""A record is written behind the answer, within milliseconds. What isn't there after that was not written."""
+"""Seconds until a missing record counts as never written; normally it takes milliseconds."""
 
 REFRESH_S: Final = 1
-"""After so long a page whose record isn't written yet asks again."""
+"""Seconds until a page without a record yet reloads."""
 
 
 class RequestPage:
@@ -81,8 +82,8 @@ class RequestPage:
         project = await view.project_of(root)
         known, problem = await known_items(view, project)
         rows = rows_of(found["items"], known)
-        dropped = {one["id"] for one in found.get("dropped", ())}
-        referred = {key_of(one) for one in found["referred"] or ()}
+        dropped = {part["id"] for part in found.get("dropped", ())}
+        referred = {key_of(item) for item in found["referred"] or ()}
         for row in rows:
             row["referred"] = key_of(row) in referred
             row["dropped"] = _slice_id(row) in dropped
@@ -108,7 +109,7 @@ class RequestPage:
             columns=columns_of(rows),
             mode_of=mode_of,
             considered=considered,
-            slices=sorted(found["slices"], key=lambda one: -one["weight"])[:SLICES],
+            slices=sorted(found["slices"], key=lambda part: -part["weight"])[:SLICES],
             slices_more=max(len(found["slices"]) - SLICES, 0),
             dropped=[
                 {**one, "why": LEFT_OUT.get(one["reason"], one["reason"])} for one in found.get("dropped", ())
@@ -125,7 +126,7 @@ class RequestPage:
         return web.Response(text=text_of(found[part]), content_type="text/plain", charset="utf-8")
 
     async def _not_yet(self, request: web.Request, given: Mapping[str, Any]) -> web.Response:
-        """Return a page that says that the record is being written, and asks again by itself."""
+        """Return a page that says that the record is being written, and reloads."""
         session_id = request.match_info["session_id"]
         response = await self._view.page(
             request,

@@ -15,16 +15,16 @@ from .sessions import named_session
 from .slices import SliceRow, ordered, slice_rows
 
 RENDERS: Final = 20
-"""Contexts of the scope that the page names, those given last."""
+"""Maximum contexts on the page, the latest ones."""
 
 NODES: Final = 60
-"""Nodes in focus, files that are worked on, constraints and slices that the page names."""
+"""Maximum nodes in focus, hot files, constraints and slices on the page."""
 
 ASKED_AGAIN: Final = ("prompt", "task_type", "max_tokens", "reserve_tokens", "max_bytes", "model")
-"""What of the last request a look at the scope as it is now asks for again."""
+"""The fields of the last request that a preview of the scope repeats."""
 
 PROMPT_MAX: Final = 10_000
-"""Characters of a prompt that the page holds for that; a longer one is pasted logs, and isn't asked again."""
+"""Maximum characters of a prompt that a preview repeats; longer ones are pasted logs."""
 
 
 class ScopePage:
@@ -72,7 +72,7 @@ class ScopePage:
         )
 
     async def _scope(self, scope_id: str) -> dict[str, Any] | RpcError:
-        """Return a scope, or that there is none (any more): what it was given may still be known."""
+        """Return a scope, or None if it is gone; its contexts may still be known."""
         try:
             found: dict[str, Any] = await self._view.call("GetScope", scope_id=scope_id)
         except RpcError as error:
@@ -83,7 +83,7 @@ class ScopePage:
 
 
 def _drawn(context: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page shows of the context that was given last."""
+    """Return what the page shows of the latest context."""
     rows = slice_rows(context["slices"])
     address = f"/contexts/{context['context_id']}"
 
@@ -100,7 +100,7 @@ def _drawn(context: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _again(scope_id: str, latest: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the parameters that ask for what a scope would be given now, as it was asked for last."""
+    """Return the parameters of a preview of the scope, from its last request."""
     asked = {name: latest[name] for name in ASKED_AGAIN if latest[name] != ""} if latest else {}
     if len(asked.get("prompt", "")) > PROMPT_MAX:
         del asked["prompt"]

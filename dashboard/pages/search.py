@@ -28,14 +28,14 @@ ROUTES: Final[Mapping[str, str]] = {
     "positional": "in the place that the question names",
     "semantic": "words and meaning",
 }
-"""The ways a question can be answered, in words; the first lets the question decide."""
+"""The routes in words; with the first the question decides."""
 
 SOURCES: Final[Mapping[str, str]] = {
     "tree": "Names",
     "vector": "Meaning",
     "lexical": "Words",
 }
-"""The lists whose ranks are shown side by side, and what each looks at."""
+"""The indexes whose ranks are shown, and what each searches."""
 
 
 class SearchPage:
@@ -103,7 +103,7 @@ def _place(path: str) -> dict[str, str]:
 
 
 def _rows(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{**one, "code": _code(one)} for one in results]
+    return [{**result, "code": _code(result)} for result in results]
 
 
 def _code(result: Mapping[str, Any]) -> list[tuple[int, Markup]]:
@@ -113,7 +113,7 @@ def _code(result: Mapping[str, Any]) -> list[tuple[int, Markup]]:
 
 
 CHARACTERS_MAX: Final = 20_000
-"""Longer texts stay plain: some lexers need a millisecond for a thousand characters."""
+"""Maximum characters of highlighted text: some lexers need a millisecond for a thousand."""
 
 _FORMATTER: Final = HtmlFormatter(nowrap=True, classprefix="t-")
 

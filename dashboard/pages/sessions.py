@@ -20,13 +20,13 @@ from .last_open import SET_NAME as APPLET
 from .last_open import last_open
 
 ROWS: Final = 50
-"""Sessions on a page of the list."""
+"""Maximum sessions on a page of the list."""
 
 STATES: Final[Mapping[str, str]] = {"": "all", "open": "not ended", "ended": "ended"}
-"""What the filter's `state` may be, and its words."""
+"""The values of the filter's `state`, in words."""
 
 FILTERS: Final = ("q", "state", "agent", "where")
-"""The parameters of the filter, which links to other pages of the list carry on."""
+"""The parameters of the filter, which links to other pages keep."""
 
 
 class SessionsPage:
@@ -58,8 +58,11 @@ class SessionsPage:
             kept=kept,
             filtered=any(kept[name] for name in ("q", "state", "agent")),
             states=STATES,
-            agents=sorted({one["agent_name"] for one in reply["sessions"]} - {""}),
-            sessions=[{**one, "heard": last_heard(one)} for one in shown[(page - 1) * ROWS : page * ROWS]],
+            agents=sorted({session["agent_name"] for session in reply["sessions"]} - {""}),
+            sessions=[
+                {**session, "heard": last_heard(session)}
+                for session in shown[(page - 1) * ROWS : page * ROWS]
+            ],
             found=len(shown),
             total=len(reply["sessions"]),
             warnings=reply["warnings"],
@@ -78,36 +81,39 @@ def chosen(
     """
     words = text.casefold().split()
     return [
-        one
-        for one in sessions
-        if (not agent or one["agent_name"] == agent)
-        and (state not in {"open", "ended"} or bool(one["ended"]) == (state == "ended"))
-        and matches(words, one["session_id"], one["name"], one["current_intent"], one["agent_name"])
+        session
+        for session in sessions
+        if (not agent or session["agent_name"] == agent)
+        and (state not in {"open", "ended"} or bool(session["ended"]) == (state == "ended"))
+        and matches(
+            words, session["session_id"], session["name"], session["current_intent"], session["agent_name"]
+        )
     ]
 
 
 def last_heard(session: Mapping[str, Any]) -> str:
-    """Return when something was last heard of a session, as the wire has times."""
+    """Return the time of the last sign of a session, in ISO 8601."""
     return max(str(session[field] or "") for field in ("created", "last_observed", "last_idle"))
 
 
 REQUESTS: Final = 25
-"""Requests on a page of a session's list."""
+"""Maximum requests on a page."""
 
 COLUMN_ROWS: Final = 60
-"""Items of a column: a session may have 5,000, and what is beyond is found by the filter."""
+"""Maximum items of a column; a session may have 5,000, and the filter finds the others."""
 
 FILTER_FROM: Final = 25
-"""With more items than that, there is a filter for them."""
+"""Number of items from which there is a filter."""
 
 CONTEXTS: Final = 100
-"""Contexts that the daemon tells at once."""
+"""Maximum contexts in one reply of the daemon."""
 
 CONTEXT_PAGES: Final = 3
-"""It keeps 300: they tell the messages of a session's latest requests."""
+"""Maximum replies to ask for: the daemon keeps 300 contexts, which contain the messages of the latest
+requests."""
 
 COMPLETIONS: Final = 12
-"""Names that are offered for what was typed."""
+"""Maximum names offered as completions."""
 
 
 class SessionPage:
@@ -153,7 +159,7 @@ class SessionPage:
             requests=requests[:REQUESTS],
             more=requests[REQUESTS - 1]["request_id"] if len(requests) > REQUESTS else "",
             before=before,
-            messages={request_id: one["prompt"] for request_id, one in given.items()},
+            messages={request_id: context["prompt"] for request_id, context in given.items()},
             **_items(session, known, request.query.get("items", "")),
         )
 
@@ -182,15 +188,13 @@ async def known_items(view: View, project: ProjectChoice) -> tuple[dict[ItemKey,
 
 
 async def given_contexts(view: View, session_id: str) -> dict[str, Mapping[str, Any]]:
-    """Return the contexts of a session that the daemon still has, by the ids of their requests.
-
-    What is recorded of a request has a hash of its message only; these have its beginning.
-    """
+    """Return the contexts of a session that the daemon still has, by request id. They contain the
+    beginning of the message, a recorded request only its hash."""
     found: dict[str, Mapping[str, Any]] = {}
     before = None
     for _ in range(CONTEXT_PAGES):
         reply = await view.call("ListContexts", session_id=session_id, limit=CONTEXTS, before=before)
-        found |= {one["request_id"]: one for one in reply["contexts"] if "request_id" in one}
+        found |= {context["request_id"]: context for context in reply["contexts"] if "request_id" in context}
         if len(reply["contexts"]) < CONTEXTS:
             break
         before = reply["contexts"][-1]["context_id"]
@@ -198,10 +202,8 @@ async def given_contexts(view: View, session_id: str) -> dict[str, Mapping[str, 
 
 
 async def named_session(view: View, session_id: str) -> dict[str, str]:
-    """Return the id, title and address of a session that something names.
-
-    One that was named only, and never made, has requests all the same, but no page: its `link` is empty.
-    """
+    """Return the id, title and link of a session. A session that was named but never created has requests
+    but no page: its `link` is empty."""
     title, link = session_id, ""
     if session_id:
         try:
@@ -231,7 +233,7 @@ def completions(items: Sequence[Mapping[str, Any]], text: str) -> list[dict[str,
             name = item["name"].casefold()
             rank = 0 if name.startswith(text.casefold()) else 1 if matches(words, label) else 2
             found.append((rank, label.casefold(), label, item))
-    found.sort(key=lambda one: one[:3])
+    found.sort(key=lambda match: match[:3])
     return [
         {
             "label": label,
@@ -275,15 +277,15 @@ def _items(session: Mapping[str, Any], known: Mapping[ItemKey, Any], text: str) 
 
 
 SET_MAX: Final = 10
-"""Entries of one set that the daemon keeps at most (docs/protocol.md, Sessions)."""
+"""Maximum entries of a set (docs/protocol.md, Sessions)."""
 
 TITLES: Final[Mapping[str, str]] = {"files": "Files", "endpoints": "Endpoints", "ports": "Ports"}
-"""The sets that have a form of their own; others are shown by their names, their entries as texts."""
+"""Titles of the known sets; others are shown by name, with their entries as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEntry:
-    """An entry: its text as it is kept, as it is shown, and where it leads, if anywhere."""
+    """An entry: its stored text, its shown text, and its link, if any."""
 
     text: str
     shown: str
@@ -302,12 +304,12 @@ class ContextSet:
 
     @property
     def texts(self) -> list[str]:
-        """The entries as the daemon has them."""
+        """The stored texts of the entries."""
         return [entry.text for entry in self.entries]
 
     @property
     def is_full(self) -> bool:
-        """Whether the daemon takes no more of it."""
+        """Whether the set has its maximum of entries."""
         return len(self.entries) >= SET_MAX
 
 
@@ -336,7 +338,7 @@ def _entry(name: str, text: str, root: str, editor_link: Callable[[str, str], st
 
 
 def is_web(text: str) -> bool:
-    """Whether a text is an address that a browser may be led to: http or https, and nothing else."""
+    """Whether a text is a http or https address, which a browser may open."""
     try:
         parts = urlsplit(text)
     except ValueError:

@@ -38,7 +38,7 @@ NAMES: Final[Mapping[str, str]] = {
     "constraint": "Constraint",
     "agent_history": "Earlier decision",
 }
-"""What a slice without a path is called."""
+"""Names of slices without a path."""
 
 MODES: Final[Mapping[str, str]] = {
     "always": "in each context",
@@ -54,13 +54,13 @@ SOURCES: Final[Mapping[str, str]] = {
     "an ancestor scope": "given to the scope above",
     "manifests and git": "from manifests and git",
 }
-"""Sources that read better in other words; all others are sentences already."""
+"""Clearer words for some sources; all others are sentences already."""
 
 FATES: Final[Mapping[str, str]] = {
     "budget": "no room was left for it",
     "duplicate": "another slice shows the same",
 }
-"""Why a slice was dropped."""
+"""Reasons why a slice was dropped, in words."""
 
 _ITEM_SOURCE = re.compile(r"(?P<place>.+):(?P<line>\d+), (?P<mode>always|manual|agent|glob)", re.DOTALL)
 
@@ -104,7 +104,7 @@ class SliceRow:
 
     @property
     def summary(self) -> str:
-        """All of it in one line, for who points at it."""
+        """A summary in one line, shown on hover."""
         amount = f"{self.tokens:,} tokens"
         if self.compressed:
             amount += f" of {self.tokens_before:,}, shortened"
@@ -114,7 +114,7 @@ class SliceRow:
 
 def slice_rows(slices: Iterable[Mapping[str, Any]]) -> list[SliceRow]:
     """Return the slices of a context, as GetContext lists them, for pages."""
-    return [_row(at, one) for at, one in enumerate(slices)]
+    return [_row(at, part) for at, part in enumerate(slices)]
 
 
 def ordered(rows: Sequence[SliceRow], order: str) -> list[SliceRow]:
@@ -128,40 +128,40 @@ def dropped_rows(dropped: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, f
     """Return the name, type in words, weight and fate of slices that didn't enter."""
     return [
         (
-            _named_by(one["id"], one["type"]),
-            TYPES.get(one["type"], one["type"]),
-            one["weight"],
-            FATES.get(one["reason"], one["reason"]),
+            _named_by(part["id"], part["type"]),
+            TYPES.get(part["type"], part["type"]),
+            part["weight"],
+            FATES.get(part["reason"], part["reason"]),
         )
-        for one in dropped
+        for part in dropped
     ]
 
 
-def _row(at: int, one: Mapping[str, Any]) -> SliceRow:
-    path, symbol = one.get("path", ""), ""
+def _row(at: int, part: Mapping[str, Any]) -> SliceRow:
+    path, symbol = part.get("path", ""), ""
     if path:
-        _, _, node = one["id"].partition(":")
+        _, _, node = part["id"].partition(":")
         symbol = node[len(path) + 1 :] if node.startswith(f"{path}#") else ""
-    name = path or _named_by(one["id"], one["type"])
+    name = path or _named_by(part["id"], part["type"])
     short = name.rstrip("/").rpartition("/")[2] or name
-    span = one.get("span")
+    span = part.get("span")
     return SliceRow(
         at=at,
-        id=one["id"],
-        type=one["type"],
-        layer=one["layer"] if one["layer"] in LAYERS else "focus",
+        id=part["id"],
+        type=part["type"],
+        layer=part["layer"] if part["layer"] in LAYERS else "focus",
         name=name,
         symbol=symbol,
         label=f"{short}#{symbol}" if symbol else short,
         path=path,
-        start_line=one.get("start_line", 0),
-        end_line=one.get("end_line", 0),
-        tokens=one["tokens"],
-        tokens_before=one["tokens_before"],
-        compressed=one["compressed"],
-        weight=one["weight"],
-        score=one.get("score"),
-        source=_source_of(one["source"]),
+        start_line=part.get("start_line", 0),
+        end_line=part.get("end_line", 0),
+        tokens=part["tokens"],
+        tokens_before=part["tokens_before"],
+        compressed=part["compressed"],
+        weight=part["weight"],
+        score=part.get("score"),
+        source=_source_of(part["source"]),
         span=(span[0], span[1]) if span else None,
     )
 

@@ -152,7 +152,7 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
     inside = Program(foveal.daemon, foveal.cwd / "src" / "shop")
     noted = inside.json("decide", "tokens expire after an hour", "--why", "audit", "--file", "auth.py")
     [identifier] = noted["experience_ids"]
-    assert foveal("decide", "tokens  expire after an hour") == (0, "known already\n", "")
+    assert foveal("decide", "tokens  expire after an hour") == (0, "already noted earlier\n", "")
     failed = ("decide", "use JWT", "--outcome", "failure", "--error", "too long", "--agent", "bob")
     code, output, errors = foveal(*failed, "--session", "s-9")
     assert (code, errors) == (0, "")
@@ -176,7 +176,7 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
 
 def test_a_decision_that_can_not_be_noted(foveal: Program) -> None:
     assert foveal("decide", "  ")[0] == 1
-    assert foveal("decide", "  ")[2].startswith("error: the decision wasn't noted: decision ")
+    assert foveal("decide", "  ")[2].startswith("error: the decision was not noted: decision ")
     assert foveal("decide", "x", "--error", "boom")[0] == 2
     code, _, errors = foveal("decide", "y", "--file", "/etc/passwd")
     assert code == 0

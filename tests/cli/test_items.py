@@ -25,7 +25,7 @@ def test_a_rule_file_is_an_item_and_can_be_kept_out(foveal: CommandLine) -> None
     assert names(foveal) == [("CLAUDE.md", "manual")]
     code, output, errors = foveal("items", "delete", "rule", "CLAUDE.md")
     assert (code, output) == (0, "deleted: rule CLAUDE.md\n")
-    assert errors == f"note: it is back as it is in {foveal.folder}/CLAUDE.md (always)\n"
+    assert errors == f"note: the item of {foveal.folder}/CLAUDE.md is back (always)\n"
     assert names(foveal) == [("CLAUDE.md", "always")]
 
 
@@ -61,8 +61,12 @@ def test_what_can_not_be_put_or_deleted(foveal: CommandLine) -> None:
         assert expected in foveal.fails("items", *arguments, code=code)
 
     write_files(foveal.folder, {"binary": b"\xff\xfe", "large": b"x" * 300_000})
-    check(["put", "rule", "x", "--text", "y"], 2, "error: --include says how it comes in: always, agent, ")
-    check(["put", "rule", "x", "--include", "agent", "--text", "y", "--file", "z"], 2, "give one")
+    check(
+        ["put", "rule", "x", "--text", "y"],
+        2,
+        "error: say when agents get it: --include with one of always, agent, ",
+    )
+    check(["put", "rule", "x", "--include", "agent", "--text", "y", "--file", "z"], 2, "exclude each other")
     check(["put", "tool", "x", "--include", "agent"], 2, "a tool is named with its server: --server NAME")
     check(["put", "rule", "x", "--include", "agent"], 1, "item.text is missing")
     check(["put", "rule", "x", "--include", "agent", "--file", "gone"], 1, "error: gone: No such file")

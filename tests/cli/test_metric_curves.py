@@ -44,9 +44,9 @@ def test_each_figure_has_a_line_with_its_numbers() -> None:
         tokens_by_agent={"": 2_000, "sam": 10_000},
     )
     quiet = sample(2, requests=20, tokens=1, tokens_by_agent={"kim\n": 1})
-    lines = {line[:18].strip(): line for line in lines_of(busy, quiet)}
+    lines = {line[:15].strip(): line for line in lines_of(busy, quiet)}
     assert lines["requests"].split()[1:] == ["█▅", "20", "40"]
-    assert lines["from what was kept"].split()[-2:] == ["█", "75%"]
+    assert lines["from the cache"].split()[-2:] == ["█", "75%"]
     assert lines["context P95"].split()[-2:] == ["12.50", "ms"]
     assert lines["memory"].split()[-4:] == ["90", "MB", "90", "MB"]
     assert [line.strip() for line in lines_of(busy, quiet)[-3:]] == [
