@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from foveal.daemon.sessions.request_record import (
 )
 from foveal.daemon.sessions.sessions import timestamp_of
 from foveal.daemon.sessions.stored_contents import LedgerLimits, forget
+from msgspec.structs import replace
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROOT = "/home/user/project"
@@ -113,7 +114,7 @@ def record_of(number: int = 1, session_id: str = "ses_a", **fields: object) -> R
         steps_ms={"search": 1.5},
         degraded=("the embedding model didn't answer in time",),
     )
-    return replace(record, **fields)  # type: ignore[arg-type]  # the fields that a test names
+    return replace(record, **fields)
 
 
 def sent_for(record: RequestRecord, text: str = "Why?") -> Sent:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.draft import Draft
 from foveal.daemon.memory.pool import Pool
+from msgspec.structs import replace
 
 
 class Clock(System):

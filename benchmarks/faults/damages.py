@@ -20,7 +20,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ from foveal.daemon.sessions.request_log_file import LedgerFile
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.daemon.transcripts.cursor import Cursor
 from foveal.daemon.transcripts.cursor_store import CursorStore
+from msgspec import to_builtins
 
 from . import damaging
 from .damaging import Damage, files_below
@@ -190,7 +191,9 @@ def _read_scopes(folder: Path) -> Answers:
     if "s_new" not in {scope.id for scope in again.load()}:
         raise AssertionError("a scope that was written is gone")
     again.close()
-    return Answers({scope.id: json.dumps(asdict(scope)) for scope in scopes}, store.replaced + unreadable)
+    return Answers(
+        {scope.id: json.dumps(to_builtins(scope)) for scope in scopes}, store.replaced + unreadable
+    )
 
 
 def _read_requests(folder: Path) -> Answers:
@@ -261,7 +264,7 @@ def _dump(folder: Path) -> dict[str, Any]:
         with reader.snapshot():
             found: dict[str, Any] = {}
             for path, record in reader.load_files().items():
-                symbols = [asdict(symbol) for symbol in reader.symbols(path)]
+                symbols = [to_builtins(symbol) for symbol in reader.symbols(path)]
                 imports = [str(one) for one in reader.imports(path)]
                 texts = [
                     one.text

@@ -8,7 +8,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from foveal.daemon.rules.item_choice import LEXICAL_WEIGHT, ItemScore
@@ -16,6 +15,7 @@ from foveal.daemon.rules.item_search import ItemMatches, ItemSearch
 from foveal.daemon.rules.item_text import chunks, item_text
 from foveal.daemon.rules.items import Item
 from foveal.daemon.rules.selection import Profile, Profiles, parse_selection, resolve
+from msgspec.structs import replace
 
 from ..statistics import Measure, table
 from .labelled import Query, read_items, read_queries

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import exp, log, log1p, sqrt
 from pathlib import Path
 from typing import Final
@@ -24,6 +23,7 @@ from foveal.daemon.search.path_roles import role_of
 from foveal.daemon.search.question import Question
 from foveal.daemon.search.ranking import RankedFile, rank
 from foveal.daemon.search.router import gather
+from msgspec.structs import replace
 
 from .passages import DEPTH, Passage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from foveal.daemon.search.classify import classify
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.question import Question, take_apart
 from foveal.daemon.search.router import GatheredCandidates, conclude, gather
+from msgspec.structs import replace
 
 from .variants import LEXICAL, TREE, VECTOR, Variant
 

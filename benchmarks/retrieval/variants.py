@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 from foveal.daemon.search.fusion import Fusion
 from foveal.daemon.search.path_roles import Role
 from foveal.daemon.search.ranking import DEFAULT, RankWeights
+from msgspec.structs import fields, replace
 
 LEXICAL, VECTOR, TREE = "lexical", "vector", "tree"
 ALL_LISTS = frozenset({LEXICAL, VECTOR, TREE})

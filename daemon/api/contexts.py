@@ -6,8 +6,10 @@ import asyncio
 import marshal
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..app.engine import Engine
 from ..config.settings import ContextConfig
@@ -15,7 +17,6 @@ from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Fo
 from ..context.scopes import Scope, ScopeTable
 from ..context.scoping import ScopeSelector
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..core.parameters import Parameters
 from ..privacy.permissions import agent_in
 from ..project.projects import Project
@@ -46,8 +47,7 @@ MARSHAL_EXACT = 2
 than `==` it tells 1 from True."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextCall:
+class ContextCall(Struct, frozen=True):
     """What the parameters of a request came to, and of what."""
 
     root: str

@@ -6,8 +6,9 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..app.engine import Engine
 from ..core.errors import InvalidRequest

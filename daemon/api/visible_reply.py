@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..privacy.policy import Policy
 
 PATH_FIELDS = ("path", "node_id", "file")
@@ -20,8 +21,7 @@ SENT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
 _GONE = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Struct, frozen=True):
     """What an agent may see of one project: its policy, and the items that it doesn't get, as (type, name,
     server). With `masks` false texts come as they were sent once, masked or not."""
 

@@ -11,10 +11,11 @@ import hashlib
 import hmac
 import logging
 import secrets
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.errors import StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from .dashboard_file import DashboardFile, DashboardState, KeptSession
 
@@ -36,8 +37,7 @@ SESSIONS_MAX = 50
 """Of more the one that ends first is forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """A session that holds. `csrf` is what its changes must carry. `cookie` is what the browser is to keep
     from now on, for a new session or one that was prolonged, else empty."""
 

@@ -7,11 +7,11 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, field
 from typing import Any
 
+from msgspec import Struct, field, to_builtins
+
 from ..core.errors import StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import clear_own_file, set_aside
 from ..core.system import System
 
@@ -23,8 +23,7 @@ FILE_BYTES = 64 * 1024
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
-class KeptSession:
+class KeptSession(Struct, frozen=True):
     """A browser that is signed in: the SHA-256 of its cookie in hexadecimal, and when that ends, in seconds
     since the epoch."""
 
@@ -32,8 +31,7 @@ class KeptSession:
     expires: float
 
 
-@dataclass(frozen=True, slots=True)
-class DashboardState:
+class DashboardState(Struct, frozen=True):
     """What outlives the daemon. `port` is 0 before there was one; `secret` makes anti-forgery tokens."""
 
     port: int = 0
@@ -68,7 +66,7 @@ class DashboardFile:
 
     def write(self, state: DashboardState) -> None:
         """Replace the file. Raises `StateError`."""
-        data = json.dumps({"version": VERSION, **asdict(state)}, indent=1).encode() + b"\n"
+        data = json.dumps({"version": VERSION, **to_builtins(state)}, indent=1).encode() + b"\n"
         try:
             self._system.write_atomic(self._path, data)
         except OSError as error:

@@ -7,8 +7,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
+from msgspec import Struct
+
 from ..core.events import iso
-from ..core.lazy_dataclass import dataclass
 from ..core.metrics import Metrics, MetricsStatistics
 from ..core.system import System
 from .metric_sample import Gauges, Sample, sample_between
@@ -23,8 +24,7 @@ EARLY_S = 0.5
 """A step counts as over so much before its end: a timer may fire a little early."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSamples:
+class MetricSamples(Struct, frozen=True):
     """Samples of one period, the oldest first, `step_s` seconds apart."""
 
     period: Period

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..core.metrics import LATENCY_BOUNDS_MS, OTHERS, HistogramStatistics, MetricsStatistics
 
 AGENTS_TOLD = 8
@@ -14,8 +14,7 @@ AGENTS_TOLD = 8
 NOTHING = HistogramStatistics(LATENCY_BOUNDS_MS, (0,) * (len(LATENCY_BOUNDS_MS) + 1), 0.0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Gauges:
+class Gauges(Struct, frozen=True):
     """What is read at a moment and not counted: what waits, what is kept, and the bytes that each process has
     in RAM, None for one that doesn't run."""
 
@@ -26,8 +25,7 @@ class Gauges:
     memory_bytes: Mapping[str, int | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Quantiles:
+class Quantiles(Struct, frozen=True):
     """Latencies in milliseconds; None where there were none."""
 
     p50: float | None = None
@@ -35,8 +33,7 @@ class Quantiles:
     p99: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """What happened in `seconds` before `at` (ISO 8601), and the gauges at its end.
 
     `requests` counts answers and errors. `context` are the latencies of GetContext, `all` those of every

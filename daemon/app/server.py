@@ -13,7 +13,9 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ... import __version__
 from ...ipc import paths
@@ -36,7 +38,6 @@ from ..config.settings import Environment, UserConfig
 from ..context.scopes import Scope
 from ..core.errors import FovealError
 from ..core.events import iso
-from ..core.lazy_dataclass import dataclass
 from ..core.process_memory import share_heaps
 from ..core.quarantine import clear_file, clear_folder, clear_socket
 from ..core.resource_limits import disk_problem
@@ -77,8 +78,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 """What asks a daemon to shut down."""
 
 
-@dataclass(frozen=True, slots=True)
-class Startup:
+class Startup(Struct, frozen=True):
     """Where a daemon lives and how it logs."""
 
     socket: str
@@ -138,8 +138,7 @@ def serve(startup: Startup) -> None:
         again = _serve(replace(startup, mended=again.mended), again.scopes)
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(Struct, frozen=True):
     """What a daemon that is to begin anew takes over from itself: its scopes, and what Status is to say."""
 
     scopes: Sequence[Scope]

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Self
 
+from msgspec import Struct
+
 from ..core.errors import StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import clear_file, set_aside
 from ..core.system import System
 
@@ -86,8 +87,7 @@ VERSION_FILE = "version.json"
 VERSION_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class StateLock:
+class StateLock(Struct, frozen=True):
     """The lock of a state folder, held by its descriptor; the kernel drops it when the process dies.
 
     The lock's file is never removed: another process may be waiting on that very file.
@@ -137,8 +137,7 @@ class StateLock:
         os.close(self.descriptor)
 
 
-@dataclass(frozen=True, slots=True)
-class StateMark:
+class StateMark(Struct, frozen=True):
     """What version.json says: the version of the folder, and the one that it is being brought up from.
 
     `problem` says why the file can't be read; the folder counts as of this version then, since each file in

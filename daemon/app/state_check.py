@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from msgspec import Struct
+
 from ..compression import model_cache
 from ..context import scopes
 from ..context.feedback import Feedback
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import set_aside
 from ..core.storage import SEAL, OtherVersion, check_database, open_reader
 from ..core.system import System
@@ -43,8 +44,7 @@ from .state import VERSION_FILE, check_version
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """What was found of a file or folder; `path` is relative to the state folder.
 
     `derived` says that it is made anew, so that nothing is lost with it; `mends_itself` that its owner mends
@@ -58,8 +58,7 @@ class Finding:
     mends_itself: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     pattern: str
     check: Callable[[str, System], None]
     derived: bool = False

@@ -9,7 +9,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Literal, Protocol
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.languages import language_of
 from ..project.tree import Symbol
 from .document import DOCUMENTS, Document
@@ -53,8 +54,7 @@ LONG_LINE = 1_000
 """A line of more characters was written by no person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compressed:
+class Compressed(Struct, frozen=True):
     """A text made shorter.
 
     Lines that stand under a number are whole and keep the number that they have in the text.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.tree import Symbol
 from .document import NO_LINE, Blocks, Document
 
@@ -27,8 +28,7 @@ NAME_MIN = 3
 """A shorter name stands in too many texts to say that a definition is called."""
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionLines:
+class DefinitionLines(Struct, frozen=True):
     """A definition's lines, from 0: `start` to before `end`, its head to before `head_end`.
 
     `doc` is the line on which its documentation begins, or `NO_LINE`; `outer` the index of the definition

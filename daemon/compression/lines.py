@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.tree import Symbol
 from .definitions import COMMENT_MARKS, Definitions
 from .document import NO_LINE, Blocks, Document
@@ -90,8 +91,7 @@ _TROUBLE = tuple(
 _DIGITS = re.compile(r"[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """A text with parts left out, and how many of its lines that aren't blank these are."""
 
     text: str

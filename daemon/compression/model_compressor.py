@@ -7,10 +7,11 @@ import logging
 import math
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from urllib.parse import urlsplit
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
 from ..privacy.secret_values import mask_piece
@@ -59,8 +60,7 @@ LATER_MAX = 8
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-@dataclass(frozen=True, slots=True)
-class CompressionSettings:
+class CompressionSettings(Struct, frozen=True):
     """`[compression]`: whether a model makes texts shorter, which one, and how long it may take.
 
     `endpoint` is the base URL of an OpenAI-compatible service, to which `/chat/completions` is added, such as
@@ -77,8 +77,7 @@ class CompressionSettings:
     min_tokens: int = 500
 
 
-@dataclass(frozen=True, slots=True)
-class CompressionStatistics:
+class CompressionStatistics(Struct, frozen=True):
     """What became of the texts that a model was to compress, since the start.
 
     `calls` are questions to the endpoint, `cached` answers from the disk, `failures` those of the endpoint
@@ -293,8 +292,7 @@ class ModelCompressor:
             self._statistics = replace(self._statistics, **counts)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A text that a model may make shorter, as it was asked for last."""
 
     text: str

@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..privacy.low_trust import suspicions
 
@@ -62,8 +63,7 @@ class _MayPass(EndpointFailed):
         self.retry_after = retry_after
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
+class ModelAnswer(Struct, frozen=True):
     """What the model wrote, and how many tokens the endpoint says that it read and wrote; 0 if it doesn't."""
 
     text: str

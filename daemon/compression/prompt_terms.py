@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 TERMS_MAX = 64
 """Maximum number of terms looked for, the weightiest first: each costs a pass over the text, about 0.3 ms a
@@ -28,8 +28,7 @@ Words = Mapping[str, float] | Sequence[str]
 """The words of a prompt with their weights, or by themselves, each with the weight 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """What is looked for in lower case, and how a name or a word may go on behind it.
 
     `tail` is how many more letters it may have, `next_letters` which ones may come first ("" for any).

@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .document import AROUND_MAX, Document
 from .lines import Folded, count_of
 from .prompt_terms import Term
@@ -43,8 +44,7 @@ _END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)[.!?][\"')\]*_`]{0,3}[ \n]+
 _UNDERLINES = frozenset("=-~^\"'`#*+.:_<>")
 
 
-@dataclass(slots=True)
-class ProseUnit:
+class ProseUnit(Struct):
     """A piece of prose that is shown whole: where it lies in the text, and its first and last line, from 0.
 
     `section` is the index of the heading that it stands under, -1 for none; `needs` is the unit without which

@@ -11,12 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .prompt_terms import Term
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreWeights:
+class ScoreWeights(Struct, frozen=True):
     """What makes a part worth showing. Set on the tuning half of benchmarks/compression."""
 
     group: float = 0.3
@@ -66,8 +66,7 @@ GAP_PARTS = 2
 """Gaps of at most so many parts are filled with what room is left at the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartGroup:
+class PartGroup(Struct, frozen=True):
     """What some parts belong to: a definition, a section, a record.
 
     `heads` are the forms of its head, the fuller first. `outer` is the index of the group around it, or -1.
@@ -80,8 +79,7 @@ class PartGroup:
     name: str = ""
 
 
-@dataclass(slots=True)
-class TextParts:
+class TextParts(Struct):
     """The parts of a text that are shown or left out, in order, and what holds them together.
 
     `costs` are characters, `at` is where each part lies, in lines; `group` is the index of its group or -1,

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct, structs
+
 from ..core.errors import ConfigError, InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
 from ..privacy.agent_tables import AgentTable, AgentTables, parse_agent_tables
 from ..project.globs import compile_glob
@@ -41,8 +42,7 @@ from .warnings import Warnings
 C = TypeVar("C")
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedConfig(Generic[C]):
+class LoadedConfig(Struct, Generic[C], frozen=True):
     """A configuration with what a person should know about its file.
 
     `warnings` are whole sentences that begin with the file's path. `stamp` is that of the file that was
@@ -126,7 +126,7 @@ def load_project_config(
         replace(config.experience, **changes.get("experience", {})),
         _selection(source, user.selection, trusted=False),
         user.privacy,
-        replace(user.agents, project=_agents(source)),
+        structs.replace(user.agents, project=_agents(source)),
     )
     return LoadedConfig(config, warnings.sentences(), source.stamp)
 

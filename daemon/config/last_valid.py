@@ -7,7 +7,8 @@ set nothing: what it closed would be open. Without such a copy there is nothing 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..core.errors import ConfigError
 from ..core.system import System

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import Field, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar
 
-from ..core.lazy_dataclass import dataclass
 from ..privacy.agent_tables import NO_TABLES, AgentTables
 from ..rules.selection import ItemSelection
 

@@ -12,16 +12,16 @@ import tomllib
 from collections.abc import Mapping
 from functools import cached_property
 
+from msgspec import Struct
+
 from ..core.errors import ConfigError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, stamp_of
 
 MAX_CONFIG_BYTES = 1_048_576
 """A configuration file larger than 1 MiB is refused: hand-written ones have a few KB."""
 
 
-@dataclass(frozen=True)
-class ConfigSource:
+class ConfigSource(Struct, frozen=True, dict=True):
     """One file that was read. Without slots, since the lines of its keys are looked up only when needed."""
 
     path: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import Field
 
+from msgspec import Struct
+
 from ..core.errors import ConfigError
-from ..core.lazy_dataclass import dataclass
 from .settings import TYPE_NAMES, KeyRule, rule_of
 from .source import ConfigSource
 
@@ -14,8 +15,7 @@ _MAX_STRING_CHARACTERS = 1_000
 _MAX_QUOTED = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """A known key that a file sets."""
 
     table: str

@@ -9,8 +9,9 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from ..config.settings import ScanConfig
-from ..core.lazy_dataclass import dataclass
 from ..core.storage import DatabaseError
 from ..project.left_out import LeftOut, left_out
 from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
@@ -56,8 +57,7 @@ MODES: Mapping[str, str] = {
 """When an item enters, by its mode."""
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(Struct, frozen=True):
     """Why a file isn't led to, in sentences. With `by_focus` putting it in focus would show it."""
 
     reasons: tuple[str, ...] = ()

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ..compression.model_compressor import LaterCompressor, Wanted
-from ..core.lazy_dataclass import dataclass
 from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.secret_values import MASK
@@ -59,8 +60,7 @@ from .sent_content import (
 from .slices import Form, Slice, SliceType, fixed
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """A rendered context with its record.
 
     `stale` are relative paths whose definitions in the index are older than their content on the disk;
@@ -153,8 +153,7 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     return _record(state, items, selection, context, sent)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
+class _Sent(Struct, frozen=True):
     """What was selected before what the conversation holds was left out of it; `named` are the ids of what is
     only named for that, `held_before` those of all that it holds."""
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .slices import Form, Slice, SliceType
 from .tokens import CHARACTERS_PER_TOKEN, TokenCounter
 
@@ -65,8 +66,7 @@ ROUNDING = 1e-6
 """Parts are floating-point numbers: the last one is to get all that is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What a slice takes of a context, or what a context may take at the most."""
 
     tokens: int
@@ -81,16 +81,14 @@ Measure = Callable[[Slice, Form], Cost]
 Reason = Literal["budget", "duplicate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     """A slice that didn't enter, and why: for want of room, or as another shows the same."""
 
     slice: Slice
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What entered, and what didn't, each in the order of the given slices; `costs` are by id."""
 
     chosen: tuple[tuple[Slice, Form], ...]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from ..compression.compress import Compress
 from ..config.settings import WeightsConfig
-from ..core.lazy_dataclass import dataclass
 from ..index.store import Reader
 from ..project.languages import fence_tag, language_of
 from ..project.snapshot import ProjectSnapshot
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from ..search.need import Need
 
 
-@dataclass(slots=True)
-class BuildState:
+class BuildState(Struct):
     """One build. It is used by one thread and gone with it.
 
     `rule_files` are shown as rules or not at all: what no mode lets in must not come in as something that

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..privacy.permissions import policy_for
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.projects import Project
@@ -22,8 +23,7 @@ TALKS_MAX = 200
 """Maximum number of cached sessions: each is held whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The session that a request is of, as it was when it came.
 
     `key` says what a context depends on of it, `selection` how it chooses items, and `problem`, in words, why

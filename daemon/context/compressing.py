@@ -9,6 +9,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from msgspec import structs
+
 from ..compression.compress import Compress, compress
 from ..compression.model_compressor import CompressionSettings, LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment
@@ -63,7 +65,7 @@ class Compressing:
         if self._model is None:
             return None
         settings = {"endpoint": self._config.endpoint, "model": self._config.model}
-        return {**settings, **asdict(self._model.statistics())}
+        return {**settings, **structs.asdict(self._model.statistics())}
 
     async def _ask(self, project: Project, model: ModelCompressor, wanted: Sequence[Wanted]) -> None:
         made = False

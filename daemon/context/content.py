@@ -6,10 +6,11 @@ import codecs
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from threading import Lock
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, is_racy, is_stamp_of, stamp_of
 from ..privacy.policy import NO_POLICY, Policy
@@ -18,8 +19,7 @@ from ..project.binary import classify_content
 DIGEST_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A file whose content a context shows, as it was when it was read. `path` is absolute.
 
     With `racy` the stamp alone doesn't prove that the content is the same (see `RACY_NS`). `digest` is that
@@ -33,8 +33,7 @@ class Shown:
     racy: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """A file's text, decoded, and what proves it. `problem` says why there is no text: in words.
 
     Values in it that look like secrets are masked, line by line as they stood.

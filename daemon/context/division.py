@@ -11,7 +11,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.tree import Symbol
 from .numbered_lines import numbered, split_lines, width_of
 
@@ -37,8 +38,7 @@ _BETWEEN = "\0"
 """What stands between the texts of two units; where a word reaches across it, it isn't found."""
 
 
-@dataclass(slots=True)
-class CodeUnit:
+class CodeUnit(Struct):
     """A definition, or with `symbol` None a run of lines between definitions. Lines count from 1, inclusive.
 
     `after` is the index of the first unit that doesn't lie inside this one. `heads` are the ways to show a

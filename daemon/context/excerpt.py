@@ -7,16 +7,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
+from msgspec import Struct
+
 from ..compression.compress import Compress, compress
-from ..core.lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .division import DOCUMENTED, PLAIN, Division, Outline, doc_line
 from .divisions import DIVISIONS
 from .numbered_lines import count_lines, numbered, split_lines, width_of
 
 
-@dataclass(frozen=True)
-class FileSource:
+class FileSource(Struct, frozen=True, dict=True):
     """A file's content as it was read, with the definitions that belong to it (empty if unknown)."""
 
     path: str

@@ -8,7 +8,8 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.globs import compile_glob
@@ -58,8 +59,7 @@ files function functions class classes method methods
 _STOP_WORDS = frozenset(_COMMON.split())
 
 
-@dataclass(frozen=True, slots=True)
-class FocusNode:
+class FocusNode(Struct, frozen=True):
     """One node in focus: a file, or with `symbol` a definition in it. `source` says why it is there."""
 
     path: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import sqrt
+
+from msgspec.structs import replace
 
 from ..search.hits import FoundDefinition, Hit
 from .build_state import BuildState

@@ -7,11 +7,11 @@ where they are assembled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from ..compression.compress import Compress, compress
-from ..core.lazy_dataclass import dataclass
 from ..project.metadata import ProjectMetadata
 from ..project.snapshot import ProjectSnapshot
 from ..rules.item_plan import ItemPlan
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from ..search.need import Need
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredSources:
+class GatheredSources(Struct, frozen=True):
     """The input of one build.
 
     `constraints_above` are those of the scopes above. `hits` are what was found for the prompt, best first:

@@ -6,12 +6,13 @@ import secrets
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.system import System
 from ..privacy.policy import Policy
 from .assembly import Built
@@ -102,8 +103,7 @@ class SharedTexts:
         self.memory_bytes -= sys.getsizeof(known)
 
 
-@dataclass(slots=True)
-class Given:
+class Given(Struct):
     """A context that was given, as it was the first time, and how often it was given since.
 
     `reply` is the first answer, without its texts once these are forgotten, `request` is without history.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
 from ..project.tree import Symbol

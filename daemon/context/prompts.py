@@ -12,8 +12,9 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, stamp_of
 from ..project.metadata import ProjectMetadata
 
@@ -47,8 +48,7 @@ class BadTemplate(FovealError):
     """A template can't be read, parsed or run; the message names its file and line."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptValues:
+class PromptValues(Struct, frozen=True):
     """What templates are made of. `prompt` is the caller's own, "" without one."""
 
     project: ProjectMetadata
@@ -58,8 +58,7 @@ class PromptValues:
     agent_name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Prompts:
+class Prompts(Struct, frozen=True):
     """The system prompt, which holds the context, and the user's; `problems` say which template is broken."""
 
     system: str
@@ -67,8 +66,7 @@ class Prompts:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateFolder:
+class TemplateFolder(Struct, frozen=True):
     """A folder of templates. `allows` says whether one may be used, by its name and its content."""
 
     path: str

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .reply import DROPPED_MAX
 from .requests import ContextRequest
 from .scopes import Scope
@@ -26,8 +27,7 @@ WORDS: Mapping[str, str] = {
 """How the source of a slice reads, by its type; of the others it is a sentence already."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathReasons:
+class PathReasons(Struct, frozen=True):
     """What a context says of a path: the ids of its `slices`, whether the path is only `named`, why in words,
     and what would bring it in where something was left out. `is_settled` if that explains all."""
 

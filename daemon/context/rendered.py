@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .assembly import Built
 from .content import Shown
 
@@ -17,8 +18,7 @@ BYTES_MAX = 16 << 20
 asked for again: bounded by `scopes.max_memory_bytes` alone, they grew by 15 MB with each 1,000 requests."""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedEntry:
+class RenderedEntry(Struct, frozen=True):
     """A context with what it was built from: the scope's revision and the project's validity."""
 
     revision: int

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..rules.item_plan import PlannedItem
 from ..rules.items import Item
 from . import render
@@ -24,8 +25,7 @@ DROPPED_MAX = 50
 """Maximum number of dropped slices recorded, those of the greatest weight."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """What a context is in the form of messages: the system prompt, the user's message, and items with their
     texts as they are shown, which then stand in no other part. Tools come as they are."""
 

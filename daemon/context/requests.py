@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..rules.items import ItemType
 
 Format = Literal["markdown", "prompts", "messages", "json"]
 Freshness = Literal["shown", "tree", "no"]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message of the conversation so far."""
 
     role: str
@@ -26,8 +26,7 @@ LONG_CHARACTERS, LONG_HISTORY = 256 * 1024, 500
 """A millisecond is what it takes to hash so many characters, or to read so many messages."""
 
 
-@dataclass(frozen=True)
-class ContextRequest:
+class ContextRequest(Struct, frozen=True, dict=True):
     """The parameters of GetContext that don't belong to the scope. Limits are in tokens and bytes."""
 
     prompt: str = ""

@@ -7,10 +7,11 @@ import json
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from ..core.errors import NotFound
-from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import MARK
 from ..core.storage import Database, close_database, open_database, transaction
 from ..core.system import System
@@ -21,16 +22,14 @@ ANCESTORS_MAX = 64
 """A chain of parents is followed so far; longer ones don't come from agents that start agents."""
 
 
-@dataclass(frozen=True, slots=True)
-class HotNode:
+class HotNode(Struct, frozen=True):
     """A file that is worked on, and why it counts as that."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What one agent sees of a project. Never changes: the table replaces it by its next revision.
 
     `focus_paths` are as the caller gave them, cleaned; `expanded` are node ids that were asked for later.
@@ -280,7 +279,7 @@ class ScopeStore:
                     self._db.execute(
                         "INSERT OR REPLACE INTO scopes VALUES"
                         " (?, (SELECT COALESCE(MAX(written), 0) + 1 FROM scopes), ?)",
-                        (scope_id, json.dumps(asdict(scope))),
+                        (scope_id, json.dumps(to_builtins(scope))),
                     )
 
     def close(self) -> None:
@@ -317,7 +316,7 @@ def _rows(database: Database) -> list[tuple[bytes, bytes, int]]:
 
 def _scope_of(record: dict[str, object]) -> Scope:
     """Read what `write` made of a scope. Raises `TypeError` or `ValueError` for what is none."""
-    known = {name: record[name] for name in Scope.__dataclass_fields__ if name in record}
+    known = {name: record[name] for name in Scope.__struct_fields__ if name in record}
     for name, value in known.items():
         if type(value) is not _WIRE_TYPES.get(type(getattr(_EMPTY, name)), type(getattr(_EMPTY, name))):
             raise ValueError(f"{name} is no {type(getattr(_EMPTY, name)).__name__}")

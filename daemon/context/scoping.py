@@ -7,13 +7,14 @@ import logging
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.errors import PermissionDenied
 from ..core.events import EventHub, iso
-from ..core.lazy_dataclass import dataclass
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
 from ..core.work import Work
@@ -35,8 +36,7 @@ room."""
 _GLOB_MARKS = frozenset("*?[{")
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeSelector:
+class ScopeSelector(Struct, frozen=True):
     """How a request names its scope: by id, or by what makes two requests mean the same one.
 
     None means that the caller didn't say: what the scope has stays as it is.

@@ -11,10 +11,11 @@ import sys
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from functools import cached_property
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from . import render
 from .shown_lines import ShownLines
 from .slices import Form, Slice, SliceType
@@ -37,8 +38,7 @@ RESIDENT_ORDER = 1_000_000
 """What is named only stands behind what is shown in its section."""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A slice as it was sent: digests of its text and of all that there is of it, the text's characters and
     tokens."""
 
@@ -48,8 +48,7 @@ class Held:
     tokens: int
 
 
-@dataclass(frozen=True)
-class HeldLines:
+class HeldLines(Struct, frozen=True, dict=True):
     """The lines of a file as they were sent: their hashes by their numbers, 0 for those that weren't."""
 
     hashes: array[int]
@@ -64,8 +63,7 @@ SentLines = tuple[str, int, "array[int]"]
 """Lines of a file that follow each other: its path, the first one's number, the hashes of all."""
 
 
-@dataclass(frozen=True)
-class Resident:
+class Resident(Struct, frozen=True, dict=True):
     """What one window holds, by the ids of slices and the paths of files. Frozen: a later reply makes another
     one."""
 
@@ -95,8 +93,7 @@ LinesOf = Callable[[str], Sequence[str]]
 """Gives the lines of a file by its path, none of one that can't be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unsent:
+class Unsent(Struct, frozen=True):
     """What of the forms that were chosen is sent: all in order, the ids of those that are only named, and of
     those of which the window holds all, named or too short for it."""
 

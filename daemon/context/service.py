@@ -6,11 +6,12 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..privacy.permissions import Permissions
@@ -360,8 +361,7 @@ class Contexts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Times:
+class _Times(Struct, frozen=True):
     """When what a context is made of must be there, and when it must be built; the rest is for the answer."""
 
     gathered: Deadline

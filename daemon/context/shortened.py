@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..compression.compress import MARK, Compressed, compress, kind_of
-from ..core.lazy_dataclass import dataclass
 from ..project.tree import Symbol
 from .excerpt import FileSource, excerpt
 
@@ -17,8 +18,7 @@ LARGE_CHARACTERS = 20_000
 """Of a document that is longer only segments are shown, whatever the budget: nobody reads all of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shortened:
+class Shortened(Struct, frozen=True):
     """A text within its room, and how many lines that aren't blank it leaves out."""
 
     text: str

@@ -7,7 +7,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.tree import Folder, Layout
 
 NAMES_MAX = 40
@@ -66,8 +67,7 @@ def printable(name: str) -> str:
     return escaped.replace("`", "\\x60")
 
 
-@dataclass(slots=True)
-class _Unfolded:
+class _Unfolded(Struct):
     """What is drawn below a folder: one line of file names, the folders by name, and what was left out."""
 
     names: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 Layer = Literal["anchor", "focus", "horizon"]
 LAYERS: tuple[Layer, ...] = ("anchor", "focus", "horizon")
@@ -27,8 +27,7 @@ SliceType = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """One way to show a slice: its text as rendered, and whether something of it was left out.
 
     `body` is what a compressed item shows of its text, without what stands around it; else it is empty.
@@ -43,8 +42,7 @@ GrowForm = Callable[[int], Form]
 """Give the fullest form whose text has at most so many characters; may be larger if none is that small."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """A candidate for the context.
 
     `id` is unique within a context. `smallest` is the form that enters first, of at most 100 tokens; `grow`

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.errors import StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.experience_meaning import WAIT_S, ExperienceMeaning, Meanings
@@ -45,8 +46,7 @@ METADATA_WAIT_S = 0.5
 """Git needs some milliseconds for the last commits; a slow disk isn't waited for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """What a prompt brought: hits, None where there was no time, and how near experiences are."""
 
     found: SearchResult | None

@@ -9,9 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import field
 
-from .lazy_dataclass import dataclass
+from msgspec import Struct, field
 
 LATENCY_BOUNDS_MS = (
     0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 5_000.0, 10_000.0,
@@ -27,8 +26,7 @@ AGENTS_MAX = 100
 OTHERS = "(others)"
 
 
-@dataclass(frozen=True, slots=True)
-class HistogramStatistics:
+class HistogramStatistics(Struct, frozen=True):
     """`counts` has one number for each of `bounds`, inclusive upper ones, and one for what is above."""
 
     bounds: tuple[float, ...]
@@ -72,8 +70,7 @@ class Histogram:
         return HistogramStatistics(self._bounds, tuple(self._counts), self._sum, sum(self._counts))
 
 
-@dataclass(frozen=True, slots=True)
-class ContextFigures:
+class ContextFigures(Struct, frozen=True):
     """What one context cost: tokens by type of slice, before and after compression."""
 
     agent_name: str
@@ -85,8 +82,7 @@ class ContextFigures:
     masked: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsStatistics:
+class MetricsStatistics(Struct, frozen=True):
     """All counts since the daemon started.
 
     `latency_ms` is by method, `errors` by method and code. Of contexts: how many, how many were answered

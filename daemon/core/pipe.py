@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from io import BufferedReader
 
-from .lazy_dataclass import dataclass
+from msgspec import Struct
 
 log = logging.getLogger(__name__)
 
@@ -24,16 +24,14 @@ LENGTH = struct.Struct("<Q")
 """Each message on the pipe is its length in bytes, then its pickle."""
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """A command with the number under which its reply is awaited."""
 
     number: int
     command: object
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """The answer to the command of that number: a value, or the message of the error it ended with."""
 
     number: int
@@ -41,13 +39,11 @@ class Reply:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """Finish and end the process; replied just before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beat:
+class Beat(Struct, frozen=True):
     """Asks a child whether it runs, and comes back as the answer, from a thread that does nothing else.
 
     The answer says how many `turns` of work the child has begun, and `at` which project it works; "" is none.

@@ -9,7 +9,8 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 
-from .lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .quarantine import MARK
 from .system import System
 
@@ -17,8 +18,7 @@ NAMED_MAX = 5
 """Maximum number of files that a sentence names."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(Struct, frozen=True):
     """A folder as it was listed: quarantined names in it, and folders below it."""
 
     mtime_ns: int

@@ -10,8 +10,9 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
+from msgspec import Struct
+
 from .errors import FovealError
-from .lazy_dataclass import dataclass
 from .quarantine import KEPT_AS, MARK, clear_file
 from .system import System
 
@@ -20,8 +21,7 @@ DatabaseError = sqlite3.DatabaseError
 OperationalError = sqlite3.OperationalError
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A database open for writing.
 
     `replaced` says why an earlier file was set aside, or is empty; `anew` that there was an earlier one, of
@@ -238,8 +238,7 @@ _TYPES = {"INTEGER": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
 """What SQLite calls the values that belong in a column, by the type that it was declared with."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seal:
+class _Seal(Struct, frozen=True):
     """What a database was when it was closed: its size in bytes, its CRC-32, and its time of change."""
 
     size: int

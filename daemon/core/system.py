@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
-from .lazy_dataclass import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """What a stat says of a file's content: sizes in bytes, times in nanoseconds since the epoch.
 
     Two equal stamps mean the same content, except within the granularity of the file system's clock

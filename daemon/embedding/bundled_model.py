@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import System
 from .errors import ModelUnavailable
 
 
-@dataclass(frozen=True, slots=True)
-class BundledFile:
+class BundledFile(Struct, frozen=True):
     """One file of an installed package. `path` is relative to where packages are installed."""
 
     package: str

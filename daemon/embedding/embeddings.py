@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from ..core.lazy_dataclass import dataclass
 from ..core.storage import DatabaseError, close_database, database_bytes, open_database, transaction
 from ..core.system import System
 from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
@@ -25,8 +25,7 @@ PRUNED_SHARE = 0.9
 """A file that is too large is cut to this share of what is allowed, not to be at its limit again at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVectors:
+class StoredVectors(Struct, frozen=True):
     """Embeddings by rows: their ids (n,), digests, and unit vectors (n, dim)."""
 
     ids: Ids
@@ -34,8 +33,7 @@ class StoredVectors:
     matrix: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingStatistics:
+class EmbeddingStatistics(Struct, frozen=True):
     """How many embeddings there are by model, how large the file is, and how much of that is in use."""
 
     counts: Mapping[str, int]

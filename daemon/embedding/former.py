@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import System
 from ..index.store import Reader
 from .embeddings import EmbeddingStore
@@ -22,8 +23,7 @@ FORMER_SHARE = 0.5
 as in a project that shares a few files with others, words and what a question has embedded do better."""
 
 
-@dataclass(frozen=True, slots=True)
-class Former:
+class Former(Struct, frozen=True):
     """A former model by its key, and the vectors of a project that it made."""
 
     key: str

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .former import Former
 from .project_vectors import ProjectVectors
 
 
-@dataclass(slots=True)
-class Kept:
+class Kept(Struct):
     """A project whose vectors are kept. Changed by one thread, and read by that of questions.
 
     Without `vectors` they aren't loaded yet. `former` is what answers as long as it covers more;

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Configure:
+class Configure(Struct, frozen=True):
     """Say what to embed with and where embeddings are kept; the first command, replied at once.
 
     `folder` is the embedder's own one in the state folder. `model` is empty for the bundled one. `threads`
@@ -19,45 +18,39 @@ class Configure:
     max_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeepVectors:
+class KeepVectors(Struct, frozen=True):
     """Embed what the index of a project in `folder` holds, and keep its vectors; replied at once."""
 
     root: str
     folder: str
 
 
-@dataclass(frozen=True, slots=True)
-class DropVectors:
+class DropVectors(Struct, frozen=True):
     """Keep a project's vectors no more; what was embedded stays on the disk."""
 
     root: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChunksChanged:
+class ChunksChanged(Struct, frozen=True):
     """Look for chunks of a project that have no vector yet; replied at once."""
 
     root: str
 
 
-@dataclass(frozen=True, slots=True)
-class PreferFiles:
+class PreferFiles(Struct, frozen=True):
     """Embed the chunks of these files next, in this order."""
 
     root: str
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SetPaused:
+class SetPaused(Struct, frozen=True):
     """Embed nothing in the background until told otherwise; questions are answered all the same."""
 
     paused: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SearchVectors:
+class SearchVectors(Struct, frozen=True):
     """Find the chunks nearest in meaning to a text; replied with `VectorHits`.
 
     `texts` are embedded each by itself, and a chunk counts by the best of them. `files` are ids of the
@@ -78,8 +71,7 @@ class SearchVectors:
     wait_s: float = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class VectorHits:
+class VectorHits(Struct, frozen=True):
     """What was found, best first: (digest of the chunk's content, cosine); how many chunks have no vector
     yet, so that they could not be found; and in words, if another model answered than the configured one, or
     could not."""
@@ -89,8 +81,7 @@ class VectorHits:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreTexts:
+class ScoreTexts(Struct, frozen=True):
     """Compare texts by meaning that belong to no project's index; replied with `TextScores`.
 
     Each query is compared with each document, a long one by the best of its windows. Documents are embedded
@@ -104,8 +95,7 @@ class ScoreTexts:
     wait_s: float = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class TextScores:
+class TextScores(Struct, frozen=True):
     """For each query its cosines with all documents, and the positions of those documents that have no vector
     yet, as the time was up; their cosines are 0 and say nothing."""
 
@@ -113,8 +103,7 @@ class TextScores:
     pending: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class VectorProgress:
+class VectorProgress(Struct, frozen=True):
     """How far the embedding of a project is.
 
     `chunks` counts contents worth embedding, `pending` those without a vector. `per_second` is the rate of
@@ -131,8 +120,7 @@ class VectorProgress:
     index_damage: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelProgress:
+class ModelProgress(Struct, frozen=True):
     """What is done to get the model ready: a phase in words and how far it is, from 0 to 1.
 
     The last one says `ready` or `failed`, and 1.
@@ -142,8 +130,7 @@ class ModelProgress:
     fraction: float
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLoaded:
+class ModelLoaded(Struct, frozen=True):
     """The model that embeds from now on: its name, the size of its vectors, and why it is poorer than it
     could be, or nothing."""
 

@@ -16,10 +16,11 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.system import System
 from .bundled_model import TOKENIZER, WEIGHTS, read_bundled
 from .errors import ModelUnavailable, RebuildFailed
@@ -43,8 +44,7 @@ LOCK_WAIT_S = 60.0
 """A rebuild takes a second, on a busy or slow machine ten; whoever holds the lock longer is stuck."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFolder:
+class ModelFolder(Struct, frozen=True):
     """A folder that fastembed can load.
 
     `rebuilt` says whether its graph is the fused one; the file as it is needs pooling. `reason` is empty
@@ -111,8 +111,7 @@ _SETTINGS: Mapping[str, object] = {
 _FILES = (GRAPH_FILE, "tokenizer.json", *_SETTINGS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """The files of a model folder by name; `reason` is as in `ModelFolder`."""
 
     files: Mapping[str, bytes]

@@ -11,9 +11,9 @@ from functools import partial
 from itertools import chain
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..index.chunk_table import ChunkText
 from ..index.store import Reader
@@ -41,8 +41,7 @@ _LATER = re.compile(
 """What is embedded after all else: tests, examples and documents, which are seldom what is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Size:
+class _Size(Struct, frozen=True):
     """How many chunks there are, and the id of the last one that there ever was."""
 
     count: int
@@ -293,8 +292,7 @@ PAGE = 20_000
 """Chunks that are looked at in one go."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(Struct, frozen=True):
     """Chunks (id, file id, digest) by id, and the files among theirs that come later."""
 
     rows: Sequence[tuple[int, int, bytes]]

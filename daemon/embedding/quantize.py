@@ -12,16 +12,15 @@ The graph takes one text, or several of exactly the same length: it has no atten
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime  # type: ignore[import-untyped]  # it ships no types
+from msgspec import Struct, field
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from ..core.lazy_dataclass import dataclass
 from .errors import RebuildFailed
 
 Array = NDArray[np.generic]
@@ -95,8 +94,7 @@ def lowest_cosine(rebuilt: bytes, bundled: bytes) -> float:
         raise RebuildFailed(f"the rebuilt model doesn't run here ({error})") from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Matrix:
+class _Matrix(Struct, frozen=True):
     """An int8 matrix (inputs, outputs) with a float32 scale for each output."""
 
     values: NDArray[np.int8]
@@ -110,8 +108,7 @@ class _Matrix:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Weights:
+class _Weights(Struct, frozen=True):
     """The initializers of the bundled file by name, and its matrices in their order."""
 
     tensors: dict[str, Array]
@@ -143,8 +140,7 @@ class _Weights:
         return self.tensors[f"{name}_q"].astype(np.int8), scales.reshape(-1, 1)
 
 
-@dataclass(slots=True)
-class _Graph:
+class _Graph(Struct):
     """An ONNX graph under construction; its methods return the name of the value that they add."""
 
     nodes: list[onnx.NodeProto] = field(default_factory=list)

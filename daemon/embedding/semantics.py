@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from msgspec import Struct
+
 from ..config.settings import EmbeddingConfig
 from ..core.child import ChildProcess
 from ..core.errors import ChildDied, FovealError, Unsupported
 from ..core.events import EventHub
-from ..core.lazy_dataclass import dataclass
 from ..core.work import FairGate, Work
 from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .messages import (
@@ -51,8 +52,7 @@ REST_S = 5.0
 """How long an idle embedder may take to end before it is killed; what it holds is on the disk."""
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     """A project whose vectors are kept: how far that is, whether the process that runs (or is being started)
     knows of it, and whether news of it are on their way."""
 

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import numpy as np
+from msgspec import Struct
 
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from .exact import Halves, Ids
 
@@ -36,8 +36,7 @@ class OtherVectors(UnusableVectors):
     """The file is whole and holds another model's vectors."""
 
 
-@dataclass(frozen=True, slots=True)
-class VectorFile:
+class VectorFile(Struct, frozen=True):
     """A verified file, mapped into memory: the graph's bytes, and its matrix with the id of each row.
 
     The matrix lies inside the graph, so that exact scoring takes no memory of its own. The mapping lives as

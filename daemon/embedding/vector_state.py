@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from ..core.lazy_dataclass import dataclass
 from .exact import (
     Floats,
     Ids,
@@ -32,8 +32,7 @@ OVERFETCH = 2
 """Under a filter so many times what it should take is fetched from the graph, as hits don't spread evenly."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(Struct, frozen=True):
     """What was found, best first, equal scores by id: ids (n,) and cosines (n,), to six decimals."""
 
     ids: Ids

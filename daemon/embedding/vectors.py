@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike
 
-from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import clear_file, quarantine_last
 from ..core.system import System
 from .embeddings import StoredVectors
@@ -46,8 +46,7 @@ LoadVectors = Callable[[Ids], StoredVectors]
 """Returns embeddings by id, without those that are gone: `EmbeddingStore.vectors` of a model."""
 
 
-@dataclass(frozen=True, slots=True)
-class VectorStatistics:
+class VectorStatistics(Struct, frozen=True):
     """How many vectors can be found; how many of them are not in the file yet; how many in the file are dead;
     the size of the file in bytes, 0 where there is none."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 CONTEXT_TAG = "foveal-context"
 """What stands in this element is ours; the reader of transcripts takes exactly it out."""
@@ -14,8 +14,7 @@ _FORGED = re.compile(rf"<(?=[\s/]*{CONTEXT_TAG}\b)", re.IGNORECASE)
 _CUT = "\n(The rest was left out for its length.)"
 
 
-@dataclass(frozen=True, slots=True)
-class OutputLimit:
+class OutputLimit(Struct, frozen=True):
     """How much text an event's answer may bring to the model, in characters and bytes; in tokens where the
     host counts those. Without characters the host takes none."""
 
@@ -23,8 +22,7 @@ class OutputLimit:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HookAnswer:
+class HookAnswer(Struct, frozen=True):
     """What goes to the model, wrapped already, and one line for the user; each may be empty."""
 
     context: str = ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .answer import OutputLimit
 from .events import Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A context that is wanted: for whom, about which prompt, how large, within how many milliseconds.
 
     With `news` only what the prompt adds to what the conversation began with.
@@ -24,8 +24,7 @@ class Ask:
     news: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedSession:
+class OpenedSession(Struct, frozen=True):
     """A session that was begun or resumed: `text` is what it goes on with, `sets` its context sets."""
 
     resumed: bool

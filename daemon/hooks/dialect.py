@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .answer import NO_ROOM, HookAnswer, OutputLimit
 from .events import Event
 from .fields import Fields
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """How one host speaks.
 
     `read` takes the payload, the event's name as the host writes it, and the folder to fall back on; None is

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from .claude_code import CLAUDE_CODE
 from .codex import CODEX
 from .copilot import COPILOT
@@ -22,8 +23,7 @@ DIALECTS: Mapping[str, Dialect] = {
 ALIASES: Mapping[str, str] = {"claude": "claude-code"}
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
+class Speaker(Struct, frozen=True):
     """The dialect that an event is told in, and the one in which the hook that was run has to answer."""
 
     reads: Dialect

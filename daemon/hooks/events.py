@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Who an event is of.
 
     `host` is the agent's program, `session_id` its conversation (a subagent's is that of its parent), `cwd`
@@ -30,29 +29,25 @@ class Origin:
         return self.agent_name or (self.agent_type if self.agent_id else "") or self.host
 
 
-@dataclass(frozen=True, slots=True)
-class SessionStarted:
+class SessionStarted(Struct, frozen=True):
     """A conversation begins with an empty window."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class SessionResumed:
+class SessionResumed(Struct, frozen=True):
     """A conversation goes on, perhaps days later or under another id."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCompacted:
+class SessionCompacted(Struct, frozen=True):
     """A conversation goes on after its window was summed up: what was injected before is gone."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class PromptSubmitted:
+class PromptSubmitted(Struct, frozen=True):
     """A prompt is about to be answered. Hosts also submit some by themselves, such as wake-ups."""
 
     origin: Origin
@@ -60,8 +55,7 @@ class PromptSubmitted:
     by_person: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentAnnounced:
+class SubagentAnnounced(Struct, frozen=True):
     """An agent is about to start a subagent with this task; the subagent has no id yet."""
 
     origin: Origin
@@ -69,16 +63,14 @@ class SubagentAnnounced:
     task: str
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentStarting:
+class SubagentStarting(Struct, frozen=True):
     """A subagent begins. `task` is empty where the host doesn't tell it."""
 
     origin: Origin
     task: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SubagentStopped:
+class SubagentStopped(Struct, frozen=True):
     """A subagent is done. `transcript_path` and `report`, its last words, may be empty."""
 
     origin: Origin
@@ -86,39 +78,34 @@ class SubagentStopped:
     report: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdited:
+class FileEdited(Struct, frozen=True):
     """An agent wrote files, absolute or relative to `origin.cwd`; none where it used another tool."""
 
     origin: Origin
     paths: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """An agent waits for its user. `transcript_path` is that of the conversation, perhaps empty."""
 
     origin: Origin
     transcript_path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WindowCompacting:
+class WindowCompacting(Struct, frozen=True):
     """A window is about to be summed up."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEnding:
+class SessionEnding(Struct, frozen=True):
     """A conversation ends; it may be resumed. `transcript_path` as where a turn ends."""
 
     origin: Origin
     transcript_path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryMoved:
+class RepositoryMoved(Struct, frozen=True):
     """A repository has another commit checked out than before, also a new one."""
 
     origin: Origin

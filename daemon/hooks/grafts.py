@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import MARK, clear_file, set_aside
 from ..core.system import System
 from .dialects import speaker_of
@@ -37,8 +38,7 @@ Graft = Callable[[str, str, str, str], Awaitable[object]]
 """Grafts a transcript, given the agent's folder, the file, the session and the agent."""
 
 
-@dataclass(slots=True)
-class _Resting:
+class _Resting(Struct):
     """A conversation whose turn ended: its file in the spool, and between which times it is grafted."""
 
     path: str
@@ -214,8 +214,7 @@ MAX_BYTES = 9 * 1024 * 1024
 MAX_FILES = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Spooled:
+class Spooled(Struct, frozen=True):
     """An event that waits: the file, the host, the event's name, the folder it was told in, the payload."""
 
     path: str

@@ -6,12 +6,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..rules.items import Item
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     """What a host reads: patterns of names, and file names at the root that count by their content too."""
 
     names: re.Pattern[str]

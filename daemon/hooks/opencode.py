@@ -5,7 +5,7 @@ There a subagent is a session of its own, whose parent's id comes with it.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from .answer import HookAnswer, OutputLimit
 from .claude_code import read_as

@@ -7,11 +7,11 @@ import hashlib
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
 from typing import TypeVar
 
+from msgspec import Struct, field
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from .answer import NOTHING, HookAnswer, OutputLimit, text_room, wrapped
 from .backend import Ask, HookBackend
 from .events import (
@@ -231,8 +231,7 @@ TASKS_MAX = 32
 """Subagents that were announced and haven't begun; more are none that ever will."""
 
 
-@dataclass(slots=True)
-class Window:
+class Window(Struct):
     """What the model of one conversation has before it, as far as it came from here."""
 
     started: bool = False

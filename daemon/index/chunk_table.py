@@ -8,8 +8,9 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
 from .chunks import Chunk
 
@@ -34,8 +35,7 @@ BATCH = 500
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
+class StoredChunk(Struct, frozen=True):
     """A chunk as it is stored, with its file. `names` are those of its header, outermost first."""
 
     id: int
@@ -50,8 +50,7 @@ class StoredChunk:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkText:
+class ChunkText(Struct, frozen=True):
     """A chunk with its text, for what is derived from it."""
 
     id: int

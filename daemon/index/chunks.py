@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.source_text import MAX_NAME, clean_source
 from ..project.tree import ParsedFile, SplitPoint, Symbol
 from .divider import MAX_CHARACTERS, Divider, Range
@@ -25,8 +26,7 @@ LINE_PIECES = {"prose": 64, "code": 2, "data": 1, "generated": 1}
 document such a line is a paragraph, in code an embedded table or image."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """A run of lines of a file that is found, ranked and embedded as one.
 
     Lines are counted from 1 and inclusive, blank ones at either end left out. `symbol` is the qualified

@@ -7,9 +7,10 @@ import contextlib
 import logging
 import sys
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..core.child import ChildProcess
 from ..core.errors import ChildDied, FovealError, ProjectUnavailable

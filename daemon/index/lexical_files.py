@@ -13,8 +13,9 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
+from msgspec import Struct
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 
 FOLDER = "lexical"
 """The lexical index in a project's folder."""
@@ -33,8 +34,7 @@ class LexicalUnwritable(FovealError):
     stays readable; the writer that raised this is of no more use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """One immutable part of the index: documents ever written to it, and those of them deleted since."""
 
     name: str
@@ -42,8 +42,7 @@ class Segment:
     deleted: int
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalListing:
+class LexicalListing(Struct, frozen=True):
     """The committed state of an index: its format, its segments, and the bytes that say so."""
 
     raw: bytes
@@ -53,8 +52,7 @@ class LexicalListing:
     segments: tuple[Segment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalStatistics:
+class LexicalStatistics(Struct, frozen=True):
     """`documents` that can be found, `deleted` ones that still take space, in `segments`; `bytes` on disk.
 
     Merges drop deleted documents, but a large segment is merged rarely: an index whose dead outnumber its

@@ -9,14 +9,13 @@ from heapq import nlargest
 from threading import Lock
 
 import tantivy
+from msgspec import Struct
 
-from ..core.lazy_dataclass import dataclass
 from .lexical_files import LexicalDamaged, check_files, check_sizes, read_listing
 from .lexical_format import TEXT_FIELDS, check_format, raising
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalHit:
+class LexicalHit(Struct, frozen=True):
     """A chunk that was found, its file, and its BM25 score, above 0 and comparable within one search only."""
 
     chunk_id: int
@@ -24,8 +23,7 @@ class LexicalHit:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class FieldWeights:
+class FieldWeights(Struct, frozen=True):
     """How much a term counts by where it stands; each place has BM25 statistics of its own.
 
     Tried on 849 commit messages of six repositories: path and symbols at .5 gave .654 NDCG@10, all terms in

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Iterable, Sequence
 
 import tantivy
+from msgspec import Struct
 
-from ..core.lazy_dataclass import dataclass
 from .lexical_files import (
     LexicalDamaged,
     LexicalStatistics,
@@ -20,8 +20,7 @@ from .lexical_files import (
 from .lexical_format import check_format, make_schema, raising, register_terms
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalDocument:
+class LexicalDocument(Struct, frozen=True):
     """A chunk as it is indexed: its id (unsigned, 64 bits) and kind, and terms as `terms` makes them."""
 
     chunk_id: int

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.pipe import Stop
 from ..project.tree import FileRecord, ProjectState, WatchMode
 
@@ -10,8 +11,7 @@ EDITS_MAX = 50
 """A batch of more paths is a checkout or a build, not somebody's editing."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenProject:
+class OpenProject(Struct, frozen=True):
     """Begin to index and watch a project. `folder` is its own one in the state folder; replied at once.
     `deaths` is how often the indexer ended lately at work on it: others have their turns first.
 
@@ -31,15 +31,13 @@ class OpenProject:
     distrusted: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CloseProject:
+class CloseProject(Struct, frozen=True):
     """Stop watching a project and close its index."""
 
     root: str
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshFiles:
+class RefreshFiles(Struct, frozen=True):
     """Bring a few files up to date before anything else; replied with a `Refreshed`.
 
     With `words` the lexical index too, whose commit takes longer than all the rest.
@@ -50,23 +48,20 @@ class RefreshFiles:
     words: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SyncTree:
+class SyncTree(Struct, frozen=True):
     """Bring in every change that is on the disk now; replied with a `Refreshed`."""
 
     root: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reindex:
+class Reindex(Struct, frozen=True):
     """Scan all names again, and with `full` read all contents again; replied when the scan has begun."""
 
     root: str
     full: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RebuildLexical:
+class RebuildLexical(Struct, frozen=True):
     """Fill a project's lexical index anew, since it was found damaged; replied when that has begun."""
 
     root: str
@@ -75,16 +70,14 @@ class RebuildLexical:
 Command = OpenProject | CloseProject | RefreshFiles | SyncTree | Reindex | RebuildLexical | Stop
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
+class Refreshed(Struct, frozen=True):
     """The generation that the request led to; `complete` is false where some contents are still unread."""
 
     generation: int
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TreeDelta:
+class TreeDelta(Struct, frozen=True):
     """A change of a project's index, sent after it was committed.
 
     `touched` are the paths that the watcher named, ignored ones included, relative to the root; `resync`
@@ -104,8 +97,7 @@ class TreeDelta:
     replaced: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectProgress:
+class ProjectProgress(Struct, frozen=True):
     """How far the indexing of a project is. `skipped` counts folders that were left out, by reason;
     `unlinked` are the files of which it isn't known yet, or not any more, what their references mean."""
 
@@ -121,15 +113,13 @@ class ProjectProgress:
     """Whether all files were read and can be found by their words."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityTaken:
+class ActivityTaken(Struct, frozen=True):
     """What git's history says of a project's files was taken into its index."""
 
     root: str
 
 
-@dataclass(frozen=True, slots=True)
-class AtWork:
+class AtWork(Struct, frozen=True):
     """Work on a project begins, so that it is known whose work ended the process; on none with ""."""
 
     root: str

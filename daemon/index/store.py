@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.storage import (
     Database,
     DatabaseError,
@@ -42,8 +43,7 @@ CACHE_KIB = 16 * 1024
 written out and read again within a transaction: a twelfth of a first index."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileContent:
+class FileContent(Struct, frozen=True):
     """What is written for a file whose content was read: its record, definitions, imports and chunks, and
     what it refers to (None where its language says nothing of that). The last two may be packed already."""
 
@@ -54,8 +54,7 @@ class FileContent:
     references: References | StoredFacts | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InterfaceChanged:
+class InterfaceChanged(Struct, frozen=True):
     """A file shows something else now. `other_file` says that it came, went, or is of another language, so
     that its neighbours have other files beside them."""
 
@@ -64,8 +63,7 @@ class InterfaceChanged:
     other_file: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ImportRow:
+class ImportRow(Struct, frozen=True):
     """An import as it is stored: where it leads (empty if nowhere), and the keys under which a file that
     appears later is matched to it (see `ImportResolver.retry_keys`)."""
 
@@ -75,8 +73,7 @@ class ImportRow:
     keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredImport:
+class StoredImport(Struct, frozen=True):
     """An import with its row id, importer and that file's language, for resolving it again."""
 
     row: int
@@ -87,8 +84,7 @@ class StoredImport:
     missing: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """How much a file is worked on: commits among the latest ones, edits seen while watching, and the wall
     clock of the last of these in nanoseconds."""
 

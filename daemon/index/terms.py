@@ -13,16 +13,14 @@ from collections import Counter
 from importlib.metadata import version
 from itertools import chain, pairwise
 
+from msgspec import Struct
 from py_rust_stemmers import SnowballStemmer  # type: ignore[import-untyped]  # compiled, without annotations
-
-from ..core.lazy_dataclass import dataclass
 
 VERSION = f"1-{version('py_rust_stemmers')}"
 """Names this way of cutting, the stemmer's version included: an index made in another way must be rebuilt."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTerms:
+class QueryTerms(Struct, frozen=True):
     """A question's terms with their weights, and those of its words that look like identifiers.
 
     `weights` is in the order in which the terms first occur. One that occurs n times weighs 1 + ln n, so that

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 DATA_BYTES = 50_000
 """Characters from which a file of a language that people also write by hand (YAML, TOML, XML, HTML) is data.
@@ -26,8 +26,7 @@ MARKER_CHARACTERS = 3_000
 """How far from its beginning a file may say that it was generated; licenses stand before it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextKind:
+class TextKind(Struct, frozen=True):
     """What kind of text a file is, the evidence in words, and what it is worth.
 
     `keep` is how many chunks are kept, from its beginning, 0 for all; `embed` how many of these are worth a

@@ -14,7 +14,8 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..core.errors import FovealError
 from ..core.pipe import Beat, ChildPipe, Envelope, Reply, Stop

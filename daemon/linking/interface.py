@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import Final, NamedTuple
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..project.chains import parts_of
 from ..project.qualified_names import base_name
 from ..project.references import Binding, Export, References, TypeFact
@@ -27,8 +27,7 @@ class LinkEvidence(NamedTuple):
     is_type: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FileInterface:
+class FileInterface(Struct, frozen=True):
     """What a file shows to others. Two files that show the same are resolved through alike.
 
     `names` maps the qualified names of its definitions to their kinds. `bindings` and `exports` are those of

@@ -6,9 +6,10 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .experience import Experience
 from .relevance import words_of
 from .staleness import FRESH, Staleness
@@ -23,16 +24,14 @@ DECISION_CHARACTERS = 2_000
 """Of a decision so much is compared, as much as a context shows of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Struct, frozen=True):
     """An experience that is shown, and those that say nearly the same, in their order."""
 
     shown: Experience
     others: tuple[Experience, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Gist:
+class _Gist(Struct, frozen=True):
     """What two decisions are compared by."""
 
     words: frozenset[str]
@@ -79,8 +78,7 @@ LATEST_MAX = 3
 """Maximum number of experiences where nothing is asked: the latest, as there is nothing to be near to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """An experience that was chosen, how near it is, and why, in words."""
 
     experience: Experience

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..project.commits import Commit, Reverts
 from .edits import Edit, EditKind, PoolChanges, applied
 from .experience import Experience
 from .records import Known
 
 
-@dataclass(frozen=True, slots=True)
-class CommitHistory:
+class CommitHistory(Struct, frozen=True):
     """What git says of a project.
 
     `log` are the commits that are checked out, the latest first; `made_here` the ids of those that weren't
@@ -51,8 +51,7 @@ class CommitHistory:
         return tuple(one for one in self.log if one.id not in older)
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """An edit that is due for an experience."""
 
     experience_id: str

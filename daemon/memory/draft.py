@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..privacy.low_trust import LINK, suspicions
 from ..privacy.secret_values import mask_piece
 from .experience import FROM_CLIENT, Experience, Provenance, Trust
@@ -25,8 +26,7 @@ from .fields import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """An experience as a caller gives it, not yet checked.
 
     `timestamp` is ISO 8601, empty for now; one without a zone is taken as UTC and a future one as now.
@@ -47,8 +47,7 @@ class Draft:
     sketches: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A draft that can be kept: an experience without an id, and what was done to it.
 
     `files_dropped` counts files that were left out, `secrets` values that were masked.

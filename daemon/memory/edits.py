@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, cast, get_args
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..privacy.secret_values import mask_piece
 from .experience import Experience, ExperienceMark, OutcomeKind, Trust, timestamp_of
 from .fields import (
@@ -35,8 +36,7 @@ EDIT_KINDS: frozenset[str] = frozenset(get_args(EditKind))
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class PoolChanges:
+class PoolChanges(Struct, frozen=True):
     """New values of some fields; None leaves one as it is. `error` goes with `outcome`.
 
     A `commit` is the one that holds what was decided, "" for none. A mark that names one is from git.
@@ -54,8 +54,7 @@ class PoolChanges:
 NO_CHANGES = PoolChanges()
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One edit of the experience `of`. `timestamp` is as an experience has it.
 
     A mark has an outcome in its changes, and in `by` the id of the experience that it comes from, if any.
@@ -223,4 +222,4 @@ def _changed(experience: Experience, changes: PoolChanges) -> Experience:
         new |= {"outcome": changes.outcome, "error": changes.error}
     if changes.trust is not None:
         new["provenance"] = replace(experience.provenance, trust=changes.trust)
-    return replace(experience, **new)  # type: ignore[arg-type]  # each value has its field's type
+    return replace(experience, **new)

@@ -9,15 +9,14 @@ import hashlib
 from datetime import UTC, datetime
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 OutcomeKind = Literal["", "success", "failure", "reverted"]
 Trust = Literal["normal", "low"]
 """`low` is for a text that steers its reader: it is kept and listed, and left out of contexts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """Where an experience came from: `client` for a caller's map; `reference` is the place in it, if any."""
 
     source: str = "client"
@@ -28,8 +27,7 @@ class Provenance:
 FROM_CLIENT = Provenance()
 
 
-@dataclass(frozen=True, slots=True)
-class ExperienceMark:
+class ExperienceMark(Struct, frozen=True):
     """What a later experience said of this one; `by` is its id, empty if it was this one grafted again."""
 
     kind: OutcomeKind
@@ -37,8 +35,7 @@ class ExperienceMark:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Experience:
+class Experience(Struct, frozen=True):
     """A decision that an agent took, why, on which files, with what outcome.
 
     `timestamp` is ISO 8601 UTC with milliseconds and `Z`, so that its text sorts as time does.

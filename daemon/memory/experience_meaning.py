@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import field
 from functools import partial
 
+from msgspec import Struct, field
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..project.projects import Project
@@ -26,8 +26,7 @@ WAIT_S = 1.0
 """How long an answer waits for it: it is one reason among several to choose an experience."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meanings:
+class Meanings(Struct, frozen=True):
     """Similarities to a prompt by ids of experiences, -1 to 1; and what could not be compared, in words."""
 
     scores: Mapping[str, float] = field(default_factory=dict)

@@ -12,9 +12,11 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
+
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
 from ..core.events import EventHub
@@ -150,7 +152,7 @@ class Grafting:
         return False
 
     async def _mine(self, path: str, cursor: Cursor | None) -> Mined:
-        request = {"path": path, "cursor": None if cursor is None else asdict(cursor)}
+        request = {"path": path, "cursor": None if cursor is None else to_builtins(cursor)}
         async with self._turn:
             answer = await _ask_miner(json.dumps(request).encode() + b"\n")
         if "mined" in answer:

@@ -12,9 +12,9 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import field
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..core.system import Stamp
 from .draft import experience_in
 from .edits import EDIT_KINDS, Edit, edit_fields, edit_in
@@ -29,8 +29,7 @@ _CONFLICT_MARKS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
 """What a line begins with that git's merge leaves where it could not decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolLine:
+class PoolLine(Struct, frozen=True):
     """A line of a file with its line break; of a very long one `data` has the beginning, a byte more than the
     limit: `MAX_LINE_BYTES`, unless the reader asked for another."""
 
@@ -40,8 +39,7 @@ class PoolLine:
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """A line that can't be read as an experience; `number` counts from 1."""
 
     number: int
@@ -56,8 +54,7 @@ class Damage:
         return hashlib.blake2b(self.line.data, digest_size=16).hexdigest()
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """How far the file has been read: `offset` is behind the last whole line, `tail` the bytes before it."""
 
     stamp: Stamp | None = None

@@ -14,7 +14,8 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import Stamp, System, stamp_of
 from .pool_file import PoolFile
 
@@ -23,8 +24,7 @@ ROTATE_BYTES = 10_000_000
 _COPY_BYTES = 1_048_576
 
 
-@dataclass(frozen=True, slots=True)
-class PoolPart:
+class PoolPart(Struct, frozen=True):
     """One file with the stamp that it had when it was listed."""
 
     path: str

@@ -11,8 +11,9 @@ import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from ..core.errors import Busy, NotFound, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from .batch import GraftBatch, new_edit_id
 from .draft import Checked, Draft, checked
@@ -33,8 +34,7 @@ RETENTION_INTERVAL_S = 86_400
 """Once a day is as fine as an age in days."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraftResult:
+class GraftResult(Struct, frozen=True):
     """What became of a batch: counts, the new ids in the order of their drafts, and what was left out.
 
     `skipped` and `warnings` are pairs of a draft's index and a sentence; a draft with a warning was grafted,
@@ -48,8 +48,7 @@ class GraftResult:
     warnings: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PruneResult:
+class PruneResult(Struct, frozen=True):
     """What was pruned, or would be; newest first. `kept` counts those that are left, without deleted ones."""
 
     pruned: tuple[Experience, ...]
@@ -57,8 +56,7 @@ class PruneResult:
     dry_run: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PoolStatistics:
+class PoolStatistics(Struct, frozen=True):
     """Sizes in bytes, the rest counts.
 
     `deleted` can be restored. `parts` are the files, with those that were set aside. `bad_lines` lie in them

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from .experience import Experience
 from .fields import BadField, normal_timestamp
 from .relevance import contains
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """What an experience must have to be listed; None doesn't matter.
 
     `since` is inclusive, `until` exclusive, both as `time_of` returns them. Each word of `query` must occur,

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .experience import Experience, timestamp_of
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """What a pool keeps by itself; 0 is without a limit."""
 
     max_age_days: int = 0
     max_count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Criteria:
+class Criteria(Struct, frozen=True):
     """What is to be pruned.
 
     `max_age_days` and `max_count` are limits: what is over either of them goes, and without one all are over.

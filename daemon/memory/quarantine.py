@@ -8,8 +8,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec import Struct
+
 from ..core.errors import StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from .experience import timestamp_of
 from .lines import Damage, digests_in, lines_from, record_of
@@ -20,8 +21,7 @@ _SHOWN_BYTES = 8_388_608
 """A record of the longest line, each byte escaped to six, is shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quarantined:
+class Quarantined(Struct, frozen=True):
     """A line that was put into quarantine at a time, from the line `number` (from 1) of a file.
 
     `text` is its beginning, at most 2,000 characters; of bytes that are no text in Python's escapes.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+
+from msgspec import Struct
 
 from ..core.errors import Busy, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, stamp_of
 from .edits import Edit
 from .fields import BadField
@@ -23,8 +23,7 @@ _ATTEMPTS = 100
 """Each goes on where the last one was disturbed, by a file that was set aside or replaced."""
 
 
-@dataclass(slots=True)
-class PoolSource:
+class PoolSource(Struct):
     """The files of one folder. An optional one that can't be read is left out, and `problem` says why.
 
     `before_writing` makes what a write needs, or raises `StateError`.
@@ -36,8 +35,7 @@ class PoolSource:
     problem: str = ""
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """What was read: the records, and for each source how far each of its files, by inode."""
 
     records: Records
@@ -48,16 +46,13 @@ class _Fresh(Exception):
     """What was read doesn't hold any more."""
 
 
-@dataclass(slots=True)
 class PoolReader:
     """The records of some sources. One thread at a time. Raises `StateError` as `PoolFile` does."""
 
-    sources: Sequence[PoolSource]
-    system: System
-    _state: _State = field(init=False)
-    _known: dict[str, Stamp] | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
+    def __init__(self, sources: Sequence[PoolSource], system: System) -> None:
+        self.sources = sources
+        self.system = system
+        self._known: dict[str, Stamp] | None = None
         self._state = self._empty()
 
     @property

@@ -8,14 +8,14 @@ from __future__ import annotations
 import threading
 from bisect import insort
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .edits import Edit, applied
 from .experience import Experience, identity_of
 from .relevance import Index, keys_of
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """An experience that a pool has: as it was grafted, its edits by time, and what they come to."""
 
     original: Experience

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .experience import Experience
 
 ASKED_CHARACTERS = 20_000
@@ -23,8 +24,7 @@ _MAX_SHARED_WORDS = 3
 _MAX_WORDS_ASKED = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """What an experience is found by."""
 
     words: frozenset[str]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.events import EventHub
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import Work
 from ..project.git import head
@@ -28,8 +29,7 @@ TOLD_MAX = 1_000
 """Maximum number of ids that an event names; of more that were pruned it has the number only."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExperienceListing:
+class ExperienceListing(Struct, frozen=True):
     """What is to be listed; None doesn't matter. `since` is inclusive, `until` exclusive, both ISO 8601."""
 
     limit: int

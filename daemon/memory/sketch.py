@@ -11,7 +11,7 @@ import binascii
 import hashlib
 from array import array
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 LINES_KEPT = 64
 """The estimate's standard error is at most .06 then; a sketch takes 344 characters in the pool."""
@@ -19,8 +19,7 @@ LINES_KEPT = 64
 _BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Sketch:
+class Sketch(Struct, frozen=True):
     """The smallest hashes of a text's lines, ascending; blank lines and indentation don't count."""
 
     hashes: tuple[int, ...] = ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .experience import Experience
 from .sketch import Sketch
 
@@ -18,8 +19,7 @@ STALE_WEIGHT = 0.4
 FILES_NAMED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Staleness:
+class Staleness(Struct, frozen=True):
     """Why an experience may not hold any more, in words; "" for one that is fresh."""
 
     reason: str = ""

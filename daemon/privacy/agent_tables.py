@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..project.globs import compile_glob
 from .policy import Policy, folded_path
 
@@ -17,8 +18,7 @@ PATTERNS_MAX = 1_000
 """Maximum number of patterns in a table: each path that is shown is compared with all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentTable:
+class AgentTable(Struct, frozen=True):
     """One table: for agents whose name or type is `pattern` or matches it as a glob."""
 
     pattern: str
@@ -28,8 +28,7 @@ class AgentTable:
     max_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentTables:
+class AgentTables(Struct, frozen=True):
     """The tables of both files."""
 
     user: tuple[AgentTable, ...] = ()

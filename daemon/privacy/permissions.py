@@ -5,8 +5,9 @@ and session keep. The one place that decides it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache, partial
+
+from msgspec.structs import replace
 
 from ..config.files import load_project_config
 from ..config.settings import ProjectConfig, UserConfig

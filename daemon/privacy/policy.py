@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..project.globs import Glob, compile_glob
 from .secret_files import is_secret_file
 from .secret_values import mask_secrets
@@ -23,8 +24,7 @@ _WORD = re.compile(r"[^\s,;:()\[\]{}<>'\"`|]+")
 """What may be a path in a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """What holds for an agent in a project. Two that say the same are equal, so that answers can be shared.
 
     `rules` name what made it, such as `[agents.intern] in foveal.toml`. `deny_paths` are globs relative to

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .key_forms import bare_keys, key_forms, kubernetes_secrets
 from .named_values import named_values
 
@@ -26,8 +27,7 @@ _APART = "\n" * 8
 """Between texts that are looked at as one: no form of a secret goes over so many line breaks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Masked:
+class Masked(Struct, frozen=True):
     """A text without its secrets, and how many there were. Its lines are as they were."""
 
     text: str

@@ -12,9 +12,10 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 
+from msgspec import Struct
+
 from ..config.settings import PROJECT_FILE
 from ..core.errors import InvalidRequest, NotFound, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 
 VERSION = 1
@@ -28,8 +29,7 @@ DIGESTS_MAX = 20
 STORE_BYTES = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class TrustFile:
+class TrustFile(Struct, frozen=True):
     """A file of a project whose effect needs trust, as it is now. `path` is relative to the root; `problem`
     says in words why it can't be trusted, "" where it can."""
 
@@ -39,8 +39,7 @@ class TrustFile:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Trusted:
+class Trusted(Struct, frozen=True):
     """What is trusted of one project: digests by path."""
 
     digests: Mapping[str, frozenset[str]]

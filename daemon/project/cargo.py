@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .import_config import MAX_PACKAGES, MAX_TARGETS, ImportConfig
 from .import_folders import ImportFolders
 from .relative_paths import ancestors, join_path, nearness, within
@@ -17,8 +18,7 @@ from .relative_paths import ancestors, join_path, nearness, within
 MANIFEST = "Cargo.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Crate:
+class Crate(Struct, frozen=True):
     """A package: its folder, the file that others import or an empty string, and the roots that it names.
 
     `renamed` maps names of dependencies to what they are called themselves. `is_old` says that it is of the

@@ -7,7 +7,8 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import System
 from .git import GitError, git_folder, head, output_of, split_at_nuls
 
@@ -30,8 +31,7 @@ _HEAD_OF_COMMIT = re.compile(rb"\x01([0-9a-f]{40,64})\x02([0-9a-f ]*)\x02([0-9]+
 _MADE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\t\n]*\t(?:commit|revert)\b", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """A commit: its id in full, those of its parents, when it was committed (Unix seconds), its files.
 
     `author` is who wrote it and when, which stay as they are when a commit is amended or rebased. A merge has
@@ -45,8 +45,7 @@ class Commit:
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reverts:
+class Reverts(Struct, frozen=True):
     """The ids of commits that others say they revert: those that are undone, those that are back since."""
 
     undone: frozenset[str]

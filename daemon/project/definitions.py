@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .qualified_names import assigned, declared, own_name, receiver_type, split_path, type_name
 from .source_text import SourceText, Span, is_inside, merged_spans
 
@@ -39,8 +40,7 @@ class Pattern(NamedTuple):
         )
 
 
-@dataclass(slots=True)
-class ParsedDefinition:
+class ParsedDefinition(Struct):
     """A definition as it stands in the source, before its name is qualified. All offsets are in bytes.
 
     It spans `start` to `end`, with decorators; its head `head` to `head_end`. `owner` qualifies the name of

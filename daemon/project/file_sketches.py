@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..context.content import decode
 from ..core.system import Stamp, System, stamp_of

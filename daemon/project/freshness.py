@@ -7,8 +7,9 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+from msgspec import Struct
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.work import Work
 from ..index.indexing import Indexing
 from ..index.messages import RefreshFiles
@@ -34,8 +35,7 @@ seconds: a search by words takes 20 to 100 ms beside an indexer at work, ten tim
 times the work that it can do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     """When an answer must be there, in seconds on the event loop's clock."""
 
     at: float

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import IO, Self
 
+from msgspec import Struct
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 
 IDLE_TIMEOUT_S = 10.0
@@ -50,8 +51,7 @@ class GitError(FovealError):
     """Git is missing, rejected the repository, failed or hung; the message is git's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """What is checked out: a branch's short name, or "" when detached, and a commit id, or "" when unborn."""
 
     branch: str

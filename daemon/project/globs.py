@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 MAX_PATTERN = 4096
 """Characters of a pattern; no path is longer on Linux (PATH_MAX)."""
@@ -26,8 +26,7 @@ MAX_NESTING = 16
 _SPECIAL = re.compile(r"[\\*?\[\]{},!]")
 
 
-@dataclass(frozen=True, slots=True)
-class Glob:
+class Glob(Struct, frozen=True):
     """A compiled pattern. Two of the same pattern are equal."""
 
     pattern: str

@@ -13,7 +13,8 @@ import re
 import stat
 from collections.abc import Iterable
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import System
 
 MAX_FILE_BYTES = 1 << 20
@@ -137,8 +138,7 @@ def parse_lines(data: bytes) -> list[bytes]:
     return [line.removesuffix(b"\r") for line in lines if line.strip(b"\r") and not line.startswith(b"#")]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
+class _Pattern(Struct, frozen=True):
     ignores: bool
     folders_only: bool
     by_name: bool

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .queries.bash import BASH, BASH_CALLS, BASH_FACTS
 from .queries.c import C_FACTS, C_REFERENCES, CPP, CPP_FACTS, CPP_REFERENCES, C
 from .queries.csharp import CSHARP, CSHARP_FACTS, CSHARP_REFERENCES
@@ -32,8 +33,7 @@ from .queries.script import (
 from .queries.swift import SWIFT, SWIFT_FACTS, SWIFT_REFERENCES
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(Struct, frozen=True):
     """A language that files can be in.
 
     `name` is lower case and is what records and filters use, `fence` its tag on a Markdown code fence.

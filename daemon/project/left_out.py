@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Literal, cast
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import System
 from . import git
 from .ignore import IgnoreRules
@@ -19,8 +20,7 @@ Reason = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """What keeps a path out of the tree: `part` is the path itself, or the topmost folder above it that is
     left out.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..core.system import RACY_NS, Stamp, System, stamp_of
 from . import git
 from .languages import language_of
@@ -289,8 +289,7 @@ class Lister:
         return self.rules.enter(listing.folder, listing.marks, parent)
 
 
-@dataclass(slots=True)
-class FolderState:
+class FolderState(Struct):
     """A folder as it was when it was listed last. `others` are its entries outside of the tree with the
     reason, a folder's name with a slash at its end; `marks` the names in it that make rules."""
 

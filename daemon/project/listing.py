@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..core.system import System
 from .rules import MARKS
 
 
-@dataclass(slots=True)
-class FolderListing:
+class FolderListing(Struct):
     """The entries of a folder; `files` maps names fit for a record to the real ones.
 
     `odd_folders` are those whose names aren't UTF-8, `marks` the names that make rules. `unreadable` says

@@ -13,7 +13,8 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import System
 
 Purpose = Literal["build", "test", "check", "run"]
@@ -26,16 +27,14 @@ TEXT_CHARACTERS = 300
 COMMAND_CHARACTERS = 80
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectCommand:
+class ProjectCommand(Struct, frozen=True):
     """A command line of the project and what it is for."""
 
     purpose: Purpose
     line: str
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """What one manifest says; "" for what it doesn't."""
 
     file: str

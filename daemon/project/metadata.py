@@ -6,7 +6,8 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import Stamp, System, stamp_of
 from . import git
 from .languages import language_of
@@ -27,8 +28,7 @@ NO_SOURCE = frozenset(
 """Kinds of files that don't make a project one of their language."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectMetadata:
+class ProjectMetadata(Struct, frozen=True):
     """What a project says of itself. All texts are single lines of plain text.
 
     `languages` are names with their share of the source files, 0 to 1, the largest first. `commits` are
@@ -43,8 +43,7 @@ class ProjectMetadata:
     commits: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataKey:
+class MetadataKey(Struct, frozen=True):
     """What metadata depend on: equal keys give equal metadata. Taken with a few stats, without a process."""
 
     manifests: tuple[tuple[str, Stamp], ...]

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
 
+from msgspec import Struct
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Query, QueryCursor
 
-from ..core.lazy_dataclass import dataclass
 from .definitions import DefinitionReader, Match, Pattern
 from .grammar_gaps import is_cpp, is_tangled, readable, readable_parts
 from .import_statements import ImportReader
@@ -105,8 +105,7 @@ def _references(toolbox: _Toolbox, root: Node, reader: ReferenceReader) -> Refer
 _BUNDLE = re.compile(rb"function ?\(require, ?module, ?exports\)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Toolbox:
+class _Toolbox(Struct, frozen=True):
     """A language's grammar and our queries compiled for it; `patterns` are those of `definitions`."""
 
     grammar: Grammar

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import field
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from .import_config import MAX_PACKAGES, MAX_TARGETS, ImportConfig
 from .import_folders import ImportFolders
 from .import_keys import key_of
@@ -128,8 +128,7 @@ class PhpImports:
         return self._rules
 
 
-@dataclass(slots=True)
-class _Rules:
+class _Rules(Struct):
     """The folders that composer.json files lay out: by prefix of a name, and those searched for classes."""
 
     psr4: dict[str, list[str]] = field(default_factory=dict)

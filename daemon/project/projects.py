@@ -9,9 +9,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.files import LoadedConfig as ConfigLoaded
 from ..config.files import load_project_config
@@ -23,7 +25,6 @@ from ..context.feedback import Feedback, feedback_path
 from ..context.kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
-from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import set_aside
 from ..core.storage import DatabaseError, damage_raised
 from ..core.system import Stamp, System
@@ -88,8 +89,7 @@ RECORD_BYTES = 64 * 1024
 """Of project.json, which holds a path."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedProject:
+class LoadedProject(Struct, frozen=True):
     """What is read from the disk before a project can serve: blocking work, done in a thread."""
 
     tree: Tree
@@ -104,8 +104,7 @@ class LoadedProject:
     """Why the settings are those that were in force last, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSize:
+class IndexSize(Struct, frozen=True):
     """How many chunks an index holds, and what it takes on the disk with all that is derived from it."""
 
     chunks: int

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 UNKNOWN: Final = "?"
 LITERALS: Final = frozenset({"''", "0", "[]", "{}"})
@@ -81,8 +81,7 @@ class TypeFact(NamedTuple):
     scope: int
 
 
-@dataclass(frozen=True, slots=True)
-class References:
+class References(Struct, frozen=True):
     """All that one file refers to, each in source order."""
 
     references: tuple[Reference, ...] = ()

@@ -7,7 +7,8 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..core.system import System
 from .lister import UNKNOWN_STAMP, Lister, RulesChanged

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from ..core.errors import ProjectUnavailable
-from ..core.lazy_dataclass import dataclass
 from .tree import FileRecord
 
 
-@dataclass(frozen=True, slots=True)
-class ScanChanges:
+class ScanChanges(Struct, frozen=True):
     """How the disk differs from what was known. Paths are relative to the root.
 
     An upserted record has a new stamp and no digest: its content is to be read. `ignored_changed`
@@ -28,8 +28,7 @@ class ScanChanges:
         return bool(self.upserted or self.removed)
 
 
-@dataclass(frozen=True, slots=True)
-class ScanStatistics:
+class ScanStatistics(Struct, frozen=True):
     """What a scanner left out and why. `skipped_folders` counts folders by reason.
 
     The reasons are `ignored`, `excluded` (by .fovealignore or the settings), `vendored`, `worktree` (another

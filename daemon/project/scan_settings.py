@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 ALWAYS_SKIPPED_FOLDERS = frozenset(
     {
@@ -91,8 +91,7 @@ BUILD_FILES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ScanSettings:
+class ScanSettings(Struct, frozen=True):
     """What is left out of the tree.
 
     `max_file_bytes`: a larger file stays a node without content; 1 MiB is above nearly all written source.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
+from msgspec import Struct
+
 from ..config.settings import ProjectConfig
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..index.lexical_handle import LexicalHandle
 from ..index.store import Reader
@@ -16,8 +17,7 @@ from ..rules.instructions import RuleSet
 from .tree import Tree
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectSnapshot:
+class ProjectSnapshot(Struct, frozen=True):
     """One project at one moment.
 
     `reader` lends a connection to the index for one thread; it raises `DatabaseError` where there is none

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import Stamp
 from .references import NOTHING, References
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """A definition in a source file, or a section of a document.
 
     Lines are counted from 1 and inclusive. `name` is qualified within the file: `Session.login` for code,
@@ -32,8 +32,7 @@ class Symbol:
     """0 for a top-level definition, 1 for a member of one, and so on; for a section its level less one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """One import of a source file, as written and not yet resolved.
 
     `module` is the specifier: `pkg.auth`, `.auth`, `./auth.js`, `github.com/x/auth`. `name` is the single
@@ -54,8 +53,7 @@ class SplitPoint(NamedTuple):
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
+class ParsedFile(Struct, frozen=True):
     """What was read out of one file: its definitions in source order, its imports, its count of lines."""
 
     symbols: tuple[Symbol, ...]
@@ -68,8 +66,7 @@ class ParsedFile:
     references: References = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(Struct, frozen=True):
     """One file of the tree. `path` is relative to the root, POSIX.
 
     `skipped` is empty for a file whose content is indexed, else the reason why it isn't: `binary`,
@@ -95,8 +92,7 @@ class FileRecord:
         return bool(self.digest)
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedImport:
+class ResolvedImport(Struct, frozen=True):
     """An import with the file of the project that it leads to.
 
     `target` is a relative path, or empty. `missing` says that it certainly meant a file of this project
@@ -115,8 +111,7 @@ ProjectState = Literal["scanning", "indexing", "ready", "degraded"]
 WatchMode = Literal["native", "polling", "off"]
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """One folder of the layout: the names right below it, sorted, and how many files are below it in all."""
 
     folders: tuple[str, ...]

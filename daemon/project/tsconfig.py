@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import field
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from .import_config import ALIAS_NAMES, MAX_PACKAGES, MAX_STARS, MAX_TARGETS, ImportConfig
 from .import_folders import ImportFolders
 from .package_json import Packages, fits, package_name
@@ -15,8 +15,7 @@ MAX_EXTENDS = 64
 """Configuration files that one tsconfig may pull in; the deepest chains in use have five."""
 
 
-@dataclass(slots=True)
-class Aliases:
+class Aliases(Struct):
     """What a tsconfig says about imports: `paths`, exact and with a star, and the folder of `baseUrl`."""
 
     exact: dict[str, list[str]] = field(default_factory=dict)

@@ -8,12 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import field
 from typing import Literal
 
+from msgspec import Struct, field
 from watchfiles import Change, watch
-
-from ..core.lazy_dataclass import dataclass
 
 Mode = Literal["native", "polling", "off"]
 
@@ -31,8 +29,7 @@ _WAKE_MS = 1_000
 """How often an idle thread looks whether what it waits for is overdue."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchSettings:
+class WatchSettings(Struct, frozen=True):
     """How events are gathered and when watching natively is given up.
 
     A batch ends after `step_ms` without a new event, or `debounce_ms` after its first: with 20 and 100 an
@@ -51,8 +48,7 @@ class WatchSettings:
     poll_interval_s: float = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class WatchBatch:
+class WatchBatch(Struct, frozen=True):
     """Absolute paths at which something changed, whatever it was.
 
     `overflow` says that events were or may have been lost: sweep. `lost_folders` were watched and aren't any
@@ -64,8 +60,7 @@ class WatchBatch:
     lost_folders: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class WatchStatistics:
+class WatchStatistics(Struct, frozen=True):
     """The state of a watcher, for people. `reason` says why it isn't `native`."""
 
     mode: Mode
@@ -77,8 +72,7 @@ class WatchStatistics:
     failures: int
 
 
-@dataclass(eq=False, slots=True)
-class Cookie:
+class Cookie(Struct, eq=False):
     """A question to every stream of events: have you come to this point? Made by `write_cookie`."""
 
     path: str

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
-from ..core.lazy_dataclass import dataclass
 from .item_draft import ItemDraft, draft_of
 from .item_keys import ItemKey, item_key, key_of
 from .item_store import ItemStore, StoredItems
@@ -23,8 +24,7 @@ _COMPARED = 200
 """Names that one is compared with to find the nearest, which takes about 20 µs each."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentItems:
+class AgentItems(Struct, frozen=True):
     """All items of a project, by priority level, then rules, references and tools in their order of
     precedence. `stored` are the keys of those that PutItem put or changed, `server_modes` and `tool_modes`
     the settings of servers and of single tools, by server and name, that their modes come from."""

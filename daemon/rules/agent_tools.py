@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .approvals import Approved, approved_servers
 from .server_definition import McpServer, ServerFile
 from .server_variables import variables_in
@@ -13,8 +14,7 @@ from .tool_list import ToolList, ToolLists
 from .tool_lister import ToolLister
 
 
-@dataclass(frozen=True, slots=True)
-class ServerState:
+class ServerState(Struct, frozen=True):
     """A configured server: what it would run or reach as it is written, the names of the variables whose
     values it would get, why it isn't listed (empty if it is), and its tools, None if it never was."""
 
@@ -25,8 +25,7 @@ class ServerState:
     tools: ToolList | None
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFileState:
+class ServerFileState(Struct, frozen=True):
     """A configuration file with its servers, and whether it is approved as it is now."""
 
     file: ServerFile

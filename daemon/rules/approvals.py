@@ -11,8 +11,9 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest, NotFound, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from .server_definition import McpServer, ServerFile
 
@@ -23,8 +24,7 @@ MAX_FILES = 5_000
 MAX_BYTES = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Approved:
+class Approved(Struct, frozen=True):
     """What is approved: digests by path and section of the file."""
 
     digests: Mapping[tuple[str, str], frozenset[str]]

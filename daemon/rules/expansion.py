@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import field
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..privacy.secret_files import is_secret_file
 from .prose import ProseLine, prose_lines, trimmed
 from .zone import MAX_FILE_BYTES, ReadFile, RefusedError, Zone, ZoneReader
@@ -17,8 +17,7 @@ MAX_IMPORTS = 2000
 """Imports that one importer looks up, whether it finds them or not."""
 
 
-@dataclass(slots=True)
-class Importer:
+class Importer(Struct):
     """Expands the imports of many instruction files; `home` is what `~` stands for.
 
     `warn` is called with the name of a file and a message.
@@ -27,7 +26,7 @@ class Importer:
     reader: ZoneReader
     home: str
     warn: Callable[[str, str], None]
-    _looked_up: int = field(default=0, init=False)
+    _looked_up: int = 0
 
     def expand(self, zone: Zone, text: str, path: str, real: str) -> tuple[list[ProseLine], frozenset[str]]:
         """Return the lines of an instruction file with its imports, each imported file once, and the real
@@ -57,8 +56,7 @@ class Importer:
         return None if read is None else (located.path, read)
 
 
-@dataclass(slots=True)
-class _Expansion:
+class _Expansion(Struct):
     """One instruction file's expansion: the real paths it holds already, and their characters."""
 
     importer: Importer

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.globs import split_globs
 
 MAX_FRONTMATTER = 65_536
@@ -29,8 +30,7 @@ _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 _COMMENT = re.compile(r"[ \t]#.*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Frontmatter:
+class Frontmatter(Struct, frozen=True):
     """The head of a file and what comes below it.
 
     `line` is the line of the file on which `body` begins, from 1. `present` tells an empty head from none.

@@ -11,10 +11,11 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.system import Stamp, System
 from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from .expansion import Importer
@@ -45,8 +46,7 @@ its CLAUDE.local.md, and those in folders below it."""
 _Dialect = Literal["plain", "claude", "cursor", "copilot", "windsurf", "cline", "skill"]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
+class RuleSet(Struct, frozen=True, eq=False):
     """What discovery found.
 
     `items` come in order of precedence: by `priority_level`, then from the root to the nested folders, then
@@ -60,10 +60,20 @@ class RuleSet:
     warnings: tuple[str, ...]
     probes: tuple[tuple[str, Stamp | None], ...]
     sources: frozenset[str]
-    racy: tuple[tuple[str, bytes], ...] = field(default=(), compare=False)
+    racy: tuple[tuple[str, bytes], ...] = ()
     """Digests of those probes that had been modified less than `RACY_NS` before they were consulted."""
-    lasting: bool = field(default=True, compare=False)
+    lasting: bool = True
     """False where something was not read for a reason that passes without another stamp, see `System`."""
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both say the same; how sure they are of it doesn't count."""
+        return isinstance(other, RuleSet) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def _content(self) -> tuple[object, ...]:
+        return self.items, self.warnings, self.probes, self.sources
 
     def unchanged(self, system: System) -> bool:
         """Tell whether discovery would find the same again for the same names: some stats, no more.
@@ -125,8 +135,7 @@ def is_instruction_path(relative_path: str) -> bool:
     return _INSTRUCTION_PATH.search(relative_path) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where instructions lie, relative to the folder that they hold for.
 
     Without `suffix`, `path` is a file; else a folder, whose files with that suffix count down to `depth`
@@ -198,8 +207,7 @@ def _instruction_path() -> re.Pattern[str]:
 _INSTRUCTION_PATH = _instruction_path()
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """An instruction file: its path relative to the zone, and the project's folder it holds for."""
 
     zone: Zone
@@ -222,8 +230,7 @@ class _Found:
         return self.level, self.folder.split("/"), local, *os.path.split(self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     item: Item
     real: str
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .item_keys import ItemKey, key_of
 from .items import Item, ItemType
 from .selection import Profile, Profiles
@@ -23,8 +24,7 @@ one's (`near_best`), a person removed it from the session, a policy denies it, o
 left for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemEvidence:
+class ItemEvidence(Struct, frozen=True):
     """What speaks for one item: the cosines of its chunks with the query (none where they aren't known), how
     much of the query its words cover (0 to 1), each times the weight of that part of the query; and whether
     the query names it. `cosines` and `totals` stand in the same order; a total is a cosine and what the words
@@ -42,8 +42,7 @@ class ItemEvidence:
         return max(self.totals, default=LEXICAL_WEIGHT * self.lexical)
 
 
-@dataclass(frozen=True, slots=True)
-class ItemScore:
+class ItemScore(Struct, frozen=True):
     """An item with the score that decided, its best cosine, what its words said, and what became of it."""
 
     item: Item
@@ -59,8 +58,7 @@ class ItemScore:
         return key_of(self.item)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Who was taken and who was considered, rules and references before tools, the best first."""
 
     taken: tuple[ItemScore, ...]

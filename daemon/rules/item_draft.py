@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast, get_args
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..project.globs import compile_glob
 from .item_keys import ItemKey, item_key
 from .item_texts import has_harmful
@@ -26,8 +27,7 @@ LEVELS = (100, 999)
 DEFAULT_LEVEL = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ItemDraft:
+class ItemDraft(Struct, frozen=True):
     """What is given of an item. A `priority_level` that isn't given stays that of the item it is about."""
 
     key: ItemKey

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import cast, get_args
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from .item_texts import has_harmful
 from .items import Item, ItemType
 
@@ -13,8 +14,7 @@ MAX_NAME_CHARACTERS = 1_000
 """Of an item's or a server's name: the name of an instruction file is a path, and few are a third as long."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ItemKey:
+class ItemKey(Struct, frozen=True, order=True):
     """What makes two items the same: type, name and, for a tool, the server that offers it.
 
     `server_name` is empty for rules and references.

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.globs import compile_glob
 from .items import IncludeMode, Item
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedItem:
+class PlannedItem(Struct, frozen=True):
     """An item of a request: how it came in, and the score that a search gave it."""
 
     item: Item
@@ -27,8 +27,7 @@ class PlannedItem:
         return f"{self.item.type}:{of_server}{self.item.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOutItem:
+class LeftOutItem(Struct, frozen=True):
     """An item that a search considered and that the request hasn't, with its score and the reason."""
 
     item: Item
@@ -36,8 +35,7 @@ class LeftOutItem:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPlan:
+class ItemPlan(Struct, frozen=True):
     """The items of one request, in their order. One with the mode `glob` enters if a file in focus matches.
 
     `files` are absolute paths that a session names; those inside the project are shown where there is room.

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
+from msgspec import Struct
+
 from ..config.settings import ProjectConfig
 from ..context.requests import ContextRequest
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from ..sessions.sessions import Session
 from .agent_items import AgentItems
 from .item_choice import ItemScore
@@ -97,8 +98,7 @@ async def plan_items(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
+class _Chosen(Struct, frozen=True):
     """What a search found, if there was one."""
 
     taken: tuple[ItemScore, ...] = ()

@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal, Protocol, TypeVar
 
+from msgspec import Struct
+
 from ..core.errors import FovealError
-from ..core.lazy_dataclass import dataclass
 from .item_choice import LEXICAL_WEIGHT, Choice, ItemEvidence, ItemScore, choose
 from .item_keys import ItemKey
 from .item_text import CHUNK_CHARACTERS, chunks, item_text
@@ -69,8 +70,7 @@ class InThread(Protocol):
         """Return what the work does."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemMatches:
+class ItemMatches(Struct, frozen=True):
     """What a search chose, rules and references before tools, the best first; what it considered and left, in
     the same order; and in words, what could not be searched."""
 
@@ -170,14 +170,12 @@ class ItemSearch:
 _NOT_SEARCHED = "items of mode agent are left out"
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
+class _Prepared(Struct, frozen=True):
     chunks: tuple[str, ...]
     words: ItemWords
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """An item with the positions of its chunks in the documents."""
 
     item: Item
@@ -185,8 +183,7 @@ class _Part:
     positions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
+class _Batch(Struct, frozen=True):
     """What is compared at once: documents, what they are of, its words, and how many items were too many."""
 
     documents: tuple[str, ...]
@@ -251,8 +248,7 @@ message such as `yes, do it` says all by what stands before it; a new subject ha
 Too few of the labelled queries have a history to choose these by them."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryText:
+class QueryText(Struct, frozen=True):
     """A piece of what is searched for, at most `CHUNK_CHARACTERS` long. `weight` is 1 for the message's own
     pieces and less the older a message is."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import Any, cast, get_args
 
+from msgspec import Struct, field
+
 from ..core.errors import InvalidRequest, StateError, TooLarge
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System, is_racy, stamp_of
 from .item_draft import ItemDraft, draft_of, fields_of, key_in
 from .item_keys import ItemKey
@@ -27,8 +27,7 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 """Above the 8 MiB that the texts of all instruction files may have, and read in a quarter of a second."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredItems:
+class StoredItems(Struct, frozen=True):
     """What is stored for a project: drafts by key in the order in which they were first put, the
     default modes of servers by name, and the modes of single tools by server and name."""
 

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..index.terms import document_terms, query_terms
 from .item_text import CHUNK_CHARACTERS, MAX_CHUNKS, item_text
 from .items import Item
@@ -22,8 +23,7 @@ DOUBT = 1.5
 proves less than the ten of a long one: `continue` gives .4 at most. Chosen with `LEXICAL_WEIGHT`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemWords:
+class ItemWords(Struct, frozen=True):
     """The words of one item: its terms, those of its server too, its text, and the names that it goes by."""
 
     terms: frozenset[str]

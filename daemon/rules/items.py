@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import Stamp
 
 ItemType = Literal["rule", "reference", "tool"]
 IncludeMode = Literal["always", "manual", "agent", "glob"]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A rule, reference or tool as it exists at the agent level.
 
     `name` is unique within its type, a tool's within its server: for an instruction file its path relative

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 _FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _COMMENT = re.compile(r" {0,3}<!--")
@@ -18,8 +18,7 @@ _PUNCTUATION = ".,;:!?)]}\"'*_>"
 """What may follow a path in a sentence, and hardly ever ends a file's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProseLine:
+class ProseLine(Struct, frozen=True):
     """A line of prose. `number` is its line in the text it came from, from 1.
 
     `imports` are the paths after an `@` that stands at the start of a word and not in code, with escaped

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Collection
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .instructions import RuleSet, is_instruction_path
 from .items import Item
 
@@ -18,8 +19,7 @@ _SKILL = re.compile(r"(?:^|/)\.(?:agents|claude)/skills/")
 """What lies in a skill's folder beside its SKILL.md is for the agent to find when it needs it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFiles:
+class RuleFiles(Struct, frozen=True):
     """The files of a project that rules come from, by path relative to the root.
 
     `removed` are among them: those of rules that a person took out of the session.

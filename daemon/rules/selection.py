@@ -12,8 +12,9 @@ import math
 from collections.abc import Mapping
 from typing import Literal, cast, get_args
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 from .items import ItemType
 
 Preset = Literal["aggressive", "normal", "conservative"]
@@ -22,8 +23,7 @@ MAX_TOP_K = 1_000
 MAX_TOP_N = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """How items of one kind are chosen.
 
     An item is taken if its score is at least `floor`, at least the share `near_best` of the best item's
@@ -53,8 +53,7 @@ TOOL_PROFILES: Mapping[Preset, Profile] = {
 """For tools, whose descriptions are short: relevant and irrelevant ones score lower than rules."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profiles:
+class Profiles(Struct, frozen=True):
     """What holds for a request; None where that kind isn't searched."""
 
     rules: Profile | None
@@ -65,8 +64,7 @@ class Profiles:
         return self.tools if kind == "tool" else self.rules
 
 
-@dataclass(frozen=True, slots=True)
-class KindSettings:
+class KindSettings(Struct, frozen=True):
     """What one level says of one kind of items; None where it leaves that to the level below it."""
 
     preset: Preset | Literal["off"] | None = None
@@ -76,8 +74,7 @@ class KindSettings:
     floor: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemSelection:
+class ItemSelection(Struct, frozen=True):
     """What one level (a project, an agent name, a session, a request) says of both kinds."""
 
     rules: KindSettings = KindSettings()

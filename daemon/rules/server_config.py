@@ -13,7 +13,8 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import Stamp, System, is_racy, stamp_of
 from .server_definition import SCOPES, Host, McpServer, Scope, ServerFile, digest_of
 from .server_dialects import server_of
@@ -28,8 +29,7 @@ _MAX_DOTS_IN_LINE = 1_000
 """tomllib needs time in the square of a key's parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFiles:
+class ServerFiles(Struct, frozen=True):
     """The files that define servers for a project, the more specific ones first, and the stamps of all
     places that were looked at, None where there is no file."""
 
@@ -54,8 +54,7 @@ def read_server_files(root: str, home: str, system: System) -> ServerFiles:
     return ServerFiles(tuple(files), tuple(reader.stamps.items()), reader.settled)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A file of a host, relative to the root or, for a scope of the user, to the home folder.
 
     `keys` lead to its section; a key "" stands for the project's root.
@@ -94,8 +93,7 @@ class _Unusable(Exception):
     """A file or a section that can't be used. The text completes a sentence that begins with its path."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
+class _Content(Struct, frozen=True):
     text: str
     tables: Mapping[str, object]
 

@@ -6,10 +6,10 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import asdict
 
 Host = Literal["claude-code", "cursor", "vscode", "codex", "gemini", "copilot", "opencode"]
 """Whose configuration a file is."""
@@ -22,8 +22,7 @@ Transport = Literal["stdio", "http", "sse"]
 Pairs = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class McpServer:
+class McpServer(Struct, frozen=True):
     """A server as a host's file defines it, with its variables as they are written there.
 
     `command` and `arguments` are of stdio, `url` and `headers` of http and sse. `forwarded` names variables
@@ -86,8 +85,7 @@ class McpServer:
         return tool not in self.denied and (self.allowed is None or tool in self.allowed)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFile:
+class ServerFile(Struct, frozen=True):
     """The servers that one configuration file defines for a project.
 
     `section` says where in the file they stand, as a file may hold some for all projects and some for this

@@ -7,7 +7,8 @@ for details, VS Code's mcp.json, Codex' config.toml, OpenCode's opencode.json.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from .item_texts import has_harmful
 from .server_definition import Host, McpServer, Pairs, Transport
@@ -89,13 +90,13 @@ def _codex(blank: McpServer, fields: Mapping[str, object]) -> McpServer:
             environment=_pairs(fields, "env"),
             folder=_text(fields, "cwd"),
         )
-        return replace(server, forwarded=_texts(fields, "env_vars"), **common)  # type: ignore[arg-type] # mixed values
+        return replace(server, forwarded=_texts(fields, "env_vars"), **common)
     variables = _pairs(fields, "env_http_headers")
     server = _remote(blank, {"headers": fields.get("http_headers")}, "http", _text(fields, "url"))
     server = replace(
         server, header_variables=variables, bearer_variable=_text(fields, "bearer_token_env_var")
     )
-    return replace(server, **common)  # type: ignore[arg-type] # mixed values
+    return replace(server, **common)
 
 
 def _opencode(blank: McpServer, fields: Mapping[str, object]) -> McpServer:

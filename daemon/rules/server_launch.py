@@ -11,7 +11,8 @@ import shutil
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .server_definition import McpServer, Transport
 from .server_variables import Unresolved, Variables, variables_in
 
@@ -38,8 +39,7 @@ class NotAllowed(Exception):
     """A server that may not be reached. The text says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """What is run or connected to. `command` is absolute, `environment` complete, `timeout_s` for it all.
 
     `is_loopback` says that the url is this machine's. `secrets` are the values that no message may show.

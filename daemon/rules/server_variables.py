@@ -10,7 +10,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .server_definition import Host, McpServer
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -40,8 +41,7 @@ class Unresolved(Exception):
     """A definition whose variables can't be resolved. The text says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variables:
+class Variables(Struct, frozen=True):
     """Resolves the variables of one server's definition. `environ` is where their values come from."""
 
     server: McpServer

@@ -8,13 +8,14 @@ import asyncio
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..config.settings import PROJECT_FILE, Environment
 from ..config.source import read_source
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
 from ..core.work import Work
 from ..project.projects import Project
@@ -45,8 +46,7 @@ _NOTHING_APPROVED = Approved({})
 _NO_SERVERS = ServerFiles((), (), settled=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ItemSources:
+class ItemSources(Struct, frozen=True):
     """What a project's items were merged of: the rules, the stamps of the other files, the servers' files,
     which were looked at `at`, in seconds of the event loop's clock. Without approvals those are not read.
     `in_use` are those of the servers' files that are approved. They aren't `lasting` where something was not
@@ -68,8 +68,7 @@ class ItemSources:
         return now - self.at < SERVERS_CHECK_S or self.servers.unchanged(system)
 
 
-@dataclass(frozen=True, slots=True)
-class _Merged:
+class _Merged(Struct, frozen=True):
     """The items with their sources, and why a source could not be used, in words."""
 
     items: AgentItems
@@ -296,8 +295,7 @@ MAX_WARNINGS = 20
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:items|\"items\"|'items')[ \t]*\]\]", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredItems:
+class ConfiguredItems(Struct, frozen=True):
     """The items of one file, and sentences that begin with its path about what can't be used."""
 
     items: tuple[Item, ...] = ()

@@ -10,11 +10,12 @@ import logging
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from typing import Any
 
+from msgspec import Struct, to_builtins
+from msgspec.structs import asdict
+
 from ..core.errors import StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.quarantine import clear_file, set_aside
 from ..core.system import System
 from .item_texts import has_harmful
@@ -37,8 +38,7 @@ MAX_BYTES = 64 * 1024 * 1024
 """Of one file: what `MAX_TOOLS` of the largest tools take, escaped."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTool:
+class ListedTool(Struct, frozen=True):
     """A tool as its server describes it; `input_schema` is JSON, empty for one that is too large."""
 
     name: str
@@ -46,8 +46,7 @@ class ListedTool:
     input_schema: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolList:
+class ToolList(Struct, frozen=True):
     """What came of listing a server. With a `problem` the tools are those of the last time that it went well.
 
     `listed_at` is ISO 8601 UTC. `left_out` counts tools above the limits or whose names can't be used.
@@ -95,7 +94,7 @@ class ToolLists:
         """
         if found.problem and (known := self.load(server)) is not None:
             found = ToolList(known.tools, found.problem, known.left_out, found.listed_at)
-        content = {"version": VERSION, "server": server.name, **asdict(found)}
+        content = {"version": VERSION, "server": server.name, **to_builtins(found)}
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             self._system.write_atomic(self._path(server), json.dumps(content).encode())

@@ -16,7 +16,8 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+
+from msgspec.structs import asdict, replace
 
 from ..core.system import System
 from .item_texts import one_line

@@ -12,7 +12,8 @@ import stat
 from hashlib import blake2b
 from itertools import islice
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import RACY_NS, Stamp, System, stamp_of
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -29,8 +30,7 @@ MAX_LINKS = 40
 Probes = dict[str, Stamp | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Zone:
+class Zone(Struct, frozen=True):
     """A folder whose files may not reach beyond it. Paths in it are named with `prefix` in front.
 
     `folder` is its absolute path as it was named, `real` the same without symbolic links. In a `trusted`
@@ -51,8 +51,7 @@ class Zone:
         return self.prefix + os.path.relpath(real, self.real)
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(Struct, frozen=True):
     """What a path leads to: its path without symbolic links, and its status."""
 
     path: str
@@ -69,16 +68,14 @@ class Located:
         return stat.S_ISREG(self.status.st_mode)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadFile(Struct, frozen=True):
     """A file's text, with line ends of one line feed, and its stamp when it was read."""
 
     text: str
     stamp: Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class ZoneListing:
+class ZoneListing(Struct, frozen=True):
     """The files below a folder, and why what else is there can't be read, by path; relative to the zone."""
 
     files: tuple[str, ...]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .patterns import compiled
 from .stack_trace import is_trace_line
 
@@ -23,8 +24,7 @@ MAX_LINE = 1_000
 """Characters of a line that tell what it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionBlock:
+class QuestionBlock(Struct, frozen=True):
     """Lines that belong together. `language` is the word at the opening of a Markdown fence, lower case."""
 
     kind: BlockKind

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..index.chunk_table import StoredChunk
 from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
@@ -47,8 +47,7 @@ RARE_FILES = 3
 PATH_MATCHES_MAX = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """The chunks that the indexes name: ids with scores, best first, comparable within a list only.
 
     `lexical` is by words, `vector` by meaning, `tree` by what the question names outright: files, lines,

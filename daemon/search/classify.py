@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..index.store import Reader
 from ..project.tree import Tree
 from ..project.vocabulary import words
@@ -29,8 +30,7 @@ MAX_SAID = 200
 """Evidence, and the things that are looked for, are cut, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Classification:
+class Classification(Struct, frozen=True):
     """The route of a question, and in `evidence` why, for a person to read, at least one reason.
 
     For a structural question `relation` and `subjects`, as written; two for a connection, in the order in
@@ -109,8 +109,7 @@ def _merged(chosen: Sequence[_Reading], *, has_code: bool) -> Classification:
     return chosen[0].classification()
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     """What one clause asks for."""
 
     mood: Mood

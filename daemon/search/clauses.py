@@ -7,7 +7,8 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.vocabulary import words
 from .path_mentions import read_path
 from .patterns import compiled
@@ -119,8 +120,7 @@ FORMS: dict[TokenKind, str] = {"name": "N", "path": "P", "quote": "Q", "filter":
 """What stands in a clause's form in place of a token: capitals, which are nowhere else in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A word, an identifier, a path or glob, a quotation, a filter (`path:src`), or a punctuation mark."""
 
     kind: TokenKind
@@ -128,8 +128,7 @@ class Token:
     form: str
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """One sentence, or a part of it that asks by itself.
 
     `form` has the tokens with single spaces between them: words in lower case, with typing errors in the

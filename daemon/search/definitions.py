@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from math import exp, log, log1p
 from typing import Final
+
+from msgspec.structs import replace
 
 from ..index.chunk_table import StoredChunk
 from ..index.terms import document_terms, query_terms

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .patterns import compiled
 
 MAX_ERRORS = 16
@@ -29,8 +30,7 @@ MIN_PHRASE_WORDS = 2
 """A single word is no phrase: it is found as a word anyway."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorMention:
+class ErrorMention(Struct, frozen=True):
     """An error as reported: its type (`KeyError`, `java.sql.SQLException`, `E0382`; empty if none is named),
     its message as it reads, and the message's literal parts, which can be searched as phrases: without
     numbers, quoted values, paths, addresses and time stamps, as written otherwise, in order.

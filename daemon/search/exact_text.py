@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..index.chunk_table import StoredChunk
 from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
@@ -98,8 +99,7 @@ class TextPlace(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class WantedText:
+class WantedText(Struct, frozen=True):
     """A text that is looked up. `least` is the share of it that must be there; a name must be there whole."""
 
     text: str

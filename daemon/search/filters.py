@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..index.chunk_table import StoredChunk
 from ..index.text_kind import PROSE_LANGUAGES
 from ..project.globs import anchored_globs, compile_glob
@@ -14,8 +15,7 @@ from ..project.languages import LANGUAGES
 from ..project.tree import FileRecord, Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """What results must be; every part that is given must hold.
 
     `path_prefix` is a folder, a file or the beginning of either, relative to the root. `languages` are names

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .code_graph import CodeGraph
 from .hits import Certainty
 
@@ -13,8 +14,7 @@ FOUND_MAX: Final = 500
 """Maximum number of places of one certainty looked at for an answer; that there are more is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPlace:
+class FoundPlace(Struct, frozen=True):
     """A place that answers a question.
 
     `node` is the id of the definition that is the answer, or in which the reference stands; 0 for the file
@@ -34,8 +34,7 @@ class FoundPlace:
     distance: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """All that was found, in order, and what is to be said about it. `more` says that there is more still."""
 
     found: Sequence[FoundPlace] = ()

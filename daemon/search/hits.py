@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..index.chunk_table import StoredChunk
 from ..project.tree import Symbol
 
 Certainty = Literal["", "resolved", "name"]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundDefinition:
+class FoundDefinition(Struct, frozen=True):
     """A definition, or lines outside of any, that may be what is asked for. `first` and `last` are its lines,
     from 1, both inclusive; of one that holds others the lines above the first of these. `probability` is that
     of being needed, 0 to 1; `reasons` name the features that speak most for it."""
@@ -27,8 +26,7 @@ class FoundDefinition:
     reasons: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A file's best place for a question.
 
     `chunk` is that place, `more` are others of the file that are nearly as good, best first. `score` is

@@ -12,7 +12,8 @@ from itertools import islice
 from math import exp, fsum, log
 from typing import Final
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..index.lexical_reader import LexicalReader
 from ..index.terms import document_terms
 from ..project.vocabulary import words
@@ -72,8 +73,7 @@ HINT: Final = (
 """What is sent for a question or a task in another language in which nothing of the code is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """How probable it is that a prompt needs anything of the code (0 to 1), why, in words, and what to send
     instead where it probably doesn't, empty for nothing."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..index.store import Reader
 from ..project.qualified_names import base_name
 from ..project.tree import Symbol, Tree
@@ -20,8 +21,7 @@ NEIGHBOURS_MAX: Final = 50
 """Maximum number of neighbours of a kind in an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbour(Struct, frozen=True):
     """A neighbour: its node id, the place of the reference, and how sure it is. `via` is as in a hit.
 
     What is called and isn't known has no node id, and `name` is how it is called.
@@ -35,8 +35,7 @@ class Neighbour:
     via: str
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True):
     """Neighbours of one kind, the resolved ones first; `more` says that there are others."""
 
     shown: tuple[Neighbour, ...]

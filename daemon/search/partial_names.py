@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..index.store import Reader
 from ..project.tree import Tree
 from .generation_cache import GenerationCache
@@ -21,8 +22,7 @@ SCATTERED_LEAST: Final = 3
 """Fewer letters, one after the other with others between them, are in nearly every name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """The last name of definitions: as written, and in small letters."""
 
     written: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.languages import language_of
 from ..project.vocabulary import words
 from .patterns import compiled
@@ -17,8 +18,7 @@ MAX_PATH = 400
 """A longer word is no path, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathMention:
+class PathMention(Struct, frozen=True):
     """A path as a question names it: `/` between its parts, without `./`, a diff's `a/`, a drive or a host.
 
     It may be absolute, from another machine, a folder (it ends in `/` if written so) or a glob: match it

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .clauses import Clause, Token
 from .patterns import any_of, compiled
 
@@ -13,8 +14,7 @@ PlaceKind = Literal["file", "folder", "section", "class", "name", "filter"]
 """`file` and `folder` may be globs; `name` is a dotted name (`auth.session`), `filter` is `path:src`."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceMention:
+class PlaceMention(Struct, frozen=True):
     """A definite place. `name` is as written: a path, a heading, a class; `said` has all words for it."""
 
     kind: PlaceKind

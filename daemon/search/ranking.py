@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from math import log1p
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from ..index.chunk_table import StoredChunk
 from ..index.terms import path_terms
 from .candidates import Candidates
@@ -15,8 +15,7 @@ from .path_roles import Role, role_of
 from .question import Question
 
 
-@dataclass(frozen=True, slots=True)
-class RankWeights:
+class RankWeights(Struct, frozen=True):
     """What each piece of evidence is worth; the best chunk's fused score is 1.
 
     `vector` is the share of meaning against words in it, `vector_of_names` the same for a question that names
@@ -63,8 +62,7 @@ SURE_NAME = 0.7
 """A mention of a symbol that is this certain to be one makes a question one that names things."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedFile:
+class RankedFile(Struct, frozen=True):
     """A file that was found: its score, its best chunks with theirs, and why it stands where it does."""
 
     path: str

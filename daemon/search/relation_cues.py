@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, cast
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.vocabulary import words
 from .patterns import any_of
 from .routes import Relation
@@ -13,8 +14,7 @@ from .routes import Relation
 Voice = Literal["active", "passive", "noun"]
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
+class Cue(Struct, frozen=True):
     """A word for a relation. `incoming` is what is asked when the subject is what the edge leads to (`what
     calls X`), `outgoing` when it comes from there (`what does X call`). With `surely` only a sure name can be
     the subject: the word is common in talk about behaviour, too.

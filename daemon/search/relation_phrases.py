@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.vocabulary import words
 from .clauses import Clause, Token
 from .patterns import compiled
@@ -69,8 +70,7 @@ _DIRECT = r"\b(?:directly|direct|immediate|immediately)\b"
 _INDIRECT = r"\b(?:indirect|transitive|recursive)\w{0,2}\b"
 
 
-@dataclass(frozen=True, slots=True)
-class RelationAsked:
+class RelationAsked(Struct, frozen=True):
     """A relation that a clause asks for, its subjects as written, in order, and the words that say so."""
 
     relation: Relation

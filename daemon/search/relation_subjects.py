@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..project.vocabulary import words
 from .clauses import Token
 from .patterns import compiled
@@ -15,8 +16,7 @@ REACH = 8
 """Maximum number of words between a cue and its subject: `depends, directly or indirectly, on X`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """A token that a relation may be asked of.
 
     `sure` is an identifier, a path, or what stands for one; a plain word is none by itself. `kinded` says

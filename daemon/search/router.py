@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..index.chunk_table import StoredChunk
 from ..index.lexical_files import LexicalDamaged
 from ..index.lexical_handle import LexicalHandle
@@ -67,8 +68,7 @@ MEANING_FLOOR = 0.3
 chunks that are nearest to nonsense."""
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredCandidates:
+class GatheredCandidates(Struct, frozen=True):
     """What is known of a question before the vectors are asked.
 
     `intent` is the route that the question's words ask for, `route` the one that is taken. `answer` is final

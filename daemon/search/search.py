@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .filters import EVERYTHING, Filter
 from .hits import Hit
 from .routes import Relation, Route
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from .need import Need
 
 
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
+class SearchQuery(Struct, frozen=True):
     """A question to a project. `route` forces one, None leaves the choice; `limit` counts files.
 
     With `for_agent`, which counts the places that are shown, hits say which of their definitions may be
@@ -42,8 +42,7 @@ class DescribedHits(NamedTuple):
     stale: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True):
     """The hits of a question, best first, and how they came about. `hint` says what to do about nothing.
 
     `told` is what clients see of them, where that was asked for and the graph had the answer; else None.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .path_mentions import clean_path
 from .patterns import compiled
 
@@ -15,8 +16,7 @@ MAX_LINE = 1_000
 """Of a longer line only the beginning is read for a frame, in characters: minified code is longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One line of a stack trace or of a compiler's output.
 
     `path` has `/` between its parts and may be absolute, on another machine, or a guess from a class
@@ -83,8 +83,7 @@ def frames_in(lines: Sequence[str]) -> tuple[Frame, ...]:
     return tuple(unique.values())[:MAX_FRAMES]
 
 
-@dataclass(slots=True)
-class _Trace:
+class _Trace(Struct):
     frames: list[Frame]
     innermost_last: bool = False
     is_cause: bool = False

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
@@ -41,8 +42,7 @@ BATCH: Final = 50
 """Maximum number of places looked up at a time, until there are enough that the filter leaves."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphAnswer:
+class GraphAnswer(Struct, frozen=True):
     """What the graph says to a question, at most as many hits as were asked for, best first.
 
     `known` says that its subjects exist, so that no hits are an answer as well. `remarks` are for the reader:

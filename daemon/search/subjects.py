@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..index.link_table import Definition
 from ..project.languages import language_of
 from ..project.qualified_names import base_name, without_number
@@ -32,8 +33,7 @@ SUBJECT_MAX: Final = 300
 """Characters of a name; a longer one is no name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """What a name means. `name` is its last part, as links bear it.
 
     `definitions` has at most `MEANT_MAX` of `total`. `files` are those that a path, a file's name or a module

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..index.terms import MAX_WORD, looks_like_identifier
 from ..project.vocabulary import words
 from .path_mentions import read_path
@@ -23,8 +24,7 @@ QUOTED_CODE, SHAPED, MEMBER, TITLE_CASE, IN_CODE = 1.0, 0.9, 0.7, 0.4, 0.5
 most names are the asker's own. By judgement, in steps coarse enough to be told apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolMention:
+class SymbolMention(Struct, frozen=True):
     """An identifier as written, without the parentheses of a call; how sure it is that it is one, 0 to 1."""
 
     name: str

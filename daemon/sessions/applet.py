@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Applet:
+class Applet(Struct, frozen=True):
     """A page and its parameters, in the order in which they were given."""
 
     slug: str

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import os.path
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.errors import InvalidRequest, TooLarge
-from ..core.lazy_dataclass import dataclass
 from ..rules.item_texts import has_harmful, one_line
 from .applet import applet_entries, merged_applet
 from .sessions import Session
@@ -26,8 +27,7 @@ _SIMILAR = 0.7
 """A letter or two of a name left out or changed; below it, `people` would mean `applet`."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetOutcome:
+class SetOutcome(Struct, frozen=True):
     """What a call made of a set: its entries now, those that are new, those that are gone, and warnings."""
 
     set_name: str
@@ -152,8 +152,7 @@ MAX_ENTRY_CHARACTERS = 4_096
 """Of an entry: as long as a path may be on Linux (PATH_MAX), and longer than any URL that servers take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """The entries of a set in their normal form, each once, and sentences about what is odd in them."""
 
     entries: tuple[str, ...]

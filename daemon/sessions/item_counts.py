@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.storage import Database
 from ..rules.item_keys import ItemKey
 from .request_record import RequestRecord, UsedItem
@@ -24,8 +25,7 @@ CREATE INDEX item_days_by_day ON item_days (day);
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ItemCounts:
+class ItemCounts(Struct, frozen=True):
     """In how many requests an item was, of how many of these a reply was reported, and in how many of those
     it was referred to. `last_day` is the last day it was in one."""
 
@@ -36,8 +36,7 @@ class ItemCounts:
     last_day: str
 
 
-@dataclass(frozen=True, slots=True)
-class DayShare:
+class DayShare(Struct, frozen=True):
     """What became of the items that a search chose on one day, counted once for each request they were in."""
 
     day: str

@@ -17,7 +17,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.storage import Database
 from ..rules.item_keys import ItemKey
 from ..rules.items import IncludeMode
@@ -46,8 +47,7 @@ DEMOTE_SHARE = 0.1
 Suggested = Literal["remove", "demote"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(Struct, frozen=True):
     """What became of a reply: the items of the request that it referred to, and those that a client named
     and that were not in the request."""
 
@@ -55,8 +55,7 @@ class Reported:
     unknown: tuple[ItemKey, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """What to do about an item: `remove` it, or `demote` it to the mode `agent`; `text` says why."""
 
     key: ItemKey

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.errors import InvalidRequest, NotFound
-from ..core.lazy_dataclass import dataclass
 from ..core.storage import Database
 from ..core.system import System
 from ..rules.item_keys import ItemKey
@@ -38,8 +39,7 @@ ENTRY_CHARACTERS = 200
 """About what an item, a slice or a part that was dropped takes in an answer beside its names and paths."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """A request as it was. `problem` is empty if `sent` is exactly what was sent; else it says what is gone
     or damaged: all of it (`sent` is None), or parts, which are empty. `referred` names the items that a reply
     referred to and is None while none was reported."""
@@ -73,8 +73,7 @@ _CURSOR = "#"
 """Begins what names the place where a page ended; no time begins so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Some requests, and where the next page begins, to be given as `since`; empty after the last one."""
 
     requests: tuple[Recalled, ...]
@@ -84,8 +83,7 @@ class Page:
 _Key = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
+class _Waiting(Struct, frozen=True, eq=False):
     """A request that is not written yet, and about how many bytes it holds."""
 
     record: RequestRecord

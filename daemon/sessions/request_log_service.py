@@ -6,15 +6,16 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..context.assembly import Built
 from ..context.requests import ContextRequest
 from ..context.scopes import Scope
 from ..core.errors import NotFound, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import Work
 from ..privacy.secret_values import mask_piece
@@ -51,8 +52,7 @@ PRUNE_EVERY_S = 86_400.0
 """Its bounds are whole days."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
+class _Open(Struct, frozen=True):
     file: LedgerFile
     ledger: Ledger
     usage: Usage

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..rules.item_keys import ItemKey, key_of
 from ..rules.item_text import item_text
 from ..rules.items import Item
@@ -21,16 +22,14 @@ _INSTRUCTING_ROLES = frozenset({"system", "developer"})
 """`developer` is what newer models of one vendor call the system's messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One message of the conversation, as a client gave it or as it is sent."""
 
     role: str
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPart:
+class ItemPart(Struct, frozen=True):
     """An item with the very text that it had when it was sent.
 
     Of a tool `text` is its description and `schema` the JSON schema of its input; of a rule or reference
@@ -49,8 +48,7 @@ ITEM_CHARACTERS = 80
 """What an item takes beside its texts and names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """All parts of what was sent for a request, in their order. `context` is in the system prompt too.
 
     A part that the format of the request has no place for is empty. `history` is without system messages.

@@ -6,11 +6,11 @@ import hashlib
 import math
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, field, fields
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field, to_builtins
+
 from ..rules.item_keys import ItemKey
 from ..rules.items import IncludeMode, ItemType
 
@@ -27,8 +27,7 @@ class DamagedRecord(Exception):  # the ledger catches it; it never reaches a per
     """A map that no record can be read from. The text says what is wrong with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsedItem:
+class UsedItem(Struct, frozen=True):
     """An item that was in a request, how it came in, and its score where a search chose it."""
 
     key: ItemKey
@@ -36,8 +35,7 @@ class UsedItem:
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConsideredItem:
+class ConsideredItem(Struct, frozen=True):
     """An item that a search looked at and that was not taken, with its best score and the reason."""
 
     key: ItemKey
@@ -45,8 +43,7 @@ class ConsideredItem:
     reason: LeftOut
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedSlice:
+class RecordedSlice(Struct, frozen=True):
     """A slice as it was shown: `compressed` tells that something of it was left out, of `tokens_before`.
 
     The lines are those of its file, from 1, both inclusive, and 0 for the whole file.
@@ -66,8 +63,7 @@ class RecordedSlice:
     end_line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DroppedSlice:
+class DroppedSlice(Struct, frozen=True):
     """A slice that was considered and not shown, and why: `budget` or `duplicate`."""
 
     id: str
@@ -76,8 +72,7 @@ class DroppedSlice:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRecord:
+class RequestRecord(Struct, frozen=True):
     """What was used for one message of a session; what exactly was sent is kept beside it, by the ledger.
 
     `at` is ISO 8601 UTC with milliseconds and `Z`. `message_hash` stands for the message, see there.
@@ -130,7 +125,7 @@ def record_map(record: RequestRecord) -> dict[str, Any]:
     ]
     plain["slices"] = [_slice_map(one) for one in record.slices]
     if record.dropped:
-        plain["dropped"] = [asdict(one) for one in record.dropped]
+        plain["dropped"] = [to_builtins(one) for one in record.dropped]
     if record.masked:
         plain["masked"] = record.masked
     return plain
@@ -221,7 +216,7 @@ def _made(kind: Callable[..., T], plain: Mapping[str, object], **given: object) 
 
 @cache
 def _fields(kind: Any) -> tuple[tuple[str, object], ...]:
-    return tuple((one.name, one.type) for one in fields(kind))
+    return tuple(kind.__annotations__.items())
 
 
 def _checked(value: object, kind: object) -> object:

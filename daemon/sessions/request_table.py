@@ -6,7 +6,8 @@ import json
 import zlib
 from collections.abc import Collection, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.storage import Database
 from .request_record import RequestRecord, record_in, record_map
 
@@ -33,8 +34,7 @@ _EITHER = 47
 """What it is told to read that, or what an earlier version wrote, with an Adler-32."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestSummary:
+class RequestSummary(Struct, frozen=True):
     """What a list says of a request. `items`, `considered` and `degraded` count; `pruned` says why what was
     sent is gone, or is empty; `referred` counts too and is None while no reply was reported."""
 
@@ -53,8 +53,7 @@ class RequestSummary:
     referred: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRow:
+class RequestRow(Struct, frozen=True):
     """A row with what isn't for a list: its number, and the positions of items that were referred to."""
 
     number: int

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.system import System
 from .applet import Applet, applet_in
 from .sessions import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(Struct, frozen=True):
     """What a resumed session begins with.
 
     `text` is empty where there is nothing to say. `context` holds all sets as they are, also files that are

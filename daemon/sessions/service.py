@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from ..config.settings import Environment
 from ..core.errors import NotFound, ProjectUnavailable, StateError
 from ..core.events import EventHub
-from ..core.lazy_dataclass import dataclass
 from ..core.system import System
 from ..core.work import Work
 from ..project.open_projects import OpenProjects
@@ -58,8 +59,7 @@ OBSERVED_S = 60.0
 """That something was heard of a session is written down so often while it is used."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionChange:
+class SessionChange(Struct, frozen=True):
     """What UpdateSession changes, all of it or nothing; None leaves a field as it is."""
 
     name: str | None = None
@@ -70,8 +70,7 @@ class SessionChange:
     sets: tuple[tuple[str, Sequence[str], SetMode], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(Struct, frozen=True):
     """What is met under an id: a session, or none, and `problem` says why one that was made can't be read."""
 
     session: Session | None = None
@@ -82,8 +81,7 @@ NOBODY = SessionState()
 """Under an id that no session was made with."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     met: SessionState
     at: float
 

@@ -6,12 +6,13 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..core.errors import InvalidRequest, NotFound, StateError
-from ..core.lazy_dataclass import dataclass
 from ..core.system import Stamp, System
 from ..rules.item_keys import ItemKey
 from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
@@ -26,8 +27,7 @@ MAX_SESSIONS = 2_000
 _MAX_WARNINGS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStatistics:
+class StoreStatistics(Struct, frozen=True):
     """Counts: sessions met or listed, those kept whole in memory, those set aside or removed meanwhile."""
 
     sessions: int

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .sessions import Session
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(Struct, frozen=True):
     """A session without its content; `items` and `context_items` count it. Times as in a `Session`."""
 
     id: str

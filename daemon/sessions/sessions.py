@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
 from datetime import UTC, datetime
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ..core.errors import InvalidRequest, NotFound, TooLarge
-from ..core.lazy_dataclass import dataclass
 from ..rules.item_keys import ItemKey
 from ..rules.item_texts import one_line, some_lines
 from ..rules.items import IncludeMode
@@ -22,8 +23,7 @@ MAX_NOTE_CHARACTERS = 4_000
 MAX_SELECTION_BYTES = 16_384
 
 
-@dataclass(frozen=True, slots=True)
-class SessionItem:
+class SessionItem(Struct, frozen=True):
     """An item in a session. `include` says how it came in: `always` on its own, `manual` by hand.
 
     Today's mode of the agent level holds for what came in on its own, whatever it was then.
@@ -33,8 +33,7 @@ class SessionItem:
     include: IncludeMode
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """A conversation: what is always in it and what it is about. Never changes: the store replaces it.
 
     Times are ISO 8601 UTC with milliseconds and `Z`, empty for never. `items` stand in the order in which
@@ -65,8 +64,7 @@ class Session:
         return max(self.created, self.last_observed, self.last_idle)
 
 
-@dataclass(frozen=True, slots=True)
-class ItemOutcome:
+class ItemOutcome(Struct, frozen=True):
     """What became of adding or removing an item; `text` says it in a sentence."""
 
     changed: bool

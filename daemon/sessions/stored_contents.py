@@ -8,7 +8,8 @@ import zlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..core.storage import Database
 from ..rules.item_keys import ItemKey
 from . import item_counts, request_table
@@ -43,8 +44,7 @@ _STEP = 20
 """Between two looks at what is in use, which is not known in advance."""
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerLimits:
+class LedgerLimits(Struct, frozen=True):
     """How much is kept. What was sent goes first, the oldest before the others, and the record says so.
 
     `max_bytes` is what the file has in use, records included: some 120,000 requests with contexts of 24 KB.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
 from operator import attrgetter
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ..memory.experience import OutcomeKind
 from .cues import words
 from .entry import Entry
@@ -17,8 +18,7 @@ from .report import Voice
 from .statements import Statement
 
 
-@dataclass(slots=True)
-class Scene:
+class Scene(Struct):
     """What is known of the moment at which something was said; what comes next is added when it comes."""
 
     tried: bool = False
@@ -129,8 +129,7 @@ _CAPTION = 3
 """So few telling words only name what was said in more."""
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """A statement, where it stands, and what happened since; it changes while the transcript is read."""
 
     statement: Statement

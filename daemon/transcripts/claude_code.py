@@ -12,9 +12,10 @@ import re
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import replace
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .entry import Entry, EntryKind, Tool
 from .injections import is_own_command, is_own_tool, part_said, printed, said
 from .records import (
@@ -56,8 +57,7 @@ _FILE_TOOLS = ("edit", "write", "read")
 _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What a call does, as an entry tells it."""
 
     tool: Tool

@@ -10,10 +10,11 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .entry import Entry, EntryKind, Tool
 from .injections import is_own_command, is_own_tool, printed, said
 from .records import (
@@ -54,8 +55,7 @@ _HEADER_BEGIN = re.compile(r"\A(?:Exit code: |Chunk ID: |Wall time: |Process )")
 _LOGIN_SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What a call does, as an entry tells it."""
 
     tool: Tool
@@ -64,8 +64,7 @@ class Call:
     command: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """A result's text, and whether it says that something failed."""
 
     text: str

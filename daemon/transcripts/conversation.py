@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from .candidates import (
     MAX_CANDIDATES,
     Candidate,
@@ -39,8 +39,7 @@ _FEW_WORDS = 3
 """A user who says less asks for nothing new."""
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(Struct):
     """What happened since the user spoke."""
 
     number: int = 0

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 _TAIL_BYTES = 4_096
 """Hosts write times and ids into every record, so two files that agree in so many bytes are one file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """How far the file with this inode was read.
 
     `size` bytes were seen, and `digest` is of the last of them. The next reading begins at byte `resume`,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 EntryKind = Literal["user", "agent", "thinking", "call", "result", "handback", "boundary"]
 Tool = Literal["edit", "write", "read", "run", "search", "agent", "other", ""]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One thing that happened, in the order of the transcript; host formats are translated at the door.
 
     Texts are masked of nothing and come from strangers: whoever keeps them checks them first.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .cues import compiled, meets
 from .report import Reading, Sentence
 from .wording import reason_start
@@ -20,8 +21,7 @@ _FEW_WORDS = 3
 """An item of a list of decisions with fewer words says too little."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(Struct, frozen=True):
     """What marks a sentence as a decision: its kind, and where the phrase ends (0: its section says so)."""
 
     kind: Kind

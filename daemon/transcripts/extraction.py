@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, Protocol
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..memory.experience import OutcomeKind
 from ..privacy.low_trust import suspicions
 from .candidates import Candidate, best, folded, in_order
@@ -22,8 +23,7 @@ MAX_SPEAKERS = 32
 """So many agents of one transcript are followed at once; the longest silent one is concluded before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A decision that stands in a transcript, or the cause of a fault, or what was given up.
 
     `files` are paths as the host wrote them, `line` the record that states it, `evidence` says in words why

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from ..memory.draft import Draft
 from ..memory.experience import Provenance
 from .cursor import Cursor
 from .extraction import Finding
 
 
-@dataclass(frozen=True, slots=True)
-class Mined:
+class Mined(Struct, frozen=True):
     """What one reading found. `finished` says that the agent had the last word in what was read.
 
     `skipped` are pairs of a line and the reason why it could not be read. They and `findings` may be cut:

@@ -12,8 +12,9 @@ import os
 import signal
 import sys
 import threading
-from dataclasses import asdict
 from typing import Any, BinaryIO
+
+from msgspec import to_builtins
 
 from ..core.errors import InvalidRequest
 from .cursor import Cursor
@@ -61,7 +62,7 @@ def main() -> None:
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     cursor = request["cursor"]
     try:
-        return {"mined": asdict(mine(request["path"], None if cursor is None else Cursor(**cursor)))}
+        return {"mined": to_builtins(mine(request["path"], None if cursor is None else Cursor(**cursor)))}
     except InvalidRequest as error:
         return {"problem": str(error), "field": error.field}
 

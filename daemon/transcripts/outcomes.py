@@ -6,23 +6,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
 
 MAX_ERROR = 240
 """Of a failure its most telling line, in characters."""
 _MAX_COMMAND = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """What a run of tests or of a build said; `error` is the most telling line of a failed one."""
 
     passed: bool
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TakenBack:
+class TakenBack(Struct, frozen=True):
     """What git took back: these paths, or everything since the last commit, or what had been committed."""
 
     paths: tuple[str, ...] = ()

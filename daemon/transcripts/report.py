@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from functools import cache
 from typing import Literal
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from .cues import Cues, cues_for
 
 Voice = Literal["report", "narration", "summary", "user"]
@@ -22,8 +22,7 @@ MAX_SENTENCE = 800
 """A longer sentence, in characters, is no decision but a dump."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Struct, frozen=True):
     """A sentence as it can be shown, and as rules read it.
 
     `form` is as long as `text`, in lower case, with what stands in backticks and quotation marks blanked, so
@@ -43,8 +42,7 @@ class Sentence:
     """Its section was named at the beginning of its own block: `Root cause: …`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """A sentence that is read, by its place in its block."""
 
     block: Sequence[Sentence]
@@ -92,16 +90,14 @@ def blocks_of(text: str) -> Iterator[list[Sentence]]:
             yield sentences
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     text: str
     section: Section
     listed: bool = False
     nested: bool = False
 
 
-@dataclass(slots=True)
-class _Lines:
+class _Lines(Struct):
     """Where a reader of lines is: its section and its block."""
 
     section: Section = ""

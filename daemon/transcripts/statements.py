@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .cues import cues_for, meets
 from .evidence import REASON, Kind, Marked, can_state, is_announcement, marked, names_another, standing
 from .report import Reading, Sentence, Voice, blocks_of
@@ -13,8 +14,7 @@ from .weak_evidence import gives_up, weakly_marked
 from .wording import Wording, cut_short, worded
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A decision as a sentence states it, or two. `evidence` says in words why it was taken for one, `weight`
     how much that is: 2 is one good reason, and each further one adds 0.5 to 2."""
 

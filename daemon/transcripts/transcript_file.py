@@ -7,8 +7,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from ..core.errors import InvalidRequest
-from ..core.lazy_dataclass import dataclass
 
 FIELD = "transcript_path"
 MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -18,8 +19,7 @@ MAX_FILE_BYTES = 1024 * 1024 * 1024
 _BUFFER_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line and where it begins; `data` is None for one that is longer than `MAX_LINE_BYTES`.
 
     Only the last line may be incomplete: it has no line break yet.

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .claude_code import ClaudeCodeReader, LeftTurns, is_claude_code
 from .codex import CodexReader, is_codex
 from .cursor import Cursor, digest_before
@@ -41,8 +42,7 @@ class Reader(Protocol):
         """Return what was begun and has no end yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """A format: the name under which experiences say where they come from, and how to read it."""
 
     source: str
@@ -93,8 +93,7 @@ _OFFSETS_KEPT = 10_000
 SKIPPED_TOLD = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """A line that could not be read, and why."""
 
     line: int

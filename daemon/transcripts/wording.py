@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..core.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from .cues import Cues, compiled, meets, words
 from .report import Reading
 
@@ -12,8 +13,7 @@ MAX_CHARACTERS = 600
 """Decision and rationale each are cut there, at a word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """What was decided and why. `last` is the place in the block of the last sentence that was used."""
 
     decision: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -481,7 +481,7 @@ async def test_a_root_that_is_gone_is_an_error_and_is_not_kept(base: Path, root:
 
 
 async def test_the_least_recently_used_scope_goes_and_that_is_announced(base: Path, root: str) -> None:
-    config = replace(UserConfig(), scopes=ScopesConfig(max_count=2))
+    config = dataclasses.replace(UserConfig(), scopes=ScopesConfig(max_count=2))
     async with running(base, config) as engine:
         released: list[dict[str, Any]] = []
         engine.events.subscribe("me", ["scope.released"], released.append)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import tarfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +43,7 @@ def pack(path: Path, members: list[Member], mode: str = "w:gz") -> Path:
 
 def pinned(archive: Path, **changes: object) -> Corpus:
     corpus = Corpus("thing", "pypi", "Thing", "1.0", sha256_of(archive), "python", "tune")
-    return replace(corpus, **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(corpus, **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -142,10 +142,10 @@ def test_what_is_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     check(corpus, ["dist/y", "x"])
     (tmp_path / "home" / "thing" / "mine").write_bytes(b"")
     check(corpus, ["dist/y", "mine", "x"])  # not unpacked again
-    check(replace(corpus, leave_out=("dist",)), ["x"])  # another pin is
+    check(dataclasses.replace(corpus, leave_out=("dist",)), ["x"])  # another pin is
     (tmp_path / "home" / ".archives" / "thing.unpacked").unlink()
     (tmp_path / "home" / "thing" / "mine").write_bytes(b"")
-    check(replace(corpus, leave_out=("dist",)), ["x"])  # so is a folder nobody vouches for
+    check(dataclasses.replace(corpus, leave_out=("dist",)), ["x"])  # so is a folder nobody vouches for
 
 
 def test_an_archive_is_fetched_once_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_a_corpus_that_cannot_be_had_does_not_hide_the_others(
     (tmp_path / ".archives").mkdir()
     there = pinned(pack(tmp_path / ".archives" / "there", [("a/x", b"x")]))
     monkeypatch.setattr(
-        corpora, "read_corpora", lambda: [replace(there, name="gone", sha256="1" * 64), there]
+        corpora, "read_corpora", lambda: [dataclasses.replace(there, name="gone", sha256="1" * 64), there]
     )
     assert corpora.main([str(tmp_path)]) == 1
     output = capsys.readouterr()

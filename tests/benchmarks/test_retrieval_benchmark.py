@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from foveal.benchmarks.retrieval.variants import (
 )
 from foveal.daemon.index.store import Reader
 from foveal.daemon.search.ranking import DEFAULT, RankWeights
+from msgspec.structs import fields
 
 from tests.conftest import need_tool
 

@@ -300,7 +300,7 @@ TEXTS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS, st.sampled_from(NAMES), st.lists(st.text(max_size=12), max_size=5), st.integers(-3, 3_000))
 def test_any_text_is_never_longer_than_asked(text: str, path: str, words: list[str], characters: int) -> None:
     made = compress(text, path, words, characters)

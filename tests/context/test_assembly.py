@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 from types import MappingProxyType
@@ -41,6 +41,7 @@ from foveal.daemon.rules.instructions import discover
 from foveal.daemon.rules.item_plan import ItemPlan, PlannedItem
 from foveal.daemon.rules.items import Item
 from foveal.daemon.search.hits import FoundDefinition, Hit
+from msgspec.structs import replace
 
 from tests.conftest import SMALL_PROJECT, write_files
 
@@ -599,7 +600,7 @@ def test_a_project_says_what_it_is_before_all_else(shop: Desk) -> None:
 
 def test_a_type_of_task_has_its_own_weights(shop: Desk) -> None:
     weights = WeightsConfig(tasks=(("review", (("skeleton", 0.9),)),))
-    shop.config = replace(shop.config, weights=weights)
+    shop.config = dataclasses.replace(shop.config, weights=weights)
     assert slices(shop.build())["skeleton"]["weight"] == 0.4
     assert slices(shop.build(task_type="review"))["skeleton"]["weight"] == 0.9
 
@@ -734,7 +735,7 @@ def test_tokens_are_counted_by_the_counter_that_is_set(desk: Desk) -> None:
     desk.write(many(30) | {"wide.py": "# " + "漢字仮名交じり文 " * 3_000})
     focus = ["wide.py", *(f"lib{n % 5}/m{n}.py" for n in range(30))]
     estimated = desk.build(*focus, max_tokens=3_000, model="gpt-4o").reply
-    desk.config = replace(desk.config, context=ContextConfig(token_counter="exact"))
+    desk.config = dataclasses.replace(desk.config, context=ContextConfig(token_counter="exact"))
     for kind in ("markdown", "json", "prompts"):
         for tokens in (100, 1_000, 3_000, 10_000):
             reply = desk.build(*focus, max_tokens=tokens, reserve_tokens=0, model="gpt-4o", format=kind).reply

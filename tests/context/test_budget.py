@@ -6,13 +6,13 @@ What holds for any slices is in test_budget_properties.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from foveal.daemon.context.budget import GROWTH_POWER, NOTHING, Cost, Limits, Selection
 from foveal.daemon.context.budget import select as select_counted
 from foveal.daemon.context.slices import Form, Slice, SliceType
 from foveal.daemon.context.tokens import ESTIMATE
+from msgspec.structs import replace
 
 
 def select(slices: list[Slice], limits: Limits, withheld: Cost = NOTHING) -> Selection:

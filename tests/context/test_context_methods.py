@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import dataclasses
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ from foveal.daemon.context.scoping import Scoping
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.core.parameters import Parameters
 from foveal.daemon.project.projects import Project
+from msgspec.structs import replace
 
 CONFIG = ContextConfig(max_tokens=9_000, reserve_tokens=2_000, models=(("claude-*", 24_000), ("tiny", 400)))
 
@@ -97,7 +99,7 @@ def test_they_are_read_again_when_the_scope_or_the_settings_changed(desk: Desk) 
     assert first is not None
     assert second is not None
     assert (first.scope, second.scope) == (desk.made, changed)
-    desk.project.config = cast("Any", SimpleNamespace(context=replace(CONFIG, max_tokens=4_000)))
+    desk.project.config = cast("Any", SimpleNamespace(context=dataclasses.replace(CONFIG, max_tokens=4_000)))
     third = desk.ask(focus_paths=["a.py"])
     assert third is not None
     assert (second.request.max_tokens, third.request.max_tokens) == (9_000, 4_000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -31,6 +30,7 @@ from foveal.daemon.context.tokens import ESTIMATE
 from foveal.daemon.rules.items import Item
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 TYPES: list[SliceType] = [kind for _, kinds in SECTIONS for kind in kinds]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-
 import pytest
 from foveal.daemon.context.requests import ContextRequest, Message
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 
 REQUEST = ContextRequest("prompt", (Message("user", "hi"),), "review", 9_000, 1_000, 50_000, "json")
 

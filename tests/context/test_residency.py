@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 
 from foveal.daemon.context.render import code_block, code_frame
 from foveal.daemon.context.sent_content import (
@@ -22,6 +21,7 @@ from foveal.daemon.context.sent_content import (
     sent_lines,
 )
 from foveal.daemon.context.slices import Form, Slice
+from msgspec.structs import replace
 
 
 def slice_of(name: str, text: str) -> Slice:

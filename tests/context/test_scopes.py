@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.system import System
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 
 SCOPE = Scope(id="", root="/p", identity="i")
 FULL = Scope(
@@ -40,7 +40,7 @@ def table(max_bytes: int = 1_000_000, max_count: int = 1_000) -> ScopeTable:
 
 
 def add(scopes: ScopeTable, name: str, **values: object) -> Scope:
-    return scopes.add(replace(SCOPE, identity=name, **values))  # type: ignore[arg-type]  # fields by name
+    return scopes.add(replace(SCOPE, identity=name, **values))
 
 
 # Identity
@@ -329,7 +329,7 @@ def test_scopes_come_back_the_least_recently_written_first(store: ScopeStore) ->
 def test_a_write_that_fails_changes_nothing(store: ScopeStore) -> None:
     store.write({"a": replace(SCOPE, id="a")})
     with pytest.raises(TypeError):
-        store.write({"a": None, "b": replace(SCOPE, task_type=object())})  # type: ignore[arg-type]  # unfit
+        store.write({"a": None, "b": replace(SCOPE, task_type=object())})
     assert [scope.id for scope in store.load()] == ["a"]
     store.write({"a": None})
     assert store.load() == []

@@ -11,7 +11,6 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,6 +23,7 @@ from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, AccessGu
 from foveal.dashboard.http_listener import LINE_BYTES
 from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS
 from foveal.ipc.link import DaemonLink
+from msgspec import to_builtins
 
 from tests.dashboard_cases import Answer, Clock, Site, dashboard_daemon
 
@@ -62,7 +62,7 @@ def cookie_in(answer: Answer) -> str:
 
 def application(link: DaemonLink, port: int, done: list[str]) -> web.Application:
     async def show(request: web.Request) -> web.Response:
-        return web.json_response(asdict(request[VIEWER]))
+        return web.json_response(to_builtins(request[VIEWER]))
 
     async def change(request: web.Request) -> web.Response:
         done.append(f"{request.method} {await request.text()}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.bundled_model import TOKENIZER, WEIGHTS, BundledFile, read_bundled
 from foveal.daemon.embedding.errors import ModelUnavailable
+from msgspec.structs import replace
 
 
 def test_both_files_are_the_ones_that_are_known() -> None:

@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from foveal.daemon.embedding import model_cache, quantize
 from foveal.daemon.embedding.bundled_model import WEIGHTS, read_bundled
 from foveal.daemon.embedding.errors import ModelUnavailable
 from foveal.daemon.embedding.model_cache import Phase, open_model_folder
+from msgspec.structs import replace
 
 NAME = "all-MiniLM-L6-v2-int8"
 FILES = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +167,7 @@ async def test_it_is_told_what_is_done_to_get_the_model(
 
 
 async def test_a_model_that_could_not_be_had_is_not_being_loaded(base: Path) -> None:
-    async with running(base, replace(CONFIG, model="no/such-model")) as one:
+    async with running(base, dataclasses.replace(CONFIG, model="no/such-model")) as one:
         one.put("/p", "a.py", "alpha")
         one.keep("/p")
         await one.until(lambda: {"model": {"phase": "failed", "fraction": 1.0}} in one.told)
@@ -192,7 +192,7 @@ async def test_a_former_model_is_told(base: Path, models: Path) -> None:
         one.put("/p", "a.py", "alpha", "beta")
         one.keep("/p")
         await one.embedded("/p", 2)
-    async with running(base, replace(CONFIG, model="no/such-model")) as one:
+    async with running(base, dataclasses.replace(CONFIG, model="no/such-model")) as one:
         one.put("/p", "a.py", "alpha", "beta")
         one.keep("/p")
         await one.until(lambda: "no/such-model" in one.semantics.problem("/p"))
@@ -266,7 +266,7 @@ async def test_a_pause_holds_for_the_next_process_too(base: Path, monkeypatch: p
 
 
 async def test_an_idle_process_ends_and_comes_back(base: Path) -> None:
-    async with running(base, replace(CONFIG, idle_minutes=0.004)) as one:
+    async with running(base, dataclasses.replace(CONFIG, idle_minutes=0.004)) as one:
         one.put("/p", "a.py", "alpha")
         one.keep("/p")
         await one.embedded("/p", 1)
@@ -305,7 +305,7 @@ async def test_hot_files_come_first_from_the_start(base: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("obstacle", ["model", "folder"])
 async def test_what_can_not_be_had_is_said_and_ends_nothing(base: Path, obstacle: str) -> None:
-    config = replace(CONFIG, model="no/such-model") if obstacle == "model" else CONFIG
+    config = dataclasses.replace(CONFIG, model="no/such-model") if obstacle == "model" else CONFIG
     if obstacle == "folder":
         (base / FOLDER / "models").unlink()
         (base / FOLDER).rmdir()
@@ -354,13 +354,13 @@ async def test_texts_of_no_project_are_compared_with_no_project_kept(base: Path)
         scores = await scored(one, ("what do I write when I commit?",), rules)
         ((screenshot, commit),) = scores.rows
         assert (scores.pending, screenshot < commit) == ((), True)
-    async with running(base, replace(CONFIG, enabled=False)) as one:
+    async with running(base, dataclasses.replace(CONFIG, enabled=False)) as one:
         with pytest.raises(Unsupported, match="switched off"):
             await one.semantics.score_texts(("a",), rules, GENEROUS_S)
 
 
 async def test_when_it_is_switched_off_nothing_runs(base: Path) -> None:
-    async with running(base, replace(CONFIG, enabled=False)) as one:
+    async with running(base, dataclasses.replace(CONFIG, enabled=False)) as one:
         one.put("/p", "a.py", "alpha")
         one.keep("/p")
         one.semantics.note_change("/p")

@@ -247,7 +247,7 @@ CHANGES = st.lists(
 
 
 @given(CHANGES)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_found_is_what_was_added_and_not_dropped(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, int, int]]
 ) -> None:

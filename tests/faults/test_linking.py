@@ -22,7 +22,7 @@ def test_a_few_graphs_are_linked(tmp_path_factory: pytest.TempPathFactory) -> No
     assert outcome.tried == 6
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.sampled_from(list(FORMS)), st.sampled_from(list(SHAPES)), st.integers(2, 12), st.integers(0, 1 << 30)
 )

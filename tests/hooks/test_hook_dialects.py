@@ -290,7 +290,7 @@ KEYS = sorted({key for path in PAYLOADS.glob("*/*.json") for key in json.loads(p
 NAMES = sorted({event_name(name) for _, name in recorded()})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(HOSTS), st.sampled_from(NAMES), st.dictionaries(st.sampled_from(KEYS), values))
 def test_no_payload_breaks_an_adapter(host: str, name: str, fields: dict[str, Any]) -> None:
     told = Fields(fields)

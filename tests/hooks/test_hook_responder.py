@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
@@ -30,6 +29,7 @@ from foveal.daemon.hooks.events import (
 from foveal.daemon.hooks.repeats import KEPT_MAX, KEPT_S, Repeats
 from foveal.daemon.hooks.responder import SENT_MAX, TASKS_MAX, WINDOWS_MAX, Clock, Responder, Window, Windows
 from foveal.daemon.hooks.texts import changed_line
+from msgspec.structs import replace
 
 ROOM = OutputLimit(4_000)
 MAIN = Origin("codex", "s1", "/w")

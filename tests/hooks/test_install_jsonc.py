@@ -51,7 +51,7 @@ def same_outside(before: str, after: str, start: int, end: int) -> bool:
     return after.startswith(before[:start]) and after.endswith(before[end:])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(documents(), st.data())
 def test_insert_says_what_was_asked_and_can_be_taken_back(text: str, data: st.DataObject) -> None:
     number = data.draw(st.integers(0, len(containers(parse(text))) - 1))
@@ -69,7 +69,7 @@ def test_insert_says_what_was_asked_and_can_be_taken_back(text: str, data: st.Da
         assert back == text
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(documents(), st.data())
 def test_remove_and_replace_say_what_was_asked(text: str, data: st.DataObject) -> None:
     filled = [number for number, one in enumerate(containers(parse(text))) if one.items]

@@ -58,7 +58,7 @@ def others(hooks: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini", "copilot"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_register_and_strip_undo_each_other(host: Host, data: st.DataObject) -> None:
     value = data.draw(values(host))

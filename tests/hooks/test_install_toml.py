@@ -39,7 +39,7 @@ def documents() -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(documents())
 def test_what_was_added_can_be_taken_out_to_the_byte(text: str) -> None:
     after = append(text, PATH, VALUES)

@@ -258,13 +258,13 @@ def covers_every_line_once(source: str, path: str) -> None:
 
 
 @given(st.lists(LINES, max_size=120).map("\n".join), st.sampled_from(PATHS))
-@settings(max_examples=250, deadline=None, derandomize=True)
+@settings(max_examples=250, derandomize=True)
 def test_every_line_is_in_one_chunk(source: str, path: str) -> None:
     covers_every_line_once(source, path)
 
 
 @given(st.binary(max_size=400), st.sampled_from(sorted(LANGUAGES)))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 def test_any_bytes_give_chunks(data: bytes, language: str) -> None:
     for chunk in chunk_source("a", data, parse_source(data, language), language):
         assert 0 < len(chunk.text) <= MAX_CHARACTERS
@@ -275,7 +275,7 @@ SIZES = st.lists(st.integers(110, 700), min_size=2, max_size=25)
 
 
 @given(SIZES, st.data())
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 def test_an_edit_changes_the_chunk_of_its_function_and_at_most_merged_neighbours(
     sizes: list[int], data: st.DataObject
 ) -> None:

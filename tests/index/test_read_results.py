@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.read_results import asked_of
 from foveal.daemon.index.reading import FileToRead
 from foveal.daemon.project.tree import FileRecord
+from msgspec.structs import replace
 
 from tests.indexer_cases import Bench, check_true, open_bench, put, skipped, symbols
 

@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -40,6 +39,7 @@ from foveal.daemon.index.messages import (
 from foveal.daemon.index.store import FILE_NAME, Reader, check_index
 from foveal.daemon.index.worker import FAILURES_MAX, IndexTurns, Worker, WorkQueue
 from foveal.daemon.project.watcher import WatchBatch
+from msgspec.structs import replace
 
 from tests.conftest import write_files
 

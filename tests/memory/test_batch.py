@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count
 
 from foveal.daemon.memory.batch import GraftBatch, new_edit_id
 from foveal.daemon.memory.edits import Edit
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.records import Records
+from msgspec.structs import replace
 
 NOW = "2025-01-31T00:00:00.000Z"
 ONE = Experience("", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", files_touched=("db.py",))

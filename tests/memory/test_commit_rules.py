@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from foveal.daemon.memory.commit_rules import CommitHistory, Ruling, is_held, rulings
@@ -11,6 +10,7 @@ from foveal.daemon.memory.edits import Edit, EditKind, PoolChanges, applied
 from foveal.daemon.memory.experience import Experience, timestamp_of
 from foveal.daemon.memory.records import Known
 from foveal.daemon.project.commits import Commit, Reverts
+from msgspec.structs import replace
 
 
 def name(number: int) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.memory.draft import Draft, checked, draft_of, experience_in
 from foveal.daemon.memory.experience import Experience, Provenance, fields_of
 from foveal.daemon.memory.fields import MAX_FILES, MAX_TEXT_BYTES, BadField
+from msgspec.structs import replace
 
 NOW = "2025-01-01T00:00:00.000Z"
 
 
 def draft(decision: str, agent: str = "planner", session: str = "s1", **more: object) -> Draft:
-    return replace(Draft(decision, agent, session), **more)  # type: ignore[arg-type]  # the tests know the fields
+    return replace(Draft(decision, agent, session), **more)
 
 
 def test_a_map_becomes_a_draft() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 from foveal.daemon.memory.experience import Experience, Provenance, fields_of, identity_of, timestamp_of
+from msgspec.structs import replace
 
 WHOLE = Experience(
     "x_1", "2024-05-06T05:08:09.000Z", "planner", "s1", "Use WAL", "because readers wait",
@@ -39,7 +39,7 @@ def test_the_map_has_every_field_that_is_not_empty() -> None:
 
 def test_agent_session_and_decision_make_the_identity() -> None:
     def check(same: bool, **change: object) -> None:
-        other = replace(WHOLE, **change)  # type: ignore[arg-type]  # the table below knows the types
+        other = replace(WHOLE, **change)
         assert (identity_of(other) == identity_of(WHOLE)) is same
 
     check(True, id="x_2", timestamp="2025-01-01T00:00:00.000Z", rationale="", files_touched=(), outcome="")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from foveal.benchmarks.experiences.pairs import DIFFERENT, SAME
 from foveal.daemon.memory.choice import fold
 from foveal.daemon.memory.experience import Experience
+from msgspec.structs import replace
 
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL mode for the session database")
 
@@ -44,7 +43,7 @@ def test_the_first_is_shown_and_the_order_stays() -> None:
     ],
 )
 def test_no_failure_hides_behind_a_success(change: dict[str, str], folds: int) -> None:
-    assert len(fold([ONE, replace(ONE, id="x_2", **change)])) == folds  # type: ignore[arg-type]
+    assert len(fold([ONE, replace(ONE, id="x_2", **change)])) == folds
 
 
 def test_decisions_without_a_word_never_fold() -> None:

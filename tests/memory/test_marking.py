@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from foveal.daemon.memory.batch import marked_by, says_more
 from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import Experience, Provenance
 from foveal.daemon.memory.records import Records
+from msgspec.structs import replace
 
 FIRST = Experience("x_a1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "", ("db.py", "a.py"))
 LATER = Experience("x_b2", "2025-01-05T00:00:00.000Z", "b", "t", "Other", outcome="reverted")
@@ -35,7 +34,7 @@ def test_what_is_marked(change: dict[str, object], expected: list[str]) -> None:
     records = Records()
     records.add(FIRST)
     records.add(replace(FIRST, id="x_c3", decision="third", files_touched=()))
-    later = replace(LATER, **change)  # type: ignore[arg-type]  # the table above knows the types
+    later = replace(LATER, **change)
     assert list(marked_by(later, records)) == expected
 
 

@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from foveal.daemon.memory.lines import MAX_LINE_BYTES
 from foveal.daemon.memory.pool import Pool
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 
 class Clock(System):
@@ -43,7 +43,7 @@ class Clock(System):
 
 
 def draft(decision: str, agent: str = "planner", session: str = "s1", **more: object) -> Draft:
-    return replace(Draft(decision, agent, session), **more)  # type: ignore[arg-type]  # the tests know the fields
+    return replace(Draft(decision, agent, session), **more)
 
 
 def path_in(folder: Path) -> str:
@@ -457,7 +457,7 @@ def test_damage_that_cannot_be_repaired_yet_harms_no_reader(tmp_path: Path) -> N
     assert pool.graft([draft("second")]).grafted == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([LINE.encode(), b"\n", b"{}"])), max_size=6)
 )

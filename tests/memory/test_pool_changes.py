@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from foveal.daemon.memory.edits import EditKind, PoolChanges
 from foveal.daemon.memory.experience import ExperienceMark, Provenance
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.memory.pruning import Criteria, Retention
+from msgspec.structs import replace
 
 from tests.pool_cases import Clock, decisions, draft, names, open_pool, path_in
 

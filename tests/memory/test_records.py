@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.records import Records
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 
 def one(number: int, decision: str = "", second: int = 0) -> Experience:
@@ -115,7 +115,7 @@ LINES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(LINES, min_size=1, max_size=12, unique_by=lambda line: line.id),
     st.randoms(use_true_random=False),

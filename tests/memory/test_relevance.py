@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.relevance import Index, contains, keys_of, words_of
+from msgspec.structs import replace
 
 
 def made(decision: str, **more: object) -> Experience:
     """Return an experience without a time, which `choose` gives it."""
-    return replace(Experience("", "", "a", "s", decision), **more)  # type: ignore[arg-type]  # the tests know the fields
+    return replace(Experience("", "", "a", "s", decision), **more)
 
 
 def choose(

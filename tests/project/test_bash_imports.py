@@ -67,6 +67,6 @@ def test_what_is_certainly_missing(module: str, missing: bool) -> None:
     st.sampled_from(["a.sh", "./a.sh", "../b", "$D/a.sh", "$D/b", "lib/b.bash", "a"]),
     paths("a.sh", "b.bash", "b"),
 )
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 def test_sources_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
     appears(files, importer, "bash", module, new)

@@ -151,7 +151,7 @@ patterns = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(top=st.lists(patterns, max_size=5), nested=st.lists(patterns, max_size=3))
 def test_agrees_with_git(repository: Path, top: list[str], nested: list[str]) -> None:
     (repository / ".gitignore").write_text("\n".join(top))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from foveal.daemon.index.messages import Event, ProjectProgress, TreeDelta
 from foveal.daemon.project.scan_results import ScanChanges
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.project.watcher import WatchBatch
+from msgspec.structs import replace
 
 from tests.conftest import write_files
 from tests.indexer_cases import Bench, open_bench, put

@@ -55,6 +55,6 @@ def test_nothing_is_certainly_missing() -> None:
     st.sampled_from(["a", "a.b", "b.a.b", "lib.a", "a/b", "test.a"]),
     paths("a.lua", "b.lua", "init.lua"),
 )
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 def test_requires_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
     appears(files, importer, "lua", module, new)

@@ -148,7 +148,7 @@ RULES = {
     paths("a.php", "b.php"),
     st.sampled_from(sorted(RULES)),
 )
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400, derandomize=True)
 def test_names_wait_under_the_right_keys(
     files: set[str], importer: str, module: str, new: str, rules: str
 ) -> None:

@@ -11,7 +11,6 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +38,7 @@ from foveal.daemon.project.projects import (
     read_tree,
 )
 from foveal.daemon.project.tree import FileRecord, ProjectState, Symbol, Tree
+from msgspec.structs import replace
 
 from tests.conftest import write_files
 

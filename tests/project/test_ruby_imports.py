@@ -75,6 +75,6 @@ def test_what_is_certainly_missing(module: str, missing: bool) -> None:
     st.sampled_from(["a", "a/b", "./a", "../b", "b/a.rb", "lib/a"]),
     paths("a.rb", "b.rb"),
 )
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 def test_requires_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
     appears(files, importer, "ruby", module, new)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -18,6 +17,7 @@ from foveal.daemon.project.tree import Symbol
 from foveal.daemon.rules.instructions import RuleSet
 from foveal.daemon.search.hits import Hit
 from foveal.daemon.search.results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
+from msgspec.structs import replace
 
 from tests.search_cases import Indexed, index_project, indexed
 

@@ -60,7 +60,7 @@ def test_what_is_damaged_is_replaced(data: bytes, expected: bytes) -> None:
 
 
 @given(st.binary(max_size=40), st.sampled_from([b"", *WIDE_MARKS, b"\xef\xbb\xbf"]))
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 def test_any_bytes_become_text(data: bytes, mark: bytes) -> None:
     cleaned = clean_source(mark + data)
     assert "\0" not in cleaned.decode()

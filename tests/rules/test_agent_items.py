@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from foveal.daemon.rules.instructions import discover
 from foveal.daemon.rules.item_keys import ItemKey, key_of
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.rules.items import Item
+from msgspec.structs import replace
 
 RULE = Item("rule", "CLAUDE.md", "always", "Use the logger.", "/p/CLAUDE.md", line=3, priority_level=300)
 NESTED = Item(

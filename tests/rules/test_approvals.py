@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.approvals import MAX_DIGESTS, Approvals, approved_servers
 from foveal.daemon.rules.server_definition import McpServer, ServerFile
+from msgspec.structs import replace
 
 
 def server(name: str, command: str = "x") -> McpServer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from foveal.daemon.rules.item_search import ItemMatches
 from foveal.daemon.rules.items import IncludeMode, Item
 from foveal.daemon.rules.selection import parse_selection
 from foveal.daemon.sessions.sessions import Session, SessionItem
+from msgspec.structs import replace
 
 MODES: Mapping[str, IncludeMode] = {
     "a": "always",

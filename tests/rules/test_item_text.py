@@ -59,7 +59,7 @@ def test_a_text_of_any_size_gives_few_chunks(text: str) -> None:
     assert len(chunks(text)) <= MAX_CHUNKS
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.sampled_from(["a", "word ", "End. ", "\n", "\n\n", " ", "é", "x" * 120, "。"]), max_size=200)
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from foveal.daemon.config.page import render_page
 from foveal.daemon.core.errors import InvalidRequest
@@ -17,6 +15,7 @@ from foveal.daemon.rules.selection import (
     parse_selection,
     resolve,
 )
+from msgspec.structs import replace
 
 NORMAL = Profiles(RULE_PROFILES["normal"], TOOL_PROFILES["normal"])
 

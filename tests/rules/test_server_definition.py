@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from foveal.daemon.rules.server_definition import McpServer, digest_of
+from msgspec.structs import replace
 
 SERVER = McpServer(
     "web", "claude-code", "project", "/p/.mcp.json", 3, "/p", command="uvx", arguments=("web-mcp", "--fast")

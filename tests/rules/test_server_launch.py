@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from foveal.daemon.rules.server_definition import McpServer
 from foveal.daemon.rules.server_launch import Launch, NotAllowed, launch_of
 from foveal.daemon.rules.server_variables import Unresolved
+from msgspec.structs import replace
 
 ENVIRON = {
     "PATH": "/usr/bin:/bin",
@@ -84,7 +84,7 @@ def test_programs_are_found_without_the_projects_help(server: McpServer, tmp_pat
 )
 def test_what_cannot_run_says_why(server: McpServer, changes: dict[str, object], reason: str) -> None:
     with pytest.raises(Unresolved, match=reason):
-        launch(replace(server, **changes))  # type: ignore[arg-type] # mixed values
+        launch(replace(server, **changes))
 
 
 @pytest.mark.parametrize(

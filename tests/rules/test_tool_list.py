@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.server_definition import McpServer
 from foveal.daemon.rules.tool_list import MAX_LISTS, ListedTool, ToolList, ToolLists, is_name, tool_items
+from msgspec.structs import replace
 
 SERVER = McpServer(
     "web", "gemini", "project", "/p/.gemini/settings.json", 4, "/p", command="x", denied=("drop",)

@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.server_definition import McpServer
 from foveal.daemon.rules.tool_list import ToolList
 from foveal.daemon.rules.tool_lister import ToolLister
+from msgspec.structs import replace
 
 from tests.server_cases import http_server, raw_server, sdk_server
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from foveal.daemon.search.result_cache import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, ResultCache
 from foveal.daemon.search.search import DescribedHits, SearchResult
+from msgspec.structs import replace
 
 
 def found(*snippets: str, **more: Any) -> SearchResult:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.search.candidates import Candidates
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.ranking import DEFAULT, RankedFile, list_ranks, rank, topic_terms
+from msgspec.structs import replace
 
 
 def stored(number: int, path: str) -> StoredChunk:

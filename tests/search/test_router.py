@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.hits import Hit
 from foveal.daemon.search.router import COPIES_MAX, GatheredCandidates, conclude, gather
 from foveal.daemon.search.routes import Route
+from msgspec.structs import replace
 
 from tests.search_cases import Indexed, indexed
 

@@ -6,7 +6,6 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +23,7 @@ from foveal.daemon.project.projects import Project
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.search import SearchQuery, SearchResult
 from foveal.daemon.search.service import VECTORS_SHARE
+from msgspec.structs import replace
 
 from tests.conftest import link_models, write_files
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from foveal.daemon.sessions.request_log import REQUEST_CHARACTERS, Page, Recalle
 from foveal.daemon.sessions.request_messages import Said, Sent
 from foveal.daemon.sessions.request_record import record_map
 from foveal.daemon.sessions.stored_contents import forget
+from msgspec.structs import replace
 
 from tests.ledger_cases import STYLE, Opened, opened, record_of, sent_for
 

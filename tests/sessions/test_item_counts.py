@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from foveal.daemon.rules.item_keys import ItemKey
 from foveal.daemon.sessions import item_counts
 from foveal.daemon.sessions.item_counts import DayShare, ItemCounts, count, count_reply, shares, totals
 from foveal.daemon.sessions.request_record import UsedItem
+from msgspec.structs import replace
 
 from tests.ledger_cases import GUIDE, ROOT, SEARCH, STYLE, record_of
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 from foveal.daemon.rules.items import Item, ItemType
 from foveal.daemon.sessions.request_messages import (
@@ -14,6 +13,7 @@ from foveal.daemon.sessions.request_messages import (
     sent,
     tools_by_server,
 )
+from msgspec.structs import replace
 
 from tests.ledger_cases import conversation_bytes, record_of, sent_for
 

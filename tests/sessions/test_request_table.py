@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from foveal.daemon.core.storage import Database, open_database
 from foveal.daemon.core.system import System
 from foveal.daemon.sessions import request_table
 from foveal.daemon.sessions.request_table import RequestRow, packed_record, summary_of
+from msgspec.structs import replace
 
 from tests.ledger_cases import ROOT, record_of
 

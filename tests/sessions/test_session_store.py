@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from foveal.daemon.sessions.sessions import (
     with_item,
     without_item,
 )
+from msgspec.structs import replace
 
 A, B, X = (ItemKey("rule", name) for name in "ABX")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from foveal.daemon.transcripts.claude_code import ClaudeCodeReader
 from foveal.daemon.transcripts.entry import Entry
+from msgspec.structs import replace
 
 from tests.transcript_cases import AT, Claude, entries_of, said_in, write
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from foveal.daemon.memory.draft import Draft
@@ -10,6 +9,7 @@ from foveal.daemon.memory.experience import Provenance
 from foveal.daemon.transcripts.cursor import Cursor
 from foveal.daemon.transcripts.extraction import Finding
 from foveal.daemon.transcripts.mined import Mined, drafts_of
+from msgspec.structs import replace
 
 FINDING = Finding(
     "Use WAL", "Readers wait", ("src/db.py",), "failure", "it locked", 7, "2026-11-20T10:00:00.000Z",
@@ -26,7 +26,7 @@ def draft(mined: Mined = MINED, *, root: str = "/w/app", agent_id: str = "", ses
 
 def found(**changes: object) -> Mined:
     """Return a mined finding with other fields."""
-    return replace(MINED, findings=(replace(FINDING, **changes),))  # type: ignore[arg-type]  # fields by name
+    return replace(MINED, findings=(replace(FINDING, **changes),))
 
 
 def test_everything_that_was_found_is_in_the_draft() -> None:

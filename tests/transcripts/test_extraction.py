@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from foveal.daemon.transcripts.entry import Entry, Tool
 from foveal.daemon.transcripts.extraction import MAX_FINDINGS, Finding, extract
+from msgspec.structs import replace
 
 CHOICE = "I used a token bucket instead of a fixed window because bursts doubled the load."
 

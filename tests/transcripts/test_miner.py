@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.transcripts.mined import mined_in
 from foveal.daemon.transcripts.miner import mine
+from msgspec import to_builtins
 
 from tests.transcript_cases import Claude, append, write
 
@@ -50,7 +50,7 @@ def test_a_decision_is_found_and_crosses_whole(tmp_path: Path) -> None:
     (finding,) = mined.findings
     assert "SQLite" in finding.decision
     assert (finding.line, finding.session_id) == (4, "s1")
-    assert mined_in(json.loads(json.dumps(asdict(mined)))) == mined
+    assert mined_in(json.loads(json.dumps(to_builtins(mined)))) == mined
 
 
 def test_what_was_mined_is_not_mined_again(tmp_path: Path) -> None:
