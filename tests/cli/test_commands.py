@@ -158,7 +158,9 @@ def test_a_decision_is_noted_listed_and_shown(foveal: Program) -> None:
     assert (code, errors) == (0, "")
     assert output.startswith("noted: ")
 
-    listed = {one["experience_id"]: one for one in foveal.json("decisions")["experiences"]}
+    listed = {
+        experience["experience_id"]: experience for experience in foveal.json("decisions")["experiences"]
+    }
     found = listed[identifier]
     assert found["agent_id"] == login_name()
     assert (found["rationale"], found["files_touched"]) == ("audit", ["src/shop/auth.py"])

@@ -18,7 +18,7 @@ def decide(foveal: CommandLine, text: str, *more: str) -> str:
 
 
 def decided(foveal: CommandLine, *arguments: str) -> list[str]:
-    return [one["decision"] for one in foveal.json("decisions", *arguments)["experiences"]]
+    return [experience["decision"] for experience in foveal.json("decisions", *arguments)["experiences"]]
 
 
 def test_listing_with_and_without_its_name(foveal: CommandLine) -> None:
@@ -135,7 +135,7 @@ def test_pruning_without_asking(foveal: CommandLine) -> None:
     decide(foveal, "two", "--file", "README.md")
     reply = foveal.json("decisions", "prune", "--irrelevant", "--yes")
     assert (reply["pruned"], reply["kept"], reply["dry_run"]) == (1, 1, False)
-    assert [one["experience_id"] for one in reply["experiences"]] == [first]
+    assert [experience["experience_id"] for experience in reply["experiences"]] == [first]
     code, output, errors = foveal("decisions", "prune", "--older-than", "1", "--yes")
     assert (code, output, errors) == (0, "", "note: no decision matches: nothing to prune\n")
     foveal.says("decisions", "delete", foveal.json("decisions")["experiences"][0]["experience_id"])

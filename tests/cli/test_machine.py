@@ -101,7 +101,7 @@ def test_watches(monkeypatch: pytest.MonkeyPatch) -> None:
     check(0, 0, project, [])  # a system without inotify
     check(1_000_000, 5, polled, [("warning", ""), ("ok", "")])
     check(8_192, 5, polled, [("warning", f"{remedy} && foveal restart"), ("warning", remedy)])
-    assert [one.level for one in check_watches({})] == ["warning"]
+    assert [watch.level for watch in check_watches({})] == ["warning"]
 
 
 def test_a_process_that_is_gone_has_no_watches() -> None:

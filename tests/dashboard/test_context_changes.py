@@ -37,7 +37,7 @@ def test_slices_come_in_go_grow_shrink_and_say_something_else() -> None:
         "same\nnew ",
     )
     changes, same = slice_changes(before, after)
-    assert [(one.change, one.row.path, one.tokens_before, one.tokens) for one in changes] == [
+    assert [(change.change, change.row.path, change.tokens_before, change.tokens) for change in changes] == [
         ("new", "new.py", 0, 7),
         ("gone", "gone.py", 10, 0),
         ("grown", "grows.py", 10, 90),

@@ -143,7 +143,7 @@ async def test_bad_lines_are_in_quarantine(
     )
     shared_daemon.open_ready(other)
     files = shared_daemon.call("GetTrust", cwd=str(other))["files"]
-    given = [{"path": one["path"], "digest": one["digest"]} for one in files]
+    given = [{"path": file["path"], "digest": file["digest"]} for file in files]
     shared_daemon.call("Trust", cwd=str(other), files=given)
     shared_daemon.call("ListExperiences", cwd=str(other))
     text = await read(pages, address(other, "/quarantine"))

@@ -161,7 +161,7 @@ async def test_a_session_that_there_is_none_of_is_not_found(pages: Pages) -> Non
 
 async def test_names_of_items_are_completed_but_for_those_in_it(pages: Pages, session: str) -> None:
     async with pages.get(f"/sessions/{session}/items?type=rule&q=f") as reply:
-        labels = [one["label"] for one in (await reply.json())["items"]]
+        labels = [item["label"] for item in (await reply.json())["items"]]
     assert labels == ["found"], "first is in it already"
 
 
