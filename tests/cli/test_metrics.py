@@ -1,10 +1,12 @@
-"""The history of the metrics reads as curves, each with its last and its largest number."""
+"""Metrics as curves: each figure's line with its numbers, and how values become bars."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from foveal.cli.metrics import FIGURES, WIDTH, describe_history
+import pytest
+from foveal.cli.metrics import FIGURES, WIDTH, describe_history, sparkline
 
 
 def sample(minute: int, **fields: Any) -> dict[str, Any]:
@@ -60,3 +62,29 @@ def test_each_figure_has_a_line_with_its_numbers() -> None:
 def test_it_fits_into_a_hundred_columns() -> None:
     samples = [sample(number % 60, requests=number * 10_000) for number in range(5 * WIDTH)]
     assert max(map(len, lines_of(*samples))) <= 100
+
+
+@pytest.mark.parametrize(
+    ("values", "width", "expected"),
+    [
+        ([], 10, ""),
+        ([0, 0], 10, "▁▁"),
+        ([0, 1, 2, 3, 4, 5, 6, 7], 10, "▁▂▃▄▅▆▇█"),
+        ([None, 8, None, 4], 10, " █ ▅"),
+        ([None, None], 10, "  "),
+        ([0.0, 0.001], 10, "▁█"),
+        ([1, 9, 1, 1, 0, 0], 3, "█▂▁"),
+        ([None, 2, None, None, 1], 2, "█▅"),
+        ([1, 2, 3], 0, ""),
+    ],
+)
+def test_numbers_become_bars(values: Sequence[float | None], width: int, expected: str) -> None:
+    assert sparkline(values, width) == expected
+
+
+@pytest.mark.parametrize("count", [1, 59, 60, 61, 119, 360])
+def test_a_peak_is_seen_wherever_it_lies(count: int) -> None:
+    for place in range(count):
+        drawn = sparkline([float(one == place) for one in range(count)], 60)
+        assert len(drawn) == min(count, 60)
+        assert drawn.count("█") == 1
