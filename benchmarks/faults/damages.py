@@ -1,4 +1,4 @@
-"""Owns the table of damages: each kind of state file, damaged in each way, and read as a daemon reads it.
+"""The table of damages: each kind of state file, damaged in each way, and read as a daemon reads it.
 
 python -m benchmarks.faults.damages prints it. A file is damaged while nobody has it open, by a disk: its time
 stays. The reader is a process of its own, so that one that hangs or crashes is seen; it runs as a user for
@@ -267,8 +267,8 @@ def _dump(folder: Path) -> dict[str, Any]:
                 symbols = [to_builtins(symbol) for symbol in reader.symbols(path)]
                 imports = [str(one) for one in reader.imports(path)]
                 texts = [
-                    one.text
-                    for one in reader.chunks.texts(c.id for c in reader.chunks.of_paths([path])).values()
+                    text.text
+                    for text in reader.chunks.texts(c.id for c in reader.chunks.of_paths([path])).values()
                 ]
                 found[path] = json.dumps([str(record), symbols, imports, reader.importers(path), texts])
             return found

@@ -1,4 +1,4 @@
-"""Owns the process that opens damaged files as a daemon does: a native library that crashes ends only it.
+"""The process that opens damaged files as a daemon does: a native library that crashes ends only it.
 
 It is told a kind and a folder a line, and answers with what it found wrong, as JSON: python -m …opening.
 """

@@ -1,4 +1,4 @@
-"""Owns the questions: strings, messages with values filled in, and names, drawn from sources by a seed."""
+"""The questions: strings, messages with values filled in, and names, drawn from sources by a seed."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from aiohttp import web
 from foveal.daemon.app.dashboard import Dashboard
 from foveal.daemon.app.dashboard_access import Admission
 from foveal.dashboard.app import Faces
-from foveal.dashboard.door import LINE_BYTES
 from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, AccessGuard
+from foveal.dashboard.http_listener import LINE_BYTES
 from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS
 from foveal.ipc.link import DaemonLink
 from msgspec import to_builtins
