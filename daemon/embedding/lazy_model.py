@@ -12,8 +12,7 @@ from contextlib import suppress
 
 from ..core.errors import FovealError
 from ..core.system import System
-from .errors import ModelNotReady, ModelUnavailable
-from .messages import ModelLoaded, ModelProgress
+from .messages import ModelLoaded, ModelNotReady, ModelProgress, ModelUnavailable
 from .model import EmbeddingModel, load_model
 from .model_cache import Progress
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from ..core.errors import FovealError
+
 
 class Configure(Struct, frozen=True):
     """Say what to embed with and where embeddings are kept; the first command, replied at once.
@@ -140,3 +142,22 @@ class ModelLoaded(Struct, frozen=True):
 
 
 EmbedderEvent = VectorProgress | ModelProgress | ModelLoaded
+
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+DEFAULT_DIMENSIONS = 384
+
+
+class ModelUnavailable(FovealError):
+    """There is no embedding model: it isn't installed, isn't known, or can't be fetched.
+
+    The message says what to do. Lexical and structural answers need no model and go on.
+    """
+
+
+class ModelNotReady(FovealError):
+    """The embedding model is being fetched, rebuilt or loaded, which nobody should wait for."""
+
+
+class RebuildFailed(FovealError):
+    """The bundled model can't be rebuilt here; it can still be used as it is, several times slower."""

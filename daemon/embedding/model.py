@@ -19,10 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.system import System
-from .bundled_model import WEIGHTS
-from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
-from .errors import ModelUnavailable
-from .model_cache import GRAPH_FILE, TOKEN_WINDOW, ModelFolder, Progress, open_model_folder
+from .messages import DEFAULT_DIMENSIONS, DEFAULT_MODEL, ModelUnavailable
+from .model_cache import GRAPH_FILE, TOKEN_WINDOW, WEIGHTS, ModelFolder, Progress, open_model_folder
 
 Vectors = NDArray[np.float32]
 """Embeddings, float32 (texts, dimensions), each row of length 1."""

@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from .errors import RebuildFailed
+from .messages import RebuildFailed
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float32]

@@ -16,8 +16,9 @@ from ..core.child import ChildProcess
 from ..core.errors import ChildDied, FovealError, Unsupported
 from ..core.events import EventHub
 from ..core.work import FairGate, Work
-from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .messages import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
     ChunksChanged,
     Configure,
     DropVectors,

@@ -17,9 +17,9 @@ from ..core.errors import FovealError
 from ..core.pipe import ChildPipe, Envelope, Reply, Stop
 from ..core.storage import DatabaseError
 from ..core.system import System
-from .defaults import DEFAULT_MODEL
 from .lazy_model import LazyModel
 from .messages import (
+    DEFAULT_MODEL,
     ChunksChanged,
     Configure,
     DropVectors,
