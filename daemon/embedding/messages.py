@@ -1,4 +1,4 @@
-"""Owns what crosses between the daemon and the embedder process: commands down, events and replies up."""
+"""The messages between the daemon and the embedder process: commands down, events, replies and errors up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the embedding model at work: text in, vectors of length 1 out; alone knows fastembed.
+"""The embedding model at work: text in, vectors of length 1 out. The only file that imports fastembed.
 
 The default model is read from installed packages and never touches the network. Any other is one that
 fastembed knows by name, and fastembed fetches it.

@@ -1,4 +1,4 @@
-"""Owns the folder from which the default model is loaded: rebuilt once, kept in the cache, checked each time.
+"""The default model on the disk: read from its packages, rebuilt once, cached, checked at each load.
 
 The kept folder holds the rebuilt graph, the tokenizer, the small files that fastembed reads beside them, and
 a manifest with the hash of each. It is made under a lock and appears by a rename, so it is whole or absent.

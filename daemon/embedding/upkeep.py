@@ -1,4 +1,4 @@
-"""Owns what is done in the background: whose vectors are kept, what is due for them, what has to wait."""
+"""The background work on vectors: which projects have them, what is due, and what has to wait."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BATCH = 64
 """Chunks embedded between two commits: 0.4 s on two cores, which is what a killed process loses."""
 
 RATE_BATCHES = 16
-"""The rate that is told is that of so many batches."""
+"""Number of the latest batches whose rate is reported."""
 
 RETRY_S = 30.0
 """What could not be done is tried again after this long: a disk was full, an index was being replaced."""
@@ -408,12 +408,12 @@ def nicest(nice: int, share: float, least: float) -> int:
 
 
 class EmbeddedProject(Struct):
-    """A project whose vectors are kept. Changed by one thread, and read by that of questions.
+    """A project with vectors. Changed by one thread, and read by that of questions.
 
-    Without `vectors` they aren't loaded yet. `former` is what answers as long as it covers more;
-    `former_sought` says that it was looked for. `stale` says that the project's chunks are to be looked at.
-    `is_alone` says that no file is left of vectors that other models made. Until `again_at` nothing is done,
-    because of `problem`. `index_damage` says why the project's index can't be read, until it is told.
+    `vectors` is None until they are loaded. `former` answers as long as it covers more; `former_sought` says
+    that it was looked for. `stale` says that the project's chunks have to be looked at. `is_alone` says that
+    no vector files of other models are left. Until `again_at` nothing is done, because of `problem`.
+    `index_damage` says why the project's index can't be read, until it is reported.
     """
 
     root: str

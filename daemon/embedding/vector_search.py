@@ -1,4 +1,4 @@
-"""Owns the way of a question through vectors: by which model, through which, what is embedded for it."""
+"""The search of a question among vectors: by which model, through which vectors, what is embedded for it."""
 
 from __future__ import annotations
 

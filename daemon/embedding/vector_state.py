@@ -1,4 +1,4 @@
-"""Owns a project's vectors at one moment, and how they are searched: a graph, a tail, and who is dead."""
+"""A project's vectors at one moment, and their search: a graph, the vectors since, and those removed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUERY_COST = 0.2
 fifth to each comparison. The cheaper way is taken; for few or for very many that is to compare."""
 
 OVERFETCH = 2
-"""Under a filter so many times what it should take is fetched from the graph, as hits don't spread evenly."""
+"""Factor by which more is fetched from the graph under a filter, as hits don't spread evenly."""
 
 
 class Nearest(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Owns the embedder process: questions are answered on threads of their own, chunks embedded behind them.
+"""The embedder process: questions are answered on threads of their own, ahead of the embedding of chunks.
 
 One process for all projects of a daemon. It ends when the pipe ends, so it never outlives its daemon.
 """
@@ -216,7 +216,7 @@ def _raise(error: BaseException) -> None:
 
 
 def _give_way(nice: int) -> None:
-    """Make this thread so much nicer; on systems where it would be the whole process, it stays as it is.
+    """Make this thread nicer; on systems where it would be the whole process, it stays as it is.
 
     As a batch job it never takes the processor from one that wakes up, such as an editor, however nice it is.
     Questions are answered at the daemon's own priority.
