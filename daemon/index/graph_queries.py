@@ -1,4 +1,4 @@
-"""Owns questions about all of a project's graph: which names exist, who imports whom, what nobody means."""
+"""Queries over a project's whole graph: the names that exist, imports between files, unused definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the files of one project as its index knows them: each change of them is a commit, announced after it.
+"""The files of one project as its index knows them: each change is a commit, announced afterwards.
 
 Names are known before contents: a file that came or was written waits in `unread` until it is read.
 """
@@ -84,7 +84,7 @@ class IndexedFiles:
             self._progress.become("indexing")  # before anybody hears of files that aren't read
         with self._store.transaction() as generation:
             self._linking.names_changed(added, removed)
-            self._linking.contents_lost([one.path for one in changes.upserted if one.skipped])
+            self._linking.contents_lost([record.path for record in changes.upserted if record.skipped])
             self._store.remove_files(removed)
             self._store.put_records(changes.upserted)
             upserted = [record.path for record in changes.upserted]
@@ -169,7 +169,7 @@ def _is_source(path: str) -> bool:
 
 
 RETRY_MAX = 2_000
-"""When more names than this come or go, all imports are resolved again at once."""
+"""Maximum number of names that come or go before all imports are resolved again at once."""
 
 
 class ImportTargets:
@@ -201,11 +201,11 @@ class ImportTargets:
         of which any does."""
         updates = []
         importers: dict[str, None] = {}
-        for one in self._candidates(added, removed, upserted):
-            target, missing = self._resolve(one.importer, one.language, one.imported)
-            if (target, missing) != (one.target, one.missing):
-                updates.append((one.row, target, missing))
-                importers[one.importer] = None
+        for found in self._candidates(added, removed, upserted):
+            target, missing = self._resolve(found.importer, found.language, found.imported)
+            if (target, missing) != (found.target, found.missing):
+                updates.append((found.row, target, missing))
+                importers[found.importer] = None
         self._store.imports.update(updates)
         return importers.keys()
 
@@ -217,7 +217,7 @@ class ImportTargets:
             self.resolver.invalidate_config()
             candidates = self._store.imports.all()
             # They wait for files at other places now.
-            self._store.imports.put_keys((one.row, self._retry_keys(one)) for one in candidates)
+            self._store.imports.put_keys((found.row, self._retry_keys(found)) for found in candidates)
             return candidates
         if len(added) + len(removed) > RETRY_MAX:
             return self._store.imports.all()

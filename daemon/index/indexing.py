@@ -1,4 +1,4 @@
-"""Owns what the daemon asks of the indexer, and what it makes of its events."""
+"""The daemon's side of the indexer: what it asks for, and what it does with events."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ log = logging.getLogger(__name__)
 ARGV = (sys.executable, "-m", "foveal.daemon.index.worker")
 
 DEATHS_MAX = 5
-"""Ends of the indexer at work on one project within `DEATHS_WITHIN_S` before that project is left out. A file
-that ends it is left alone after two, so that some bad files don't cost a project its index."""
+"""Number of ends of the indexer at work on a project within `DEATHS_WITHIN_S` after which it is left out. A
+file that ends it is left alone after two, so that some bad files don't cost a project its index."""
 
 DEATHS_WITHIN_S = 900.0
-"""Seconds for which an end of the indexer counts."""
+"""Seconds in which an end of the indexer counts."""
 
 REOPEN_S = 30.0
-"""Seconds between two times that an index is opened anew because a reader found it damaged."""
+"""Minimum seconds between two openings of an index that a reader found damaged."""
 
 DISTRUST_S = 3_600.0
-"""Seconds in which an index is built anew for a reader's sake once only; what a check finds counts always."""
+"""Minimum seconds between two rebuilds because of a reader; what a check finds always counts."""
 
 PATHS_MAX = 100
-"""An event names so many changed paths; `count` says how many there are."""
+"""Maximum number of changed paths that an event names; `count` gives their number."""
 
 
 class Indexing:
@@ -71,26 +71,25 @@ class Indexing:
         semantics.on_index_damage = self.note_damage
         self._projects: dict[str, Project] = {}
         self._begun = asyncio.Event()
-        """The first indexer has started, or could not be."""
+        """Set when the first indexer has started, or failed to."""
         self._opened: set[Project] = set()
-        """Those of them that the process that runs now has opened."""
+        """The projects that the running process has opened."""
         self._held: dict[Project, list[Event]] = {}
-        """What the indexer says of a project waits here while it opens it."""
+        """Events of projects that the indexer is opening."""
         self._silent = ""
-        """Why the indexer doesn't answer, as it was said of the projects."""
+        """Why the indexer doesn't answer, as set on the projects."""
         self._at_work = ""
-        """The root of the project that the indexer works at."""
+        """The root of the project that the indexer works on."""
         self._left_out: set[str] = set()
-        """The roots of projects that aren't indexed, since the indexer ended too often at work on them."""
+        """The roots of projects that aren't indexed any more, since the indexer ended too often on them."""
         self._deaths: dict[str, list[float]] = {}
         """When the indexer ended at work on a project, by root, on the event loop's clock."""
         self._closing: Counter[str] = Counter()
-        """How many closings of a root the indexer has yet to confirm: what it says until then is of a project
-        that was closed."""
+        """Closings of a root that the indexer has yet to confirm: until then its events are outdated."""
         self._reopened: dict[str, float] = {}
-        """When a damaged index may be opened anew again, on the event loop's clock."""
+        """When a damaged index may be opened anew, on the event loop's clock."""
         self._distrusted: dict[str, float] = {}
-        """When an index may be built anew for a reader's sake again."""
+        """When an index may be rebuilt because of a reader."""
 
     async def ask(self, command: Command) -> Refreshed | None:
         """Have the indexer do something. Raises `ChildDied`, or `FovealError` with its message."""

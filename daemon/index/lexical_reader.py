@@ -1,4 +1,4 @@
-"""Owns searching the lexical index: which chunks hold the terms of a question, ranked by BM25."""
+"""The search in the lexical index: which chunks hold the terms of a question, ranked by BM25."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ MAX_TERMS = 96
 NDCG@10, 32 .647, 64 .664, 96 .669, all of them .668."""
 
 MAX_FILE_CLAUSE = 10_000
-"""Up to so many files are a clause of the query (3 ms for 4,000); among more, what was found is filtered."""
+"""Maximum number of files in a clause of the query (3 ms for 4,000); for more, the hits are filtered."""
 
 
 class _Search:

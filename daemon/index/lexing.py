@@ -1,4 +1,4 @@
-"""Owns keeping the lexical index equal to the store: what changed there is written here, soon or at once."""
+"""The writing of the lexical index, which follows the store: changes are written soon, or at once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ APART_S = 0.3
 the indexer reads what else was saved. The first save after a while is committed at once."""
 
 IDLE_S = 20.0
-"""A writer holds seven threads and up to 30 MB: it goes when nothing was written for so long."""
+"""Seconds without a write after which a writer closes; it holds seven threads and up to 30 MB."""
 
 RETRY_S = 5.0
 RETRY_MAX_S = 60.0
@@ -170,7 +170,7 @@ class Lexing:
 
     def write_now(self, paths: Iterable[str]) -> None:
         """Write those of these files that wait for it and commit, ahead of what else waits."""
-        known = [one for one in map(self._store.chunks.id_of, paths) if one is not None]
+        known = [file_id for file_id in map(self._store.chunks.id_of, paths) if file_id is not None]
         file_ids = self._store.chunks.unlexed_among(known)
         if not file_ids or self._system.monotonic() < self._again_at:
             return
@@ -273,11 +273,11 @@ class Lexing:
         """Return a file's documents of what was offered; None where that isn't of its chunks as they are."""
         path, chunks = self._store.chunks.kinds_of_file(file_id)
         terms = self._take_offered(path)
-        if terms is None or [each[1:] for each in chunks] != [(one.digest, one.kind) for one in terms]:
+        if terms is None or [each[1:] for each in chunks] != [(chunk.digest, chunk.kind) for chunk in terms]:
             return None
         return [
-            LexicalDocument(number, one.kind, [one.body], [one.path], [one.symbols])
-            for (number, *_), one in zip(chunks, terms, strict=True)
+            LexicalDocument(number, chunk.kind, [chunk.body], [chunk.path], [chunk.symbols])
+            for (number, *_), chunk in zip(chunks, terms, strict=True)
         ]
 
     def _take_offered(self, path: str) -> Sequence[Terms] | None:
@@ -350,7 +350,7 @@ class Lexing:
 
 def _size(terms: Iterable[Terms]) -> int:
     """Return about how many characters terms take."""
-    return sum(len(one.body) + len(one.symbols) + 100 for one in terms)
+    return sum(len(chunk.body) + len(chunk.symbols) + 100 for chunk in terms)
 
 
 def _document(chunk: ChunkText) -> LexicalDocument:

@@ -77,7 +77,7 @@ class LinkAhead(WorkAhead[QueuedFile, None]):
             self._ask(epoch, wanted, dict.fromkeys(wanted))
 
     def take(self, epoch: int, seconds: float) -> Iterator[tuple[QueuedFile, LinkedFile]]:
-        """Yield what was linked in this epoch, waiting for the first file for so long."""
+        """Yield what was linked in this epoch, waiting up to `seconds` for the first file."""
         wait = seconds
         while (found := cast("LinkedAhead | None", self._receive(wait))) is not None:
             wait = 0.0

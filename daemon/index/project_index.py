@@ -1,4 +1,4 @@
-"""Owns the parts of one project's index: how they are put together, never in which order they work."""
+"""The parts of one project's index, put together. In which order they work is up to `bulk_work.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the connections to a project's index that threads borrow; one that meets damage says so."""
+"""Connections to a project's index that threads borrow, for all of it or for what an agent may see."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..core.storage import DatabaseError, OtherVersion, may_pass
 from .store import Reader
 
 READERS_MAX = 4
-"""Maximum number of idle connections: as many as builds run at a time."""
+"""Maximum number of idle connections, which is the number of builds at a time."""
 
 CHECKED_S = 60.0
-"""Seconds in which an index that was found whole isn't read again for an error that may have come of it."""
+"""Seconds in which an index that was found whole isn't checked again after an error."""
 
 
 class ReaderPool:
@@ -106,8 +106,8 @@ class ReaderPool:
 
 
 class PartialReader(Reader):
-    """A reader that knows no file whose path `denies`. `key` tells readers of different parts apart: what is
-    remembered of one is not true of another.
+    """A reader that knows no file whose path `denies`. `key` tells readers of different parts apart, so that
+    caches don't mix them.
 
     Each snapshot first looks at the files that came since the last one: 100,000 files take the time of as
     many calls of `denies`, once for a connection.

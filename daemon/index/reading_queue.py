@@ -194,7 +194,7 @@ class ReadingQueue:
 
 
 def count_for(files: int) -> int:
-    """Return the number of side processes for so many files: a core stays for the indexer, and each process
+    """Return the number of side processes for `files` files: a core stays for the indexer, and each process
     needs enough files to be worth its start (0.3 s) and its memory (60 MB)."""
     return min(READERS_MAX, max(1, available_cores() - 1), 1 + files // FILES_MAX)
 
@@ -220,7 +220,7 @@ class Readers:
         return sum(reader.room for reader in self._waiting())
 
     def share(self, files: int) -> int:
-        """Return how many of so many unread files to ask for now, so that neither side processes nor indexer
+        """Return how many of `files` unread files to ask for now, so that neither side processes nor indexer
         wait for the others at the end."""
         parts = len(self._all)
         return min(self.room, max(0, (files - self.away) * parts // (parts + 1)))

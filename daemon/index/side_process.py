@@ -103,7 +103,7 @@ class SideProcess:
         self._send((context, pieces))
 
     def take(self, seconds: float) -> object | None:
-        """Return its next answer, None when it ended. Raises `Empty` when none comes in so many seconds."""
+        """Return its next answer, None when it ended. Raises `Empty` when none comes in time."""
         try:
             data = self._arrived.get(timeout=seconds) if seconds > 0 else self._arrived.get_nowait()
         except Empty:
@@ -201,7 +201,7 @@ class WorkAhead(Generic[Key, Given]):
         self._process.ask(context, pieces)
 
     def _receive(self, seconds: float) -> object | None:
-        """Return the next answer, waiting for it for so long; None without one, or when the process ended."""
+        """Return the next answer, waiting up to `seconds`; None without one, or when the process ended."""
         if self._process is None or not self._away:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Owns a project's index on disk, one SQLite file that is its truth; never reads the project's own files."""
+"""A project's index on disk: one SQLite file, its source of truth. Never reads the project's own files."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[int]:
-        """Run the writes inside as one; yields the new generation, which is stored with them."""
+        """Run the writes inside as one transaction; yields the new generation, which is stored with them."""
         with self.side_notes():
             yield self.advance()
 
@@ -131,7 +131,7 @@ class Store:
 
     @contextmanager
     def side_notes(self) -> Iterator[None]:
-        """Run writes that say nothing of the tree, such as activity, as one; the generation stays."""
+        """Run writes that don't change the tree, such as activity, as one transaction of no generation."""
         try:
             with transaction(self._db):
                 yield

@@ -1,4 +1,4 @@
-"""Owns what the linker sees of a project: interfaces from the store, files by imports and by folders."""
+"""The linker's view of a project: interfaces from the store, files by imports and by folders."""
 
 from __future__ import annotations
 

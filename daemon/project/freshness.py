@@ -1,4 +1,4 @@
-"""Owns how long an answer waits for what isn't known yet: names, words, changed files, the whole tree."""
+"""How long an answer waits for what isn't known yet: names, words, changed files, the whole tree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Deadline(Struct, frozen=True):
     at: float
 
     def left(self, most: float) -> float:
-        """Return the seconds left, at most so many and at least none."""
+        """Return the seconds left, at most `most` and at least 0."""
         return max(min(self.at - asyncio.get_running_loop().time(), most), 0)
 
 
@@ -52,7 +52,7 @@ def deadline_of(project: Project, deadline_ms: int | None) -> Deadline:
 
 
 class TreeFreshness:
-    """Waits for the indexer on behalf of answers, which are made without it when it takes too long."""
+    """Waits for the indexer on behalf of answers, which do without it when it takes too long."""
 
     def __init__(self, work: Work, indexing: Indexing) -> None:
         self._work = work

@@ -1,4 +1,4 @@
-"""Owns why a path is not in a project's tree: it lists the folders that lead there, and nothing else."""
+"""Why a path is not in a project's tree, found by listing the folders that lead there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the listing of a tree: which entries of its folders belong to it; compares with nothing known."""
+"""The listing of a tree: which entries of its folders belong to it, whatever was known before."""
 
 from __future__ import annotations
 

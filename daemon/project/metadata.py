@@ -1,4 +1,4 @@
-"""Owns a project's metadata: what it is called, what it is, its languages, its commands, where git stands."""
+"""A project's metadata: its name, what it is, its languages, its commands, its branch and latest commits."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ NO_SOURCE = frozenset(
     {"", "markdown", "json", "yaml", "toml", "text", "xml", "ini", "csv", "gitignore", "restructuredtext"}
     | {"makefile", "dockerfile"}
 )
-"""Kinds of files that don't make a project one of their language."""
+"""Kinds of files that don't count among a project's languages."""
 
 
 class ProjectMetadata(Struct, frozen=True):
-    """What a project says of itself. All texts are single lines of plain text.
+    """What a project's own files and git say about it. All texts are single lines of plain text.
 
     `languages` are names with their share of the source files, 0 to 1, the largest first. `commits` are
     subjects of the last ones, the latest first. `branch` is "" where none is checked out.
@@ -93,8 +93,8 @@ def read_metadata(tree: Tree, system: System) -> ProjectMetadata:
     manifests = read_manifests(tree.root, (name for name, _ in _manifests(tree, system)), system)
     head = git.head(tree.root, system)
     return ProjectMetadata(
-        next((one.name for one in manifests if one.name), "") or os.path.basename(tree.root),
-        next((one.description for one in manifests if one.description), ""),
+        next((manifest.name for manifest in manifests if manifest.name), "") or os.path.basename(tree.root),
+        next((manifest.description for manifest in manifests if manifest.description), ""),
         _languages(tree.files),
         _commands(manifests),
         head.branch if head else "",
@@ -119,7 +119,7 @@ def _languages(files: Mapping[str, FileRecord]) -> tuple[tuple[str, float], ...]
     for kind in NO_SOURCE:
         counts.pop(kind, None)
     total = sum(counts.values())
-    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:LANGUAGES_MAX]
+    ranked = sorted(counts.items(), key=lambda count: (-count[1], count[0]))[:LANGUAGES_MAX]
     return tuple((name, round(count / total, 2)) for name, count in ranked if count >= SHARE_MIN * total)
 
 
@@ -129,7 +129,7 @@ def _commands(manifests: Iterable[Manifest]) -> tuple[ProjectCommand, ...]:
     return tuple(
         command
         for purpose in PURPOSES
-        for command in [one for one in found if one.purpose == purpose][:COMMANDS_MAX]
+        for command in [command for command in found if command.purpose == purpose][:COMMANDS_MAX]
     )
 
 

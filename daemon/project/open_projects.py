@@ -1,4 +1,4 @@
-"""Owns which projects are open: the root of a folder, opening, closing, and settings read again."""
+"""The open projects: the root of a folder, opening, closing, settings read again, and trust."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .project_settings import read_settings
 from .roots import check_named_root, find_root, is_temporary
 
 ROOT_CACHE_S = 1.0
-"""The root of a folder is looked up on the disk again after this long."""
+"""Seconds after which the root of a folder is looked up on the disk again."""
 
 TRUST_FILE = "trusted.json"
 
 ROOTS_MAX = 4_096
-"""The roots of so many folders are remembered."""
+"""Maximum number of folders whose roots are cached."""
 
 
 class OpenProjects:
@@ -82,8 +82,8 @@ class OpenProjects:
         return await self._finding.run(cwd, partial(self._find_root, cwd), f"root of {cwd}")
 
     async def open_named(self, path: str) -> Project:
-        """Open a project whose root was named outright, which may be any folder; one that was left out by the
-        indexer is tried again."""
+        """Open a project whose root was named outright, which may be any folder; one that the indexer left
+        out is tried again."""
         project = await self.open_root(await asyncio.to_thread(check_named_root, path))
         if self._indexing.is_left_out(project):
             await self._indexing.retry(project)
@@ -105,7 +105,7 @@ class OpenProjects:
         return project
 
     async def save_feedback(self, project: Project) -> None:
-        """Write what turned out to be of use, if there is news; what can't be written is told in Status."""
+        """Write a project's feedback, if it changed; Status reports what can't be written."""
         if not project.feedback.unsaved:
             return
         try:
@@ -118,7 +118,7 @@ class OpenProjects:
             project.set_problem("unsaved feedback", "")
 
     async def save_all_feedback(self) -> None:
-        """Write what turned out to be of use in all projects."""
+        """Write the feedback of all projects."""
         for project in self:
             await self.save_feedback(project)
 
@@ -191,7 +191,7 @@ class OpenProjects:
         self._shared[root] = (config.experience.path, may_share)
         self._projects[root] = project
         self._known.add(root)
-        # Not waited for: what is asked for waits for names and contents as long as its deadline allows.
+        # Not awaited: requests wait for names and contents as long as their deadlines allow.
         self._work.start_unheard(self._indexing.open(project), f"index {root}")
         return project
 

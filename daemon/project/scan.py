@@ -1,4 +1,4 @@
-"""Owns the scanner: which files belong to a project, and what changed on disk; reads no content."""
+"""The scanner: which files belong to a project, and what changed on disk. Reads no content."""
 
 from __future__ import annotations
 

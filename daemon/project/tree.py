@@ -1,4 +1,4 @@
-"""The records of a project tree and the frozen tree that readers see."""
+"""The records of a project tree (file, symbol, import) and the frozen tree that readers see."""
 
 from __future__ import annotations
 

@@ -16,17 +16,17 @@ from watchfiles import Change, watch
 Mode = Literal["native", "polling", "off"]
 
 OVERFLOW_PATHS = 4_000
-"""The kernel drops events without a word when its queue of 16,384 is full. A batch of so many paths, of a few
-events each, may have lost some, and is to be followed by a sweep."""
+"""Number of paths in a batch from which events may be lost, so that a sweep has to follow: the kernel
+silently drops events when its queue of 16,384 is full, and a path has a few."""
 
 _CLOSE_TIMEOUT_S = 1.0
 """Threads look for the end at every step, so this is reached only by an `on_batch` that doesn't return."""
 
 _OPEN_ATTEMPTS = 10
-"""How often folders may vanish while a stream is opened before the cause must be another."""
+"""Maximum number of attempts to open a stream while folders vanish; after that the cause is another."""
 
 _WAKE_MS = 1_000
-"""How often an idle thread looks whether what it waits for is overdue."""
+"""Milliseconds after which an idle thread checks whether its retirement is overdue."""
 
 
 class WatchSettings(Struct, frozen=True):

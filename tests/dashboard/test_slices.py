@@ -7,9 +7,6 @@ from typing import get_args
 import pytest
 from foveal.daemon.context.selection import LAYERS as DAEMON_LAYERS
 from foveal.daemon.context.selection import SliceType
-from foveal.dashboard.pages.slice_rows import LAYERS, TYPES, dropped_rows, ordered, slice_rows
-from foveal.daemon.context.slices import LAYERS as DAEMON_LAYERS
-from foveal.daemon.context.slices import SliceType
 from foveal.dashboard.pages.slices import LAYERS, TYPES, dropped_rows, ordered, slice_rows
 
 from tests.context_cases import slice_map
