@@ -84,7 +84,7 @@ MAX_NAME_CHARACTERS = 1_000
 """Of an item's or a server's name: the name of an instruction file is a path, and few are a third as long."""
 
 
-class ItemKey(Struct, frozen=True, order=True):
+class ItemKey(Struct, frozen=True, order=True, omit_defaults=True):
     """What makes two items the same: type, name and, for a tool, the server that offers it.
 
     `server_name` is empty for rules and references.

@@ -49,10 +49,10 @@ class Launch(Struct, frozen=True):
     timeout_s: float
     command: str
     arguments: tuple[str, ...]
-    environment: Mapping[str, str]
+    environment: dict[str, str]
     folder: str
     url: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     is_loopback: bool
     secrets: tuple[str, ...]
 
@@ -61,6 +61,13 @@ class Launch(Struct, frozen=True):
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
+
+
+class ListRequest(Struct, frozen=True):
+    """What the process that lists tools is asked: launches by number, so many of them at once."""
+
+    concurrent: int
+    launches: dict[int, Launch]
 
 
 def launch_of(

@@ -18,37 +18,45 @@ from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp.types import Tool as ListedTool
+from mcp.types import Tool as McpTool
 from mcp.types import jsonrpc_message_adapter
 
 from .items import one_line
-from .tool_lists import MAX_DESCRIPTION_CHARACTERS, MAX_SCHEMA_CHARACTERS, MAX_TOOLS, is_name
+from .server_launch import Launch
+from .tool_lists import (
+    MAX_DESCRIPTION_CHARACTERS,
+    MAX_SCHEMA_CHARACTERS,
+    MAX_TOOLS,
+    ListedTool,
+    ToolList,
+    is_name,
+)
 
 MAX_PAGES = 100
 
 
-async def list_tools(launch: dict[str, Any]) -> dict[str, Any]:
-    """List a server's tools: a map with `tools`, `problem` and `left_out`. Never raises for what it does."""
+async def list_tools(launch: Launch) -> ToolList:
+    """List a server's tools. Never raises, whatever the server does."""
     server = ToolConnection(launch)
-    listed: tuple[list[ListedTool], bool] | None = None
+    listed: tuple[list[McpTool], bool] | None = None
     try:
-        async with asyncio.timeout(launch["timeout_s"]):
+        async with asyncio.timeout(launch.timeout_s):
             async with Client(server.transport(), mode="legacy", cache=None) as client:
                 listed = await _all_tools(client)
     except Exception as error:  # noqa: BLE001 - a stranger's program may cause any, and must cost only its list
         if listed is None:  # else only its end went wrong
-            return {"tools": [], "problem": server.problem or _described(error, launch), "left_out": 0}
+            return ToolList(problem=server.problem or _described(error, launch))
     finally:
         await server.end()
     assert listed is not None
     tools, complete = listed
     kept = _kept(tools)
-    return {"tools": kept, "problem": "", "left_out": len(tools) - len(kept) + (0 if complete else 1)}
+    return ToolList(kept, left_out=len(tools) - len(kept) + (0 if complete else 1))
 
 
-async def _all_tools(client: Client) -> tuple[list[ListedTool], bool]:
+async def _all_tools(client: Client) -> tuple[list[McpTool], bool]:
     """Return the tools of all pages, and whether these were all pages."""
-    tools: list[ListedTool] = []
+    tools: list[McpTool] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
@@ -61,28 +69,25 @@ async def _all_tools(client: Client) -> tuple[list[ListedTool], bool]:
     return tools, False
 
 
-def _kept(tools: list[ListedTool]) -> list[dict[str, str]]:
+def _kept(tools: list[McpTool]) -> tuple[ListedTool, ...]:
     """Return the tools that can be used, each name once, within the limits."""
-    kept: dict[str, dict[str, str]] = {}
+    kept: dict[str, ListedTool] = {}
     for tool in tools:
         if is_name(tool.name) and len(kept) < MAX_TOOLS:
             description = (tool.description or tool.title or "").strip()[:MAX_DESCRIPTION_CHARACTERS]
             schema = json.dumps(tool.input_schema, ensure_ascii=False, separators=(",", ":"))
-            fields = {
-                "name": tool.name,
-                "description": one_line("description", description, MAX_DESCRIPTION_CHARACTERS),
-                "input_schema": schema if len(schema) <= MAX_SCHEMA_CHARACTERS else "",
-            }
-            kept.setdefault(tool.name, fields)
-    return list(kept.values())
+            description = one_line("description", description, MAX_DESCRIPTION_CHARACTERS)
+            schema = schema if len(schema) <= MAX_SCHEMA_CHARACTERS else ""
+            kept.setdefault(tool.name, ListedTool(tool.name, description, schema))
+    return tuple(kept.values())
 
 
-def _described(error: BaseException, launch: dict[str, Any]) -> str:
+def _described(error: BaseException, launch: Launch) -> str:
     """Say what went wrong, by the first cause that isn't a mere group of others."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
-        return f"it didn't list its tools within {launch['timeout_s']:g} s"
+        return f"it didn't list its tools within {launch.timeout_s:g} s"
     if isinstance(error, ValueError):
         return "its list of tools isn't as MCP has it"
     if isinstance(error, MCPError):
@@ -108,7 +113,7 @@ _ERROR_BYTES = 4_096
 class ToolConnection:
     """The way to one server. `problem` says what broke it, where that is known better here than above."""
 
-    def __init__(self, launch: dict[str, Any]) -> None:
+    def __init__(self, launch: Launch) -> None:
         self.problem = ""
         self._launch = launch
         self._process: asyncio.subprocess.Process | None = None
@@ -117,13 +122,13 @@ class ToolConnection:
 
     def transport(self) -> Transport:
         """Return what the client speaks through."""
-        kind = self._launch["transport"]
+        kind = self._launch.transport
         if kind == "stdio":
             return self._program()
         if kind == "http":
             return self._http()
-        headers = self._launch["headers"]
-        return sse_client(self._launch["url"], headers=headers, httpx_client_factory=self._http_client)
+        headers = self._launch.headers
+        return sse_client(self._launch.url, headers=headers, httpx_client_factory=self._http_client)
 
     async def end(self) -> None:
         """End the program, kindly at first."""
@@ -161,13 +166,13 @@ class ToolConnection:
         launch = self._launch
         try:
             return await asyncio.create_subprocess_exec(
-                launch["command"],
-                *launch["arguments"],
+                launch.command,
+                *launch.arguments,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                cwd=launch["folder"],
-                env=launch["environment"],
+                cwd=launch.folder,
+                env=launch.environment,
                 limit=MAX_LINE_BYTES,
             )
         except (OSError, ValueError) as error:
@@ -227,8 +232,8 @@ class ToolConnection:
     @contextlib.asynccontextmanager
     async def _http(self) -> AsyncIterator[Any]:
         async with (
-            self._http_client(self._launch["headers"]) as client,
-            streamable_http_client(self._launch["url"], http_client=client) as streams,
+            self._http_client(self._launch.headers) as client,
+            streamable_http_client(self._launch.url, http_client=client) as streams,
         ):
             yield streams
 
@@ -241,9 +246,9 @@ class ToolConnection:
         """Return a client that counts what it reads; for this machine it uses no proxy."""
         return httpx2.AsyncClient(
             headers={"Accept-Encoding": "identity", **(headers or {})},
-            timeout=timeout or httpx2.Timeout(self._launch["timeout_s"]),
+            timeout=timeout or httpx2.Timeout(self._launch.timeout_s),
             auth=auth,
-            trust_env=not self._launch["is_loopback"],
+            trust_env=not self._launch.is_loopback,
             event_hooks={"response": [self._bound]},
         )
 

@@ -17,17 +17,16 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
-from msgspec import Struct, to_builtins
-from msgspec.structs import asdict, replace
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from ..core.errors import StateError
 from ..core.quarantine import clear_file, set_aside
 from ..core.system import System
 from .items import Item, has_harmful, one_line
 from .server_definition import McpServer
-from .server_launch import Launch, NotAllowed, Unresolved, launch_of
+from .server_launch import Launch, ListRequest, NotAllowed, Unresolved, launch_of
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +48,8 @@ class ListedTool(Struct, frozen=True):
     """A tool as its server describes it; `input_schema` is JSON, empty for one that is too large."""
 
     name: str
-    description: str = ""
-    input_schema: str = ""
+    description: str
+    input_schema: str
 
 
 class ToolList(Struct, frozen=True):
@@ -150,18 +149,21 @@ def tool_items(server: McpServer, found: ToolList) -> tuple[Item, ...]:
     )
 
 
-def list_in(fields: Mapping[str, Any]) -> ToolList:
-    """Read a list out of a map. Raises `KeyError`, `TypeError` or `ValueError` for what is none."""
-    tools = tuple(
-        ListedTool(each["name"], each["description"], each["input_schema"]) for each in fields["tools"]
-    )
-    for tool in tools:
-        if not all(isinstance(value, str) for value in asdict(tool).values()) or not is_name(tool.name):
-            raise ValueError("a tool has something else than texts")
-    problem, listed_at, left_out = fields["problem"], fields.get("listed_at", ""), fields["left_out"]
-    if not isinstance(problem, str) or not isinstance(listed_at, str) or not isinstance(left_out, int):
-        raise TypeError("a field is of a wrong type")
-    return ToolList(tools[:MAX_TOOLS], problem, left_out, listed_at)
+class _Listed(Struct, frozen=True):
+    """A list as it stands in a file or in the reply of the process that lists tools."""
+
+    tools: tuple[ListedTool, ...]
+    problem: str
+    left_out: int
+    listed_at: str = ""
+
+
+def list_in(fields: object) -> ToolList:
+    """Read a list out of a map; unknown fields are ignored. Raises `ValueError` for a map that is none."""
+    found = convert(fields, _Listed)
+    if not all(is_name(tool.name) for tool in found.tools):
+        raise ValueError("a tool has a name that can't be used")
+    return ToolList(found.tools[:MAX_TOOLS], found.problem, found.left_out, found.listed_at)
 
 
 def is_name(name: str) -> bool:
@@ -243,14 +245,9 @@ class ToolLister:
     def _run(self, launches: Mapping[int, Launch]) -> dict[int, ToolList]:
         rounds = -(-len(launches) // CONCURRENT)
         deadline = _START_S + rounds * max(launch.timeout_s for launch in launches.values())
-        request = {
-            "concurrent": CONCURRENT,
-            "launches": [
-                {"number": number, **asdict(replace(launch, secrets=()))}
-                for number, launch in launches.items()
-            ],
-        }
-        worker = _Worker(json.dumps(request).encode() + b"\n")
+        request = ListRequest(CONCURRENT, {n: replace(launch, secrets=()) for n, launch in launches.items()})
+        # Not msgspec's JSON: an environment may hold what is no UTF-8.
+        worker = _Worker(json.dumps(to_builtins(request, str_keys=True)).encode() + b"\n")
         try:
             with self._lock:
                 closed = self._closed

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from ..context.assembly import Built
@@ -273,26 +273,16 @@ def _record(
         message_hash(request.prompt),
         agent_name,
         request.format,
-        tuple(UsedItem(key_of(one.item), one.include, one.score) for one in built.items),
-        tuple(
+        items=tuple(UsedItem(key_of(one.item), one.include, one.score) for one in built.items),
+        considered=tuple(
             ConsideredItem(key_of(one.item), one.score, cast("LeftOut", one.reason)) for one in built.left_out
         ),
-        tuple(
-            RecordedSlice(
-                **{name: one[name] for name in ("id", "type", "layer", "weight", "tokens", "compressed")},
-                path=one.get("path", ""),
-                source=one["source"],
-                score=one.get("score"),
-                **{name: one.get(name, 0) for name in ("tokens_before", "start_line", "end_line")},
-            )
-            for one in reply["slices"]
-        ),
-        reply["tokens"],
-        reply["bytes"],
-        elapsed_ms,
-        {},
-        tuple(reply["degraded"]),
-        tuple(DroppedSlice(**one) for one in reply.get("dropped", ())),
+        slices=convert(reply["slices"], tuple[RecordedSlice, ...]),
+        dropped=convert(reply.get("dropped", ()), tuple[DroppedSlice, ...]),
+        tokens=reply["tokens"],
+        bytes=reply["bytes"],
+        elapsed_ms=elapsed_ms,
+        degraded=tuple(reply["degraded"]),
     )
 
 
