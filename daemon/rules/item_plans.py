@@ -67,25 +67,29 @@ async def plan_items(
     chosen: dict[ItemKey, tuple[IncludeMode, float | None]] = {}
     removed: Collection[ItemKey] = frozenset(() if session is None else session.removed)
     if session is not None:
-        chosen |= {one.key: ("manual", None) for one in session.items if one.include == "manual"}
+        chosen |= {item.key: ("manual", None) for item in session.items if item.include == "manual"}
     for key, item in known.by_key.items():
         if item.include in {"always", "glob"} and key not in chosen and key not in removed:
             chosen[key] = (item.include, None)
     # Also those that came into it by their mode, so that it is said when one is gone.
-    in_session = [] if session is None else [one.key for one in session.items]
-    wanted = [ItemKey(*one) for one in request.include_items]
-    unwanted = [ItemKey(*one) for one in request.exclude_items]
+    in_session = [] if session is None else [item.key for item in session.items]
+    wanted = [ItemKey(*key) for key in request.include_items]
+    unwanted = [ItemKey(*key) for key in request.exclude_items]
     chosen |= {key: (_asked_mode(known, key), None) for key in wanted if key not in chosen}
     for key in unwanted:
         chosen.pop(key, None)
     barred: dict[ItemKey, Literal["removed", "denied"]] = dict.fromkeys(removed, "removed")
     barred |= dict.fromkeys(unwanted, "denied")
     found = await _search(known, chosen, barred, request, profiles, search, within_s)
-    again = [one for one in found.considered if _served(one, served)]
-    chosen |= {one.key: ("agent", one.score) for one in (*found.taken, *again)}
+    again = [score for score in found.considered if _served(score, served)]
+    chosen |= {score.key: ("agent", score.score) for score in (*found.taken, *again)}
     return ItemPlan(
         tuple(PlannedItem(item, *chosen[key]) for key, item in known.by_key.items() if key in chosen),
-        tuple(LeftOutItem(one.item, one.score, one.reason) for one in found.considered if one not in again),
+        tuple(
+            LeftOutItem(score.item, score.score, score.reason)
+            for score in found.considered
+            if score not in again
+        ),
         () if session is None else session.context.get("files", ()),
         (*known.warnings, *_missing(known, [*in_session, *chosen, *unwanted])),
         found.degraded,
@@ -108,15 +112,15 @@ async def _search(
     ]
     if not candidates or not request.prompt.strip():
         return ItemMatches()
-    history = [{"role": one.role, "content": one.content} for one in request.history]
+    history = [{"role": message.role, "content": message.content} for message in request.history]
     return await search.search(
         candidates, request.prompt, profiles, within_s=within_s, history=history, barred=barred
     )
 
 
-def _served(one: ItemScore, served: Mapping[ItemKey, float]) -> bool:
+def _served(score: ItemScore, served: Mapping[ItemKey, float]) -> bool:
     """Whether an item that a search left for its score is taken since it served before."""
-    return one.reason in {"floor", "near_best", "top_n"} and served.get(one.key, 0.0) >= SERVED_WELL
+    return score.reason in {"floor", "near_best", "top_n"} and served.get(score.key, 0.0) >= SERVED_WELL
 
 
 def _asked_mode(known: AgentItems, key: ItemKey) -> IncludeMode:

@@ -169,7 +169,7 @@ class ItemPlan(Struct, frozen=True):
 
     def entering(self, focus: Collection[str]) -> list[PlannedItem]:
         """Return those items that enter where these paths were put in focus, be there files or not yet."""
-        return [one for one in self.items if one.include != "glob" or matches(one.item, focus)]
+        return [item for item in self.items if item.include != "glob" or matches(item.item, focus)]
 
 
 def plan_without_session(items: Iterable[Item]) -> ItemPlan:

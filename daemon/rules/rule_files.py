@@ -58,4 +58,4 @@ def rule_files(root: str, rules: RuleSet, removed: Collection[Item]) -> RuleFile
     inside = os.path.join(root, "")
     paths = {path[len(inside) :] for path in rules.sources if path.startswith(inside)}
     paths |= {path.replace(_OVERRIDE, "AGENTS.md") for path in paths if path.endswith(_OVERRIDE)}
-    return RuleFiles(frozenset({*paths, CONFIGURED}), tuple(one for one in removed if one.type == "rule"))
+    return RuleFiles(frozenset({*paths, CONFIGURED}), tuple(item for item in removed if item.type == "rule"))

@@ -243,42 +243,55 @@ def choose(
     for types in kinds:
         profile = profiles.of(types[0])
         if profile is not None:
-            scores += _choose([one for one in found if one.item.type in types], profile, barred)
+            scores += _choose(
+                [evidence for evidence in found if evidence.item.type in types], profile, barred
+            )
     return scores
 
 
 def _choose(
     found: Sequence[ItemEvidence], profile: Profile, barred: Mapping[ItemKey, Literal["removed", "denied"]]
 ) -> list[ItemScore]:
-    chunks = sorted(((total, n) for n, one in enumerate(found) for total in one.totals), reverse=True)
-    among_best = {n for _, n in chunks[: profile.top_k]} | {n for n, one in enumerate(found) if one.named}
-    candidates = sorted((found[n] for n in among_best), key=lambda one: (-one.score, key_of(one.item)))
-    allowed = [one.score for one in candidates if key_of(one.item) not in barred]
+    chunks = sorted(
+        ((total, n) for n, evidence in enumerate(found) for total in evidence.totals), reverse=True
+    )
+    among_best = {n for _, n in chunks[: profile.top_k]} | {
+        n for n, evidence in enumerate(found) if evidence.named
+    }
+    candidates = sorted(
+        (found[n] for n in among_best), key=lambda evidence: (-evidence.score, key_of(evidence.item))
+    )
+    allowed = [evidence.score for evidence in candidates if key_of(evidence.item) not in barred]
     near = profile.near_best * max(allowed, default=0.0) if profile.near_best else -math.inf
     room = profile.top_n
     scores = []
-    for one in candidates:
-        bar = barred.get(key_of(one.item))
-        taken, reason = (False, bar) if bar else _verdict(one, profile, near, room)
+    for evidence in candidates:
+        bar = barred.get(key_of(evidence.item))
+        taken, reason = (False, bar) if bar else _verdict(evidence, profile, near, room)
         room -= taken
-        scores.append(_scored(one, taken=taken, reason=reason))
+        scores.append(_scored(evidence, taken=taken, reason=reason))
     return scores
 
 
-def _verdict(one: ItemEvidence, profile: Profile, near: float, room: int) -> tuple[bool, Reason]:
-    if one.named:
+def _verdict(evidence: ItemEvidence, profile: Profile, near: float, room: int) -> tuple[bool, Reason]:
+    if evidence.named:
         return True, "named"
-    if one.score < profile.floor:
+    if evidence.score < profile.floor:
         return False, "floor"
-    if one.score >= profile.include_score:
+    if evidence.score >= profile.include_score:
         return True, "include_score"
-    if one.score < near:
+    if evidence.score < near:
         return False, "near_best"
     return room > 0, "top_n"
 
 
-def _scored(one: ItemEvidence, *, taken: bool, reason: Reason) -> ItemScore:
-    similarity = max(one.cosines, default=0.0)
+def _scored(evidence: ItemEvidence, *, taken: bool, reason: Reason) -> ItemScore:
+    similarity = max(evidence.cosines, default=0.0)
     return ItemScore(
-        one.item, round(one.score, 4), round(similarity, 4), round(one.lexical, 4), taken, reason
+        evidence.item,
+        round(evidence.score, 4),
+        round(similarity, 4),
+        round(evidence.lexical, 4),
+        taken,
+        reason,
     )

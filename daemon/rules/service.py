@@ -210,8 +210,10 @@ class Items:
         configured = [self._configured(own, ""), self._configured(project, root)]
         in_use = approved_servers(servers.files, approved)
         tools = self._lists.items(in_use)
-        items = merge_items(rules.items, [item for one in configured for item in one.items], stored, tools)
-        warnings = (*(warning for one in configured for warning in one.warnings), *items.warnings)
+        items = merge_items(
+            rules.items, [item for source in configured for item in source.items], stored, tools
+        )
+        warnings = (*(warning for source in configured for warning in source.warnings), *items.warnings)
         items = replace(items, warnings=warnings)
         lasting = self._system.denials == denials
         sources = ItemSources(rules, stamps, servers, _files_of(in_use, servers), now, lasting)
@@ -280,7 +282,7 @@ class Items:
 def _files_of(servers: Iterable[McpServer], files: ServerFiles) -> ServerFiles:
     """Return what is known of the files that define these servers."""
     paths = {server.source for server in servers}
-    return ServerFiles((), tuple(one for one in files.stamps if one[0] in paths), files.settled)
+    return ServerFiles((), tuple(stamp for stamp in files.stamps if stamp[0] in paths), files.settled)
 
 
 USER_LEVEL, PROJECT_LEVEL = 200, 300

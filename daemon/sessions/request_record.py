@@ -111,8 +111,8 @@ def message_hash(message: str) -> str:
 def record_map(record: RequestRecord) -> dict[str, Any]:
     """Return a record as a map of plain values, items with the fields of their keys."""
     plain: dict[str, Any] = to_builtins(record)
-    plain["items"] = [{**one.pop("key"), **one} for one in plain["items"]]
-    plain["considered"] = [{**one.pop("key"), **one} for one in plain["considered"][:MAX_CONSIDERED]]
+    plain["items"] = [{**item.pop("key"), **item} for item in plain["items"]]
+    plain["considered"] = [{**item.pop("key"), **item} for item in plain["considered"][:MAX_CONSIDERED]]
     for name in ("dropped", "masked"):
         if not plain[name]:
             del plain[name]
@@ -122,7 +122,7 @@ def record_map(record: RequestRecord) -> dict[str, Any]:
 def record_in(plain: Mapping[str, Any]) -> RequestRecord:
     """Return the record in a map; unknown fields are ignored. Raises `DamagedRecord`."""
     try:
-        keyed = {name: [{**one, "key": one} for one in plain[name]] for name in ("items", "considered")}
+        keyed = {name: [{**item, "key": item} for item in plain[name]] for name in ("items", "considered")}
         return convert({**plain, **keyed}, RequestRecord)
     except Exception as error:
         raise DamagedRecord(f"can't be read: {error}") from error
@@ -188,16 +188,18 @@ class Sent(Struct, frozen=True):
     @property
     def characters(self) -> int:
         """How many characters an answer with all of it takes: the prompts stand alone and as messages."""
-        said = sum(len(one.content) for one in self.history)
-        items = sum(len(one.text) + len(one.schema) for one in (*self.references, *self.rules, *self.tools))
+        said = sum(len(message.content) for message in self.history)
+        items = sum(
+            len(item.text) + len(item.schema) for item in (*self.references, *self.rules, *self.tools)
+        )
         return len(self.context) + 2 * (len(self.system_prompt) + len(self.user_prompt)) + said + items
 
     @property
     def framed_characters(self) -> int:
         """About the same with roles, names and the keys of fields: the most of many short parts."""
-        said = sum(MESSAGE_CHARACTERS + len(one.role) for one in self.history)
+        said = sum(MESSAGE_CHARACTERS + len(message.role) for message in self.history)
         items = (*self.references, *self.rules, *self.tools)
-        named = sum(len(one.key.name) + len(one.key.server_name) + ITEM_CHARACTERS for one in items)
+        named = sum(len(item.key.name) + len(item.key.server_name) + ITEM_CHARACTERS for item in items)
         return self.characters + said + named
 
 
@@ -211,15 +213,15 @@ def sent(
 ) -> Sent:
     """Return the parts of a request: items by priority level, server and name, the history without system
     messages."""
-    ordered = sorted(items, key=lambda one: (one.priority_level, one.server_name, one.name))
+    ordered = sorted(items, key=lambda item: (item.priority_level, item.server_name, item.name))
     return Sent(
         context,
         system_prompt,
         user_prompt,
-        tuple(one for one in history if one.role.strip().lower() not in _INSTRUCTING_ROLES),
-        tuple(_part(one) for one in ordered if one.type == "reference"),
-        tuple(_part(one) for one in ordered if one.type == "rule"),
-        tuple(_part(one) for one in ordered if one.type == "tool"),
+        tuple(message for message in history if message.role.strip().lower() not in _INSTRUCTING_ROLES),
+        tuple(_part(item) for item in ordered if item.type == "reference"),
+        tuple(_part(item) for item in ordered if item.type == "rule"),
+        tuple(_part(item) for item in ordered if item.type == "tool"),
     )
 
 
@@ -232,8 +234,8 @@ def messages(parts: Sent) -> tuple[Said, ...]:
     return (
         Said("system", parts.system_prompt),
         *parts.history,
-        *(Said("user", f"{REFERENCE_PREFIX}{one.text}") for one in parts.references),
-        *(Said("user", f"{RULE_PREFIX}{one.text}") for one in parts.rules),
+        *(Said("user", f"{REFERENCE_PREFIX}{item.text}") for item in parts.references),
+        *(Said("user", f"{RULE_PREFIX}{item.text}") for item in parts.rules),
         Said("user", parts.user_prompt),
     )
 
@@ -244,11 +246,11 @@ def tools_by_server(parts: Sent) -> dict[str, list[dict[str, str]]]:
     `input_schema` is the schema's JSON text as the server gave it, so that not even its spaces change.
     """
     servers: dict[str, list[dict[str, str]]] = {
-        name: [] for name in sorted({one.key.server_name for one in parts.tools})
+        name: [] for name in sorted({item.key.server_name for item in parts.tools})
     }
-    for one in parts.tools:
-        servers[one.key.server_name].append(
-            {"name": one.key.name, "description": one.text, "input_schema": one.schema}
+    for item in parts.tools:
+        servers[item.key.server_name].append(
+            {"name": item.key.name, "description": item.text, "input_schema": item.schema}
         )
     return servers
 
@@ -256,7 +258,7 @@ def tools_by_server(parts: Sent) -> dict[str, list[dict[str, str]]]:
 def conversation(parts: Sent) -> dict[str, Any]:
     """Return the messages and the tools as plain values, as a reply holds them."""
     return {
-        "messages": [{"role": one.role, "content": one.content} for one in messages(parts)],
+        "messages": [{"role": message.role, "content": message.content} for message in messages(parts)],
         "tools": tools_by_server(parts),
     }
 
