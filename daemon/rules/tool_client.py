@@ -1,6 +1,7 @@
-"""Owns asking an MCP server for its tools: all pages of them within bounds, and what to say if it fails.
+"""The MCP client that lists a server's tools, within bounds, and its connection to the server.
 
-Runs in the process that lists tools. Whatever a server does costs its own list only.
+Runs in the process that lists tools. A server may hang, flood, send garbage or end; only its own list
+suffers.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _kept(tools: list[McpTool]) -> tuple[ListedTool, ...]:
 
 
 def _described(error: BaseException, launch: Launch) -> str:
-    """Say what went wrong, by the first cause that isn't a mere group of others."""
+    """Describe the first error that isn't a group of others."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
@@ -98,20 +99,20 @@ def _described(error: BaseException, launch: Launch) -> str:
 
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
-"""Of one message. The largest lists of tools have some hundred KB."""
+"""Maximum bytes of a message; the largest lists of tools have some hundred KB."""
 MAX_TOTAL_BYTES = 32 * 1024 * 1024
-"""Of everything that a server sends, in messages or not."""
+"""Maximum bytes of everything that a server sends, messages or not."""
 MAX_LINES = 20_000
-"""Of a program's output, messages or not: half a second of work, which others that are listed wait for."""
+"""Maximum lines of a program's output: half a second of work, for which other servers wait."""
 _GRACE_S = 1.0
-"""For a server to end by itself once its input has ended, and again once it was told to."""
+"""Seconds for a server to end after its input was closed, and again after SIGTERM."""
 _LAST_WORDS_S = 5.0
-"""For a program that has closed its output to end and say why: its last line is worth the wait."""
+"""Seconds for a program that closed its output to end: its last line says why."""
 _ERROR_BYTES = 4_096
 
 
 class ToolConnection:
-    """The way to one server. `problem` says what broke it, where that is known better here than above."""
+    """The connection to one server. `problem` says what broke it, if known."""
 
     def __init__(self, launch: Launch) -> None:
         self.problem = ""
@@ -121,7 +122,7 @@ class ToolConnection:
         self._received = self._lines = 0
 
     def transport(self) -> Transport:
-        """Return what the client speaks through."""
+        """Return the client's transport."""
         kind = self._launch.transport
         if kind == "stdio":
             return self._program()
@@ -131,7 +132,7 @@ class ToolConnection:
         return sse_client(self._launch.url, headers=headers, httpx_client_factory=self._http_client)
 
     async def end(self) -> None:
-        """End the program, kindly at first."""
+        """End the program: close its input, then SIGTERM, then SIGKILL."""
         process = self._process
         if process is None or process.stdin is None:
             return
@@ -180,7 +181,7 @@ class ToolConnection:
             raise
 
     async def _receive(self, process: asyncio.subprocess.Process, incoming: Any) -> None:
-        """Pass on what the program says, without lines that are no messages: many programs log there."""
+        """Pass on the program's messages, skipping other lines: many programs log to their output."""
         assert process.stdout is not None
         async with incoming:
             try:
@@ -218,7 +219,7 @@ class ToolConnection:
             self._errors = (self._errors + piece)[-_ERROR_BYTES:]
 
     async def _ended(self, process: asyncio.subprocess.Process) -> str:
-        """Say how a program ended that closed its output."""
+        """Describe how a program ended after it closed its output."""
         ended = await _has_ended(process, _LAST_WORDS_S)
         last = self._errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
         how = f"with status {process.returncode}" if ended else "its output"
@@ -243,7 +244,7 @@ class ToolConnection:
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        """Return a client that counts what it reads; for this machine it uses no proxy."""
+        """Return a client that counts the bytes read; it uses no proxy for this machine."""
         return httpx2.AsyncClient(
             headers={"Accept-Encoding": "identity", **(headers or {})},
             timeout=timeout or httpx2.Timeout(self._launch.timeout_s),
@@ -269,7 +270,7 @@ class ToolConnection:
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """A response's body that tells a connection how much was read of it."""
+    """A response's body that counts the bytes read."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, connection: ToolConnection) -> None:
         self._stream = stream
@@ -291,7 +292,7 @@ class _TooMuch(ValueError):
 
 
 async def _has_ended(process: asyncio.subprocess.Process, seconds: float) -> bool:
-    """Wait for a process to end; one whose pipes another holds open counts as well."""
+    """Wait for a process to end, even if another process holds its pipes open."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await process.wait()
