@@ -108,8 +108,10 @@ def record_of(number: int = 1, session_id: str = "ses_a", **fields: object) -> R
         items=(UsedItem(STYLE, "always"), UsedItem(GUIDE, "manual"), UsedItem(SEARCH, "agent", 0.71)),
         considered=(ConsideredItem(ItemKey("tool", "merge", "github"), 0.21, "floor"),),
         slices=(
-            RecordedSlice("focus:a.py", "focus", "focus", 0.9, 12, True, "a.py", "focus path", 0.5),
-            RecordedSlice("skeleton", "skeleton", "horizon", 0.1, 40),
+            RecordedSlice(
+                "focus:a.py", "focus", "focus", 0.9, 12, True, "focus path", path="a.py", score=0.5
+            ),
+            RecordedSlice("skeleton", "skeleton", "horizon", 0.1, 40, False, ""),
         ),
         tokens=52,
         bytes=208,

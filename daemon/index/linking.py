@@ -94,7 +94,7 @@ class Linking:
         return self._table.waiting()
 
     def step(self, seconds: float) -> tuple[bool, bool]:
-        """Link waiting files for up to `seconds`; return whether a link changed, and whether files still wait.
+        """Link waiting files for up to `seconds`; return whether a link changed, and if files still wait.
 
         At least one file is linked, so that steps of any length come to an end.
         """

@@ -84,14 +84,16 @@ def _due(project: Project, system: System) -> tuple[DueEdit, ...]:
 
 def _history(root: str, experiences: Iterable[Known], system: System) -> CommitHistory:
     log_of_head = commits.latest_commits(root)
-    known = {one.id for one in log_of_head}
-    held = dict.fromkeys(one.current.commit for one in experiences if is_held(one) and one.current.commit)
-    elsewhere = [one for one in held if one not in known][:HELD_MAX]
+    known = {commit.id for commit in log_of_head}
+    held = dict.fromkeys(
+        known.current.commit for known in experiences if is_held(known) and known.current.commit
+    )
+    elsewhere = [commit for commit in held if commit not in known][:HELD_MAX]
     return CommitHistory(
         log_of_head,
         commits.made_here(root, system),
         commits.reverts(root),
-        {one.id: one for one in commits.lost_commits(root, elsewhere)},
+        {commit.id: commit for commit in commits.lost_commits(root, elsewhere)},
         partial(commits.is_as_before, root, system),
         partial(commits.is_same, root),
     )
@@ -123,7 +125,7 @@ class CommitHistory(Struct, frozen=True):
 
         By descent, since the log goes by dates, which a rebase may keep and a clock may set wrong.
         """
-        by_id = {one.id: one for one in self.log}
+        by_id = {commit.id: commit for commit in self.log}
         older: set[str] = set()
         ahead = list(parents)
         while ahead:
@@ -131,7 +133,7 @@ class CommitHistory(Struct, frozen=True):
             if one is not None and one.id not in older:
                 older.add(one.id)
                 ahead += one.parents
-        return tuple(one for one in self.log if one.id not in older)
+        return tuple(commit for commit in self.log if commit.id not in older)
 
 
 def is_held(known: Known) -> bool:
@@ -212,11 +214,11 @@ def _fate_of_lost(
     has the same files.
     """
     files = set(known.current.files_touched).intersection(lost.files) or set(lost.files)
-    rewritten = [one for one in history.since(lost.parents) if one.author == lost.author]
-    sharing = [one for one in rewritten if not files.isdisjoint(one.files)]
+    rewritten = [commit for commit in history.since(lost.parents) if commit.author == lost.author]
+    sharing = [commit for commit in rewritten if not files.isdisjoint(commit.files)]
     again = next(iter(sharing), None)
     if len(sharing) > 1:
-        again = next((one for one in sharing if history.is_same(lost, one, files)), again)
+        again = next((commit for commit in sharing if history.is_same(lost, commit, files)), again)
     if again is None and not (files and history.is_as_before(lost, files)):
         again = next(iter(rewritten), None)
     if again is None:
@@ -246,4 +248,4 @@ def _has_outcome(edits: Iterable[Edit]) -> bool:
 
 
 def _names(ids: Collection[str], commit: str) -> bool:
-    return any(one.startswith(commit) for one in ids)
+    return any(identifier.startswith(commit) for identifier in ids)

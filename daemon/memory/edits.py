@@ -163,7 +163,7 @@ def applied(experience: Experience, edits: Sequence[Edit]) -> tuple[Experience, 
         if edit.kind == "mark" and edit.changes.outcome is not None:
             marks.append((ExperienceMark(edit.changes.outcome, edit.timestamp, edit.by), from_git))
         elif from_git:  # what git undid is back
-            marks = [one for one in marks if not one[1]]
+            marks = [mark for mark in marks if not mark[1]]
     return replace(experience, marks=(*experience.marks, *(mark for mark, _ in marks))), deleted
 
 

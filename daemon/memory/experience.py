@@ -309,13 +309,13 @@ def checked(draft: Draft, now: str, root: str) -> Checked:
     )
     masked = [mask_piece(text) for text in texts]
     provenance = draft.provenance
-    found = {one for text in texts for one in suspicions(text)}
+    found = {suspicion for text in texts for suspicion in suspicions(text)}
     # A client is an agent as often as a person. A person gives a link to where a decision was discussed.
     if found - ({LINK} if provenance.source == FROM_CLIENT.source else set()):
         provenance = Provenance(provenance.source, provenance.reference, "low")
-    decision, rationale, error = (one.text for one in masked)
+    decision, rationale, error = (text.text for text in masked)
     clear = replace(draft, decision=decision, rationale=rationale, error=error, provenance=provenance)
-    return Checked(_experience_of(clear, "", timestamp, files), dropped, sum(one.count for one in masked))
+    return Checked(_experience_of(clear, "", timestamp, files), dropped, sum(text.count for text in masked))
 
 
 def experience_in(fields: Mapping[str, object]) -> Experience:
@@ -374,5 +374,5 @@ def _experience_of(draft: Draft, identifier: str, timestamp: str, files: tuple[s
             clean_text("provenance.reference", draft.provenance.reference),
             draft.provenance.trust,
         ),
-        tuple(one for one in draft.sketches if one[0] in files),
+        tuple(sketch for sketch in draft.sketches if sketch[0] in files),
     )

@@ -207,9 +207,9 @@ class Quarantine:
         with self._file.locked() as descriptor:
             known, complete = digests_in(descriptor)
             records: dict[str, bytes] = {}
-            for one in damage:
-                if one.digest not in known:
-                    records.setdefault(one.digest, record_of(one, at))
+            for line in damage:
+                if line.digest not in known:
+                    records.setdefault(line.digest, record_of(line, at))
             if records:
                 self._file.append(descriptor, (b"" if complete else b"\n") + b"".join(records.values()))
         try:

@@ -147,10 +147,14 @@ class Pool:
                 valid.append((number, checked(draft, now, self._root)))
             except BadField as error:
                 skipped.append((number, f"{error.field} {error}"))
-        warnings = [(number, warning) for number, one in valid for warning in _warnings(one)]
+        warnings = [
+            (number, warning) for number, checked_draft in valid for warning in _warnings(checked_draft)
+        ]
         ids: tuple[str, ...] = ()
         if valid:
-            ids, more = self._append([(number, one.experience) for number, one in valid], now)
+            ids, more = self._append(
+                [(number, checked_draft.experience) for number, checked_draft in valid], now
+            )
             warnings = sorted([*warnings, *more], key=lambda one: one[0])
         return GraftResult(len(ids), len(valid) - len(ids), tuple(skipped), ids, tuple(warnings))
 
@@ -208,8 +212,8 @@ class Pool:
         """Return the experiences with these ids that are there, in that order."""
         records = self._store.records
         with records.lock:
-            found = [records.index.get(one) for one in ids]
-        return tuple(one for one in found if one is not None)
+            found = [records.index.get(identifier) for identifier in ids]
+        return tuple(experience for experience in found if experience is not None)
 
     def get(self, experience_id: str) -> Known:
         """Return an experience with its edits, also a deleted one. Raises `NotFound`."""
@@ -220,7 +224,7 @@ class Pool:
         """Return so many of the newest experiences with their edits; deleted ones aren't among them."""
         records = self._store.records
         with self._writing:
-            found = [records.get(one.id) for one in records.shown()[:count]]
+            found = [records.get(experience.id) for experience in records.shown()[:count]]
         return tuple(known for known in found if known is not None)
 
     def quarantined(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
@@ -354,12 +358,14 @@ class Pool:
     ) -> PruneResult:
         records = self._store.records
         shown, trash = (
-            [one for one in those if records.source_of(one.id) < len(sources)]
+            [experience for experience in those if records.source_of(experience.id) < len(sources)]
             for those in (records.shown(), records.trash())
         )
         pruned = chosen(shown, trash, criteria, self._system.now(), exists)
-        gone = {one.id for one in pruned}
-        return PruneResult(tuple(pruned), sum(one.id not in gone for one in records.shown()), dry_run)
+        gone = {experience.id for experience in pruned}
+        return PruneResult(
+            tuple(pruned), sum(experience.id not in gone for experience in records.shown()), dry_run
+        )
 
     def _prune(
         self, criteria: Criteria, exists: Callable[[str], bool], sources: Sequence[PoolSource]
@@ -369,7 +375,7 @@ class Pool:
         def choose() -> set[str]:
             nonlocal result
             result = self._chosen(criteria, exists, sources, dry_run=False)
-            return {one.id for one in result.pruned}
+            return {experience.id for experience in result.pruned}
 
         self._store.remove(sources, choose)
         return result
@@ -399,10 +405,10 @@ def _always(path: str) -> bool:
     return True
 
 
-def _warnings(one: Checked) -> Iterator[str]:
-    if one.files_dropped:
-        yield f"{one.files_dropped} of its files were left out: outside the project, or too many"
-    if one.secrets == 1:
+def _warnings(draft: Checked) -> Iterator[str]:
+    if draft.files_dropped:
+        yield f"{draft.files_dropped} of its files were left out: outside the project, or too many"
+    if draft.secrets == 1:
         yield "a value that looks like a secret was masked"
-    elif one.secrets:
-        yield f"{one.secrets} values that look like secrets were masked"
+    elif draft.secrets:
+        yield f"{draft.secrets} values that look like secrets were masked"

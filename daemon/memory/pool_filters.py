@@ -119,7 +119,9 @@ def chosen(
         return not criteria.irrelevant or (bool(files) and not any(map(is_there, files)))
 
     candidates = trash if criteria.deleted else [*shown, *trash]
-    return sorted(filter(goes, candidates), key=lambda one: (one.timestamp, one.id), reverse=True)
+    return sorted(
+        filter(goes, candidates), key=lambda experience: (experience.timestamp, experience.id), reverse=True
+    )
 
 
 def _over(
@@ -132,15 +134,15 @@ def _over(
     if criteria.max_age_days is not None:
         over |= _before(_oldest(now, criteria.max_age_days), (*shown, *trash))
     if criteria.max_count == 0:
-        over.update(one.id for one in (*shown, *trash))
+        over.update(experience.id for experience in (*shown, *trash))
     elif criteria.max_count is not None and len(shown) > criteria.max_count:
-        over.update(one.id for one in shown[criteria.max_count :])
+        over.update(experience.id for experience in shown[criteria.max_count :])
         over |= _before(shown[criteria.max_count - 1].timestamp, trash)
     return over
 
 
 def _before(time: str, experiences: Sequence[Experience]) -> set[str]:
-    return {one.id for one in experiences if one.timestamp < time}
+    return {experience.id for experience in experiences if experience.timestamp < time}
 
 
 def _oldest(now: datetime, days: int) -> str:

@@ -210,7 +210,7 @@ class PoolStore:
         self._quarantine_damage()
 
     def _quarantine_damage(self) -> None:
-        damage = [one for reading in self.reader.readings() for one in reading.damage]
+        damage = [line for reading in self.reader.readings() for line in reading.damage]
         if damage:
             self.quarantine.keep(damage)
             for reading in self.reader.readings():

@@ -108,24 +108,24 @@ def choose(
     experiences to the prompt by id, -1 to 1. Low trust is left out. The same input gives the same choice.
     """
     wanted = words_of(" ".join(words))
-    newest = sorted(candidates, key=lambda one: (one.timestamp, one.id), reverse=True)
+    newest = sorted(candidates, key=lambda experience: (experience.timestamp, experience.id), reverse=True)
     weighed = [
-        _weigh(one, position, focus, neighbours, wanted, (meaning or {}).get(one.id))
-        for position, one in enumerate(newest)
-        if one.provenance.trust != "low"
+        _weigh(experience, position, focus, neighbours, wanted, (meaning or {}).get(experience.id))
+        for position, experience in enumerate(newest)
+        if experience.provenance.trust != "low"
     ]
     if focus or wanted or meaning:
-        weighed = [one for one in weighed if one.near >= LEAST_NEAR]
+        weighed = [chosen for chosen in weighed if chosen.near >= LEAST_NEAR]
     else:
         limit = min(limit, LATEST_MAX)
-    weighed.sort(key=lambda one: -one.score)  # of equals the newer one goes first
+    weighed.sort(key=lambda experience: -experience.score)  # of equals the newer one goes first
     # Whether one is stale is looked up on the disk, so only of those that may be chosen.
-    weighed = [_aged(one, staleness(one.experience)) for one in weighed[: LOOKED_AT * limit]]
-    weighed.sort(key=lambda one: -one.score)
-    by_id = {one.experience.id: one for one in weighed}
+    weighed = [_aged(chosen, staleness(chosen.experience)) for chosen in weighed[: LOOKED_AT * limit]]
+    weighed.sort(key=lambda experience: -experience.score)
+    by_id = {chosen.experience.id: chosen for chosen in weighed}
     return tuple(
         replace(by_id[group.shown.id], folded=len(group.others))
-        for group in fold(one.experience for one in weighed)[:limit]
+        for group in fold(chosen.experience for chosen in weighed)[:limit]
     )
 
 
@@ -157,11 +157,11 @@ def _weigh(
     return Chosen(experience, round(score, 4), tuple(reasons), near=near)
 
 
-def _aged(one: Chosen, stale: Staleness) -> Chosen:
+def _aged(chosen: Chosen, stale: Staleness) -> Chosen:
     if not stale.reason:
-        return one
-    reasons = (*one.reasons, f"weighs less: {stale.reason}")
-    return replace(one, score=round(one.score * stale.weight, 4), reasons=reasons, staleness=stale)
+        return chosen
+    reasons = (*chosen.reasons, f"weighs less: {stale.reason}")
+    return replace(chosen, score=round(chosen.score * stale.weight, 4), reasons=reasons, staleness=stale)
 
 
 def _nearness(
@@ -229,12 +229,12 @@ def _first_near(
     return None
 
 
-def _alike(one: _Gist, other: _Gist) -> bool:
+def _alike(gist: _Gist, other: _Gist) -> bool:
     """Whether two decisions with nearly the same words differ in nothing that turns their meaning."""
-    if (one.numbers, one.negated, one.failed) != (other.numbers, other.negated, other.failed):
+    if (gist.numbers, gist.negated, gist.failed) != (other.numbers, other.negated, other.failed):
         return False
-    return [name for name in one.names if name in other.names] == [
-        name for name in other.names if name in one.names
+    return [name for name in gist.names if name in other.names] == [
+        name for name in other.names if name in gist.names
     ]
 
 

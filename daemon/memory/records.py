@@ -130,7 +130,9 @@ class Records:
 
     def trash(self) -> list[Experience]:
         """Return those that are deleted, newest first."""
-        return sorted(self._deleted.values(), key=lambda one: (one.timestamp, one.id), reverse=True)
+        return sorted(
+            self._deleted.values(), key=lambda experience: (experience.timestamp, experience.id), reverse=True
+        )
 
     def source_of(self, experience_id: str) -> int:
         """Return the number of the source of a known experience."""
@@ -444,10 +446,14 @@ def marked_by(later: Experience, records: Records) -> Iterator[str]:
         if (known := records.canonical(name)) is not None:
             found[known] = None
     decision = _folded(later.decision)
-    for one in records.index.touching(later.files_touched[0]) if later.files_touched else ():
-        same_files = set(one.files_touched) == set(later.files_touched)
-        if same_files and one.timestamp <= later.timestamp and _folded(one.decision) == decision:
-            found[one.id] = None
+    for experience in records.index.touching(later.files_touched[0]) if later.files_touched else ():
+        same_files = set(experience.files_touched) == set(later.files_touched)
+        if (
+            same_files
+            and experience.timestamp <= later.timestamp
+            and _folded(experience.decision) == decision
+        ):
+            found[experience.id] = None
     for experience_id in found:
         if experience_id != later.id:
             yield experience_id

@@ -49,7 +49,9 @@ class Experiences:
             draft = await self._work.in_builder(partial(project.sketches.sketched, draft))
         result = await self._work.in_writer(partial(project.pool.graft, [draft]))
         if result.grafted:
-            project.feedback.used(path for one in project.pool.some(result.ids) for path in one.files_touched)
+            project.feedback.used(
+                path for experience in project.pool.some(result.ids) for path in experience.files_touched
+            )
             data = {"project": project.root, "experience_ids": list(result.ids), "grafted": result.grafted}
             self._events.publish("experience.grafted", data)
         return result
@@ -102,7 +104,7 @@ class Experiences:
         work = partial(project.pool.prune, criteria, exists, dry_run=dry_run)
         result = await (self._work.in_builder(work) if dry_run else self._work.in_writer(work))
         if result.pruned and not dry_run:
-            self._tell(project, "pruned", [one.id for one in result.pruned])
+            self._tell(project, "pruned", [experience.id for experience in result.pruned])
         return result
 
     async def quarantined(self, project: Project, limit: int) -> tuple[tuple[Quarantined, ...], int]:
@@ -183,7 +185,7 @@ class ExperienceMeaning:
             return Meanings(degraded=(f"{_UNCOMPARED}: {error}",))
         pending = frozenset(told.pending)
         scores = zip(found, told.rows[0], strict=True)
-        known = {one: score for n, (one, score) in enumerate(scores) if n not in pending}
+        known = {experience_id: score for n, (experience_id, score) in enumerate(scores) if n not in pending}
         return Meanings(known, pending=bool(pending))
 
     async def learn(self, project: Project) -> None:
@@ -202,4 +204,7 @@ _UNCOMPARED = "decisions were not compared by meaning"
 def _texts(project: Project) -> dict[str, str]:
     """Return what is compared of the newest experiences, by id."""
     newest, _ = project.pool.list(ExperienceListing(COMPARED_MAX))
-    return {one.id: f"{one.decision}\n{one.rationale}"[:TEXT_CHARACTERS].strip() for one in newest}
+    return {
+        experience.id: f"{experience.decision}\n{experience.rationale}"[:TEXT_CHARACTERS].strip()
+        for experience in newest
+    }

@@ -48,7 +48,7 @@ def staleness_of(
     is none any more. `reverted` are ids of commits that git reverted, in full. It says nothing about files
     outside of the project or without a sketch. When the code returns to what it was it is fresh again.
     """
-    if experience.commit and any(one.startswith(experience.commit) for one in reverted):
+    if experience.commit and any(commit.startswith(experience.commit) for commit in reverted):
         return Staleness(f"its commit {experience.commit[:8]} was reverted")
     gone = [path for path in sketches if now(path) is None]
     if gone and len(gone) == len(sketches):
@@ -85,7 +85,7 @@ class Sketch(Struct, frozen=True):
         if not smallest:
             return 1.0
         mine, theirs = set(self.hashes), set(other.hashes)
-        return sum(one in mine and one in theirs for one in smallest) / len(smallest)
+        return sum(line_hash in mine and line_hash in theirs for line_hash in smallest) / len(smallest)
 
 
 def sketch_of(text: str) -> Sketch:
@@ -102,7 +102,9 @@ def sketch_of(text: str) -> Sketch:
 
 def encoded(sketch: Sketch) -> str:
     """Return a sketch as text, in base64."""
-    return base64.b64encode(b"".join(one.to_bytes(_BYTES, "big") for one in sketch.hashes)).decode()
+    return base64.b64encode(
+        b"".join(line_hash.to_bytes(_BYTES, "big") for line_hash in sketch.hashes)
+    ).decode()
 
 
 def decoded(text: str) -> Sketch | None:

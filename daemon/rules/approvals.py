@@ -1,6 +1,8 @@
-"""Owns which configuration files a person approved for listing tools, by the hash of what they define.
+"""The MCP configuration files that a person approved, by the hash of what they define, and what is shown of
+each.
 
-Listing a server's tools runs its command, so nothing is listed before; what changes has to be approved anew.
+Listing a server's tools runs its command, so nothing is listed before approval, and a changed file needs a
+new one.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ from .tool_lists import ToolList, ToolLister, ToolLists
 
 VERSION = 1
 MAX_DIGESTS = 20
-"""Of one file: going back to another branch asks nothing again."""
+"""Maximum number of approved versions of a file, so that switching branches needs no new approval."""
 MAX_FILES = 5_000
 MAX_BYTES = 8 * 1024 * 1024
 
 
 class Approved(Struct, frozen=True):
-    """What is approved: digests by path and section of the file."""
+    """The approved digests, by path and section of the file."""
 
     digests: Mapping[tuple[str, str], frozenset[str]]
 
@@ -58,9 +60,9 @@ class Approvals:
         return Approved({place: frozenset(each) for place, each in digests.items()})
 
     def approve(self, file: ServerFile, digest: str) -> bool:
-        """Approve a file with the digest that a person saw; false if it was already.
+        """Approve a file with the digest that a person saw; false if it was approved already.
 
-        Raises `InvalidRequest` if the file says something else by now, or can't be used.
+        Raises `InvalidRequest` if the file has changed since, or can't be used.
         """
         if not file.digest:
             raise InvalidRequest(f"{file.problem} It can't be approved.", "path")
@@ -79,7 +81,7 @@ class Approvals:
         return True
 
     def revoke(self, path: str) -> int:
-        """Take back all approvals of a file, also of one that is gone; returns how many there were.
+        """Revoke all approvals of a file, also of a deleted one; returns how many there were.
 
         Raises `NotFound` if there is none.
         """
@@ -146,8 +148,8 @@ def _is_record(record: object) -> bool:
 
 
 class ServerState(Struct, frozen=True):
-    """A configured server: what it would run or reach as it is written, the names of the variables whose
-    values it would get, why it isn't listed (empty if it is), and its tools, None if it never was."""
+    """A configured server: its command or URL as written, the names of the variables whose values it would
+    get, why it isn't listed (empty if it is), and its tools, None if it was never listed."""
 
     server: McpServer
     runs: str
@@ -183,10 +185,10 @@ def file_states(
 def list_tools(
     files: Iterable[ServerFile], approved: Approved, lists: ToolLists, lister: ToolLister, *, again: bool
 ) -> tuple[tuple[McpServer, ToolList], ...]:
-    """List the tools of all approved servers that weren't listed as they are configured now, or of all with
-    `again`; keep what came of it and return that.
+    """List the tools of the approved servers whose configuration is new, or of all with `again`; store the
+    result.
 
-    Runs their commands and blocks until they are done. Raises `StateError` if it can't be kept.
+    Runs their commands and blocks until they are done. Raises `StateError` if the result can't be stored.
     """
     wanted = [server for server in approved_servers(files, approved) if again or lists.load(server) is None]
     found = lister.list_tools(wanted) if wanted else ()

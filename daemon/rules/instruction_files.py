@@ -1,8 +1,8 @@
-"""Owns finding the instruction files of a project and its user, as rules; reads them and never writes one.
+"""Finds and reads the instruction files of a project and its user (AGENTS.md and the like), as rules.
 
 Which file counts for which agent, and what its frontmatter means, follows the agents' own documentation.
-Everything in a project is untrusted: its files reach no file outside it, neither by an import nor through a
-symbolic link, and what they may cost is bounded by the limits below.
+A project's files are untrusted: neither an import nor a symbolic link in them reaches a file outside the
+project, and the limits below bound their cost. To add a file name, add it to the tables of places.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ MANAGED_FOLDER = {
 """Where an administrator puts Claude Code's instructions."""
 
 MAX_DEPTH = 8
-"""Folders within a folder of rules."""
+"""Maximum depth of folders below a folder of rules."""
 MAX_FRONTMATTER_TOTAL = 1024 * 1024
-"""Characters of all frontmatter; YAML takes about 2 µs for each."""
+"""Maximum characters of all frontmatter together; YAML takes about 2 µs for each."""
 MAX_GLOB_TOTAL = 262_144
-"""Characters of all globs with their braces expanded; compiling takes up to 9 µs for each."""
+"""Maximum characters of all globs with their braces expanded; compiling takes up to 9 µs for each."""
 MAX_WARNINGS = 100
-"""Warnings of one discovery; the others are counted."""
+"""Maximum number of warnings of one discovery; the others are counted."""
 
 MANAGED, USER, ROOT, LOCAL, NESTED = 100, 200, 300, 350, 400
 """The priority levels, the lowest first: an administrator's rules, the user's, those at the project's root,
@@ -45,7 +45,7 @@ _Dialect = Literal["plain", "claude", "cursor", "copilot", "windsurf", "cline", 
 
 
 class RuleSet(Struct, frozen=True, eq=False):
-    """What discovery found.
+    """The rules of a project, and what tells whether they changed.
 
     `items` come in order of precedence: by `priority_level`, then from the root to the nested folders, then
     by name; where two have the same text the first stands for both. `warnings` name a file each and what to
@@ -59,9 +59,11 @@ class RuleSet(Struct, frozen=True, eq=False):
     probes: tuple[tuple[str, Stamp | None], ...]
     sources: frozenset[str]
     racy: tuple[tuple[str, bytes], ...] = ()
-    """Digests of those probes that had been modified less than `RACY_NS` before they were consulted."""
+    """Digests of the probes modified less than `RACY_NS` before they were read: their stamps prove
+    nothing."""
     lasting: bool = True
-    """False where something was not read for a reason that passes without another stamp, see `System`."""
+    """False if something could not be read for a passing reason (see `System`): no stamp tells when it
+    passed."""
 
     texts: tuple[tuple[str, Stamp | None], ...] = ()
     """The `probes` of `sources`."""
@@ -77,9 +79,9 @@ class RuleSet(Struct, frozen=True, eq=False):
         return self.items, self.warnings, self.probes, self.sources
 
     def unchanged(self, system: System) -> bool:
-        """Tell whether discovery would find the same again for the same names: some stats, no more.
+        """Tell whether discovery would find the same again for the same names, by a stat for each probe.
 
-        What was modified just before it was read is read once more, since its stamp proves nothing.
+        Files modified just before they were read are read again, since their stamps prove nothing.
         """
         return (
             self.lasting
@@ -88,7 +90,7 @@ class RuleSet(Struct, frozen=True, eq=False):
         )
 
     def texts_unchanged(self, system: System) -> bool:
-        """Tell whether the texts that were found are still those on the disk; a new file isn't noticed."""
+        """Tell whether the texts are still those on disk; new files are not noticed."""
         if not self.lasting or not stamps_hold(system.lstat, self.texts):
             return False
         return not self.racy or all(digest_now(system, path) == digest for path, digest in self.racy)
@@ -101,8 +103,8 @@ def discover(
 
     `root`, `home` and `managed` are absolute folders; none needs to exist. `names` are the project's files
     (POSIX, relative to the root): those in subfolders are found among them, while the well-known places of
-    the root are looked at on the disk, since they are often ignored by git. Never raises for what it finds:
-    what can't be used is left out with a warning. The user's auto memory isn't read.
+    the root are looked up on disk, since git often ignores them. Never raises for a file's content: a file
+    that can't be used is left out with a warning. The user's auto memory isn't read.
     """
     discovery = _Discovery(system, home)
     project = Zone(root, os.path.realpath(root), "", trusted=False)
@@ -125,7 +127,7 @@ def discover(
 
 
 def is_instruction_path(relative_path: str) -> bool:
-    """Tell whether a path of the project, when it comes, changes or goes, could change the rules.
+    """Tell whether creating, changing or deleting a path of the project could change the rules.
 
     Also true for the folders that hold instruction files, since a watcher may name only those. Files that
     others import are in `RuleSet.sources`; an ordinary folder that goes takes its names with it.
@@ -300,7 +302,7 @@ def _widened(item: Item, other: Item) -> Item:
 
 
 class _Discovery:
-    """One discovery: what it read, what it warned of and what that cost."""
+    """One discovery: the files that it read, its warnings and its costs."""
 
     def __init__(self, system: System, home: str) -> None:
         self._reader = ZoneReader(system)
@@ -310,7 +312,7 @@ class _Discovery:
         self._total = self._frontmatter = self._globs = 0
 
     def rule_set(self, items: tuple[Item, ...]) -> RuleSet:
-        """Return the items with everything that was noted on the way to them."""
+        """Return the items with the warnings, probes and sources noted meanwhile."""
         warnings = list(self._warnings)
         if len(warnings) > MAX_WARNINGS:
             warnings[MAX_WARNINGS:] = [f"{len(warnings) - MAX_WARNINGS} more warnings: mend these first"]
@@ -327,12 +329,12 @@ class _Discovery:
         )
 
     def warn(self, name: str, message: str) -> None:
-        """Note a warning once, fit for a terminal: names and values in it are a stranger's."""
+        """Note a warning once, safe for a terminal: names and values in it are untrusted."""
         text = f"{name}: {message}"[:500]
         self._warnings["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)] = None
 
     def find(self, zone: Zone, places: tuple[_Place, ...], level: int) -> list[_Found]:
-        """Look on the disk for the instruction files of a zone, also those that will be refused."""
+        """Look on disk for the instruction files of a zone, also those that will be refused."""
         found: list[_Found] = []
         for place in places:
             paths = self._files(zone, place) if place.suffix else (place.path,)
@@ -421,7 +423,7 @@ class _Discovery:
         return front
 
     def _mode(self, found: _Found, front: Frontmatter) -> tuple[IncludeMode, tuple[str, ...]]:
-        """Return when a rule is included; below the root what counts always counts for its folder."""
+        """Return when a rule is included; an `always` rule below the root holds for its folder only."""
         include, patterns = _wanted(found.place.dialect, front)
         if include == "glob":
             usable = self._usable(found.name, patterns)

@@ -1,4 +1,10 @@
-"""Owns putting imported files in the places where an instruction file names them (`@docs/style.md`)."""
+"""The text of an instruction file: its frontmatter, its prose without comments, and the files that it
+imports.
+
+YAML is loaded for the first file that has frontmatter: it takes 10 ms, too long for the daemon's start. Every
+scalar is read as text (the base loader, a subset of the safe one), so no value surprises: not `on` for a
+boolean, an impossible date, or a number of 60,000 digits.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +20,9 @@ from ..project.globs import split_globs
 from .zone import MAX_FILE_BYTES, ReadFile, RefusedError, Zone, ZoneReader
 
 MAX_IMPORT_DEPTH = 4
-"""Imports within imports: Claude Code's own limit."""
+"""Maximum depth of imports within imports: Claude Code's own limit."""
 MAX_IMPORTS = 2000
-"""Imports that one importer looks up, whether it finds them or not."""
+"""Maximum number of imports looked up in all rules, found or not."""
 
 
 class Importer(Struct):
@@ -34,10 +40,9 @@ class Importer(Struct):
         """Return the lines of an instruction file with its imports, each imported file once, and the real
         paths of all files that they come from.
 
-        `path` is the file's path relative to the zone, to whose folder its imports are relative. An import
-        that is alone on its line is replaced; one within a sentence is followed by its content. What isn't
-        imported stays as it was written: what doesn't exist, lies outside the zone, leads back to itself or
-        exceeds a limit.
+        `path` is the file's path relative to the zone; its imports are relative to its folder. An import that
+        is alone on its line is replaced by the content; an import within a sentence is followed by it. An
+        import that doesn't exist, lies outside the zone, is cyclic or exceeds a limit stays as written.
         """
         expansion = _Expansion(self, zone, {real}, len(text))
         name, folder = zone.prefix + path, os.path.dirname(zone.absolute(path))
@@ -45,7 +50,7 @@ class Importer(Struct):
         return lines, frozenset(expansion.inlined)
 
     def imported(self, zone: Zone, path: str) -> tuple[str, ReadFile] | None:
-        """Read a file to import, with its real path; `None` for what is no file. Raises `RefusedError`."""
+        """Read a file to import, with its real path; `None` if it is no file. Raises `RefusedError`."""
         self._looked_up += 1
         if self._looked_up > MAX_IMPORTS:
             raise RefusedError(f"is one of more than {MAX_IMPORTS} in all rules: import less")
@@ -59,7 +64,8 @@ class Importer(Struct):
 
 
 class _Expansion(Struct):
-    """One instruction file's expansion: the real paths it holds already, and their characters."""
+    """The expansion of one instruction file: the real paths of the files in it, and their size in
+    characters."""
 
     importer: Importer
     zone: Zone
@@ -86,13 +92,13 @@ class _Expansion(Struct):
         return expanded
 
     def _content(self, target: str, name: str, folder: str, chain: tuple[str, ...]) -> str | None:
-        """Return the text of an import, with its own imports; `None` if it stays as it was written."""
+        """Return the text of an import, with its own imports; `None` if it stays as written."""
         try:
             imported = self.importer.imported(self.zone, _absolute(target, folder, self.importer.home))
             if imported is None:
                 if target.endswith((".md", ".mdc")):
                     raise RefusedError("doesn't exist: mend the path")
-                return None  # the name of a person, a decorator, a package
+                return None  # `@` of a person, a decorator or a package
             real, read = imported
             if real in chain:
                 raise RefusedError("is cyclic, it leads back to itself: remove it")
@@ -123,7 +129,7 @@ _COMMENT = re.compile(r" {0,3}<!--")
 _BACKTICKS = re.compile(r"`+")
 _IMPORT = re.compile(r"(?<!\S)@((?:[^\s\\`]|\\ )+)")
 _PUNCTUATION = ".,;:!?)]}\"'*_>"
-"""What may follow a path in a sentence, and hardly ever ends a file's name."""
+"""Punctuation that may follow a path in a sentence and hardly ever ends a file's name."""
 
 
 class ProseLine(Struct, frozen=True):
@@ -261,7 +267,7 @@ _YAML_COMMENT = re.compile(r"[ \t]#.*$")
 
 
 class Frontmatter(Struct, frozen=True):
-    """The head of a file and what comes below it.
+    """The frontmatter of a file and the body below it.
 
     `line` is the line of the file on which `body` begins, from 1. `present` tells an empty head from none.
     A head that can't be used has no fields and isn't in the body, and `problem` says what is wrong.
@@ -294,9 +300,9 @@ class Frontmatter(Struct, frozen=True):
 def split_frontmatter(text: str) -> Frontmatter:
     """Part a file's text, with line ends of one line feed, into its frontmatter and its body.
 
-    Besides YAML it reads what rule files in the wild have: globs without quotes, which YAML takes for an
-    alias (`globs: *.ts,**/*.tsx`, also in lists), and a colon within a description. Anchors and aliases
-    are refused, since a few of them can stand for gigabytes. Never raises.
+    Besides YAML it reads common mistakes in rule files: globs without quotes, which YAML takes for an alias
+    (`globs: *.ts,**/*.tsx`, also in lists), and a colon within a description. Anchors and aliases are
+    refused, since a few of them can stand for gigabytes. Never raises.
     """
     opening = _DELIMITER.match(text)
     closing = opening and _DELIMITER.search(text, opening.end() + 1)
@@ -327,7 +333,7 @@ def _load_leniently(head: str) -> dict[str, object] | None:
         try:
             return _load(_VALUE_LINE.sub(_quote, head))
         except yaml.YAMLError:
-            raise ValueError(_one_line(error)) from None  # the first one speaks of what the author wrote
+            raise ValueError(_one_line(error)) from None  # the first error is about the author's own text
 
 
 def _load(head: str) -> dict[str, object] | None:

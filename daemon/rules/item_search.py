@@ -304,7 +304,11 @@ def query_texts(message: str, history: Sequence[Mapping[str, object]] = ()) -> t
     """
     found = [QueryText(text, 1.0) for text in _ends(chunks_of(message), MESSAGE_CHUNKS)]
     weight = HISTORY_WEIGHT
-    said = (one.get("content") for one in reversed(history) if one.get("role") in ("user", "assistant"))
+    said = (
+        message.get("content")
+        for message in reversed(history)
+        if message.get("role") in ("user", "assistant")
+    )
     texts = (content for content in said if isinstance(content, str) and content.strip())
     for content, _ in zip(texts, range(HISTORY_MESSAGES), strict=False):
         found += [QueryText(text, weight) for text in _ends(chunks_of(content), HISTORY_CHUNKS)]
@@ -377,7 +381,7 @@ class WordEvidence:
             total += share
             for position in holding:
                 covered[position] += share
-        return [one / total for one in covered]
+        return [weight / total for weight in covered]
 
     def named(self, text: str) -> set[int]:
         """Return the positions of the items that a text names: by their name, or by an identifier in them

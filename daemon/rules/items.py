@@ -1,4 +1,5 @@
-"""Owns the item: a rule, reference or tool with an include mode. Knows no session and no scope."""
+"""Items (rules, references and tools with an include mode), their keys, their texts, and the plan of a
+request."""
 
 from __future__ import annotations
 
@@ -17,13 +18,14 @@ IncludeMode = Literal["always", "manual", "agent", "glob"]
 
 
 class Item(Struct, frozen=True):
-    """A rule, reference or tool as it exists at the agent level.
+    """A rule, reference or tool of a project.
 
-    `name` is unique within its type, a tool's within its server: for an instruction file its path relative
-    to the root, or with `~/` where it lies in the user's home. `source` is the absolute path it came from, or
-    what whoever put it said, `line` its first line there. `globs` are POSIX patterns relative to the project
-    root, for the mode `glob`. Items are sorted by `priority_level`, from 100 to 999, the lowest first.
-    `text` is what is shown of a rule or a reference, and the JSON schema of a tool's input where it has one.
+    `name` is unique within its type, a tool's within its server; for an instruction file it is the path
+    relative to the root, or with `~/` for a file in the user's home. `source` is the absolute path of its
+    file or the source that a client named, `line` its first line there. `globs` are POSIX patterns relative
+    to the project root, for the mode `glob`. Items are sorted by `priority_level`, from 100 to 999, lowest
+    first. `text` is the shown text of a rule or a reference, and the JSON schema of a tool's input if it has
+    one.
     """
 
     type: ItemType
@@ -36,28 +38,27 @@ class Item(Struct, frozen=True):
     globs: tuple[str, ...] = ()
     priority_level: int = 500
     stamp: Stamp | None = None
-    """Of the source file when it was read, so that a reader can tell that it changed since."""
+    """The stamp of the source file when it was read, to notice later changes."""
     server_name: str = ""
-    """Of a tool: the MCP server that offers it. Empty for rules and references."""
+    """The MCP server of a tool; empty for rules and references."""
     parts: tuple[str, ...] = ()
-    """Of an instruction file: the files that its text was read from, with those that it imports, as they
-    really lie, absolute and sorted."""
+    """The real paths of the files that an instruction file's text was read from, imports included, absolute
+    and sorted."""
 
 
 def has_harmful(text: str) -> bool:
-    """Whether a text holds characters that fake or hide text: control characters but the line feed and tab,
-    other line breaks, those that reorder a line, and halves of surrogate pairs.
-    """
+    """Tell whether a text has characters that fake or hide text: control characters but line feed and tab,
+    other line breaks, characters that reorder a line, and halves of surrogate pairs."""
     return not text.isprintable() and _HARMFUL.search(text) is not None
 
 
 def one_line(field: str, text: str, maximum: int) -> str:
-    """Return a text as one line, each run of spaces as one. Raises `InvalidRequest` above `maximum`."""
+    """Return a text on one line with single spaces. Raises `InvalidRequest` above `maximum` characters."""
     return _limited(field, " ".join(_cleaned(text).split()), maximum)
 
 
 def some_lines(field: str, text: str, maximum: int) -> str:
-    """Return a text that may have lines, stripped. Raises `InvalidRequest` above `maximum` characters."""
+    """Return a text of several lines, stripped. Raises `InvalidRequest` above `maximum` characters."""
     lines = (line.rstrip() for line in _cleaned(text).split("\n"))
     return _limited(field, "\n".join(lines).strip(), maximum)
 
@@ -81,11 +82,12 @@ def _limited(field: str, text: str, maximum: int) -> str:
 
 
 MAX_NAME_CHARACTERS = 1_000
-"""Of an item's or a server's name: the name of an instruction file is a path, and few are a third as long."""
+"""Maximum length of an item's or a server's name: an instruction file's name is a path, mostly a third as
+long."""
 
 
-class ItemKey(Struct, frozen=True, order=True):
-    """What makes two items the same: type, name and, for a tool, the server that offers it.
+class ItemKey(Struct, frozen=True, order=True, omit_defaults=True):
+    """The identity of an item: type, name and, for a tool, the server that offers it.
 
     `server_name` is empty for rules and references.
     """
@@ -95,7 +97,7 @@ class ItemKey(Struct, frozen=True, order=True):
     server_name: str = ""
 
     def __str__(self) -> str:
-        """Return it as a person is told: `rule AGENTS.md`, `tool search of github`."""
+        """Return the key in words: `rule AGENTS.md`, `tool search of github`."""
         of_server = f" of {self.server_name}" if self.server_name else ""
         return f"{self.type} {self.name:.200}{of_server:.200}"
 
@@ -106,7 +108,7 @@ def key_of(item: Item) -> ItemKey:
 
 
 def item_key(kind: str, name: str, server_name: str = "") -> ItemKey:
-    """Return the key that a caller names. Raises `InvalidRequest` with the field that can't be used."""
+    """Return the key of the given fields. Raises `InvalidRequest` with the unusable field."""
     if kind not in get_args(ItemType):
         raise InvalidRequest(f"type must be one of {', '.join(get_args(ItemType))}, not {kind!r:.60}", "type")
     _check_name("name", name)
@@ -131,7 +133,7 @@ def _check_name(field: str, name: str) -> None:
 
 
 class PlannedItem(Struct, frozen=True):
-    """An item of a request: how it came in, and the score that a search gave it."""
+    """An item of a request, its include mode there, and the score if a search chose it."""
 
     item: Item
     include: IncludeMode
@@ -145,7 +147,7 @@ class PlannedItem(Struct, frozen=True):
 
 
 class LeftOutItem(Struct, frozen=True):
-    """An item that a search considered and that the request hasn't, with its score and the reason."""
+    """An item that a search considered and left out, with its score and the reason."""
 
     item: Item
     score: float
@@ -153,11 +155,12 @@ class LeftOutItem(Struct, frozen=True):
 
 
 class ItemPlan(Struct, frozen=True):
-    """The items of one request, in their order. One with the mode `glob` enters if a file in focus matches.
+    """The items of one request, in order. Items of mode `glob` are included if a file in focus matches.
 
-    `files` are absolute paths that a session names; those inside the project are shown where there is room.
-    `removed` are items that a person took out of the session.
-    `gaps` and `degraded` say in words what is missing and what could not be searched.
+    The plan is made before the context; only what depends on the focus is left to the build. `files` are
+    absolute paths that a session names; those in the project are shown if there is room. `removed` are items
+    that a person removed from the session. `gaps` and `degraded` say in words what is missing and what could
+    not be searched.
     """
 
     items: tuple[PlannedItem, ...] = ()
@@ -168,12 +171,12 @@ class ItemPlan(Struct, frozen=True):
     removed: tuple[Item, ...] = ()
 
     def entering(self, focus: Collection[str]) -> list[PlannedItem]:
-        """Return those items that enter where these paths were put in focus, be there files or not yet."""
-        return [one for one in self.items if one.include != "glob" or matches(one.item, focus)]
+        """Return the items that are included when these paths, existing or not, are in focus."""
+        return [item for item in self.items if item.include != "glob" or matches(item.item, focus)]
 
 
 def plan_without_session(items: Iterable[Item]) -> ItemPlan:
-    """Return the plan where no session chooses: what is always in, and what the focus calls for."""
+    """Return the plan without a session: the items of mode `always`, and those that match the focus."""
     wanted = (item for item in items if item.include in {"always", "glob"})
     return ItemPlan(tuple(PlannedItem(item, item.include) for item in wanted))
 
@@ -184,30 +187,29 @@ def matches(item: Item, paths: Collection[str]) -> bool:
 
 
 CHUNK_CHARACTERS = 500
-"""A chunk is no longer: about 110 tokens of English, where the bundled model reads 128."""
+"""Maximum characters of a chunk: about 110 tokens of English; the bundled model reads 128."""
 
 MAX_CHUNKS = 64
-"""Of one text: 32,000 characters, about what the longest instruction files have. What comes later isn't
+"""Maximum chunks of a text: 32,000 characters, as the longest instruction files have. The rest isn't
 searched."""
 
 
 def item_text(item: Item) -> str:
-    """Return what is searched of an item: `name: description`, an empty line, and its text.
+    """Return the searched text of an item: `name: description`, an empty line, and its text.
 
-    Of a tool it is name and description alone: its text is a schema, which says little in words.
+    For a tool it is name and description only: its text is a schema, which has few words.
     """
     head = f"{item.name}: {item.description}" if item.description else item.name
     return head if item.type == "tool" or not item.text.strip() else f"{head}\n\n{item.text}"
 
 
 def chunks(text: str) -> tuple[str, ...]:
-    """Cut a text into chunks of at most `CHUNK_CHARACTERS` characters; none for one without a visible sign.
+    """Cut a text into chunks of at most `CHUNK_CHARACTERS` characters; a blank text has none.
 
-    Paragraphs stay whole and share a chunk as far as there is room; one that is too long is cut after
-    sentences and lines, and a sentence that is too long at a space, or where it must be. At most `MAX_CHUNKS`
-    are returned. Takes time linear in what they hold.
+    Paragraphs stay whole and share chunks; a long paragraph is cut after sentences and lines, and a long
+    sentence at a space, or anywhere. At most `MAX_CHUNKS` are returned. Takes linear time.
     """
-    # Cut before all else, as a hostile text may have any size; each chunk leaves out some spaces.
+    # Cut first, as a hostile text may have any size; each chunk leaves out some spaces.
     paragraphs = _PARAGRAPHS.split(text[: 2 * MAX_CHUNKS * CHUNK_CHARACTERS].strip())
     return tuple(_packed(_pieces(paragraphs)))[:MAX_CHUNKS]
 
@@ -217,7 +219,7 @@ _SENTENCES = re.compile(r"(?<=[.!?])[^\S\n]+|(?<=[。！？])|\n")  # noqa: RUF0
 
 
 def _pieces(paragraphs: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield what stays together, each with what joins it to the piece before it."""
+    """Yield the pieces that stay whole, each with the separator before it."""
     for paragraph in paragraphs:
         joint = "\n\n"
         if len(paragraph) <= CHUNK_CHARACTERS:

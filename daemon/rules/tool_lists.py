@@ -1,6 +1,9 @@
-"""Owns the tools of servers as they were listed: their records, and a file for each server's configuration.
+"""The tools of MCP servers: listed by a process of its own, and kept in a file for each server's
+configuration.
 
-A list stays good until its server's definition changes or a person asks anew; nothing is listed here.
+A list holds until its server's definition changes or a person lists again. The servers are untrusted
+programs: they run in a process group with the worker that talks to them (`tool_worker.py`), which is killed
+as a whole.
 """
 
 from __future__ import annotations
@@ -17,44 +20,43 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
-from msgspec import Struct, to_builtins
-from msgspec.structs import asdict, replace
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from ..core.errors import StateError
 from ..core.quarantine import clear_file, set_aside
 from ..core.system import System
 from .items import Item, has_harmful, one_line
 from .server_definition import McpServer
-from .server_launch import Launch, NotAllowed, Unresolved, launch_of
+from .server_launch import Launch, ListRequest, NotAllowed, Unresolved, launch_of
 
 log = logging.getLogger(__name__)
 
 VERSION = 1
 MAX_TOOLS = 512
-"""Of one server; models get worse with some dozens."""
+"""Maximum number of tools of a server; models get worse with some dozens."""
 MAX_NAME_CHARACTERS = 128
-"""What MCP allows a tool's name."""
+"""Maximum length of a tool's name in MCP."""
 MAX_DESCRIPTION_CHARACTERS = 2_048
-"""Claude Code cuts descriptions there too."""
+"""Maximum length of a description; Claude Code cuts there too."""
 MAX_SCHEMA_CHARACTERS = 65_536
 MAX_LISTS = 300
-"""Files that are kept; those unused for longest go first."""
+"""Maximum number of stored lists; those unused for longest are removed first."""
 MAX_BYTES = 64 * 1024 * 1024
-"""Of one file: what `MAX_TOOLS` of the largest tools take, escaped."""
+"""Maximum bytes of a file: `MAX_TOOLS` of the largest tools, escaped."""
 
 
 class ListedTool(Struct, frozen=True):
     """A tool as its server describes it; `input_schema` is JSON, empty for one that is too large."""
 
     name: str
-    description: str = ""
-    input_schema: str = ""
+    description: str
+    input_schema: str
 
 
 class ToolList(Struct, frozen=True):
-    """What came of listing a server. With a `problem` the tools are those of the last time that it went well.
+    """The result of listing a server. With a `problem` the tools are those of the last successful listing.
 
     `listed_at` is ISO 8601 UTC. `left_out` counts tools above the limits or whose names can't be used.
     """
@@ -66,16 +68,16 @@ class ToolList(Struct, frozen=True):
 
 
 class ToolLists:
-    """The lists in a folder, made if there is none. May be used from several threads."""
+    """The lists in a folder, created on demand. May be used from several threads."""
 
     def __init__(self, folder: str, system: System) -> None:
         self._folder = folder
         self._system = system
 
     def load(self, server: McpServer) -> ToolList | None:
-        """Return a server's list, None if it wasn't listed as it is configured now.
+        """Return a server's list, None if it wasn't listed with its current configuration.
 
-        A file that can't be used counts as none: the tools are listed again.
+        An unusable file counts as none: the tools are listed again.
         """
         path = self._path(server)
         try:
@@ -88,14 +90,14 @@ class ToolLists:
             return list_in(content)
         except OSError:
             return None
-        except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
+        except Exception as error:  # noqa: BLE001 - any exception means damage
             log.warning("the list of tools in %s can't be used (%s): they are listed anew", path, error)
             with suppress(OSError):
                 set_aside(path, self._system)
             return None
 
     def store(self, server: McpServer, found: ToolList) -> ToolList:
-        """Keep what came of listing a server, with the tools known before if it failed; returns that.
+        """Store the result of listing a server, with the tools known before if it failed; returns it.
 
         Raises `StateError`.
         """
@@ -113,7 +115,7 @@ class ToolLists:
         return found
 
     def items(self, servers: Iterable[McpServer]) -> tuple[Item, ...]:
-        """Return the known tools of servers as items; which servers may be listed is the caller's to say."""
+        """Return the known tools of approved servers as items."""
         items: list[Item] = []
         for server in servers:
             known = self.load(server)
@@ -133,7 +135,7 @@ class ToolLists:
 
 
 def tool_items(server: McpServer, found: ToolList) -> tuple[Item, ...]:
-    """Return a server's tools as items of mode `always`, without those that its configuration forbids."""
+    """Return a server's tools as items of mode `always`, without those that its configuration denies."""
     return tuple(
         Item(
             type="tool",
@@ -150,18 +152,21 @@ def tool_items(server: McpServer, found: ToolList) -> tuple[Item, ...]:
     )
 
 
-def list_in(fields: Mapping[str, Any]) -> ToolList:
-    """Read a list out of a map. Raises `KeyError`, `TypeError` or `ValueError` for what is none."""
-    tools = tuple(
-        ListedTool(each["name"], each["description"], each["input_schema"]) for each in fields["tools"]
-    )
-    for tool in tools:
-        if not all(isinstance(value, str) for value in asdict(tool).values()) or not is_name(tool.name):
-            raise ValueError("a tool has something else than texts")
-    problem, listed_at, left_out = fields["problem"], fields.get("listed_at", ""), fields["left_out"]
-    if not isinstance(problem, str) or not isinstance(listed_at, str) or not isinstance(left_out, int):
-        raise TypeError("a field is of a wrong type")
-    return ToolList(tools[:MAX_TOOLS], problem, left_out, listed_at)
+class _Listed(Struct, frozen=True):
+    """A list as it stands in a file or in the reply of the process that lists tools."""
+
+    tools: tuple[ListedTool, ...]
+    problem: str
+    left_out: int
+    listed_at: str = ""
+
+
+def list_in(fields: object) -> ToolList:
+    """Read a list out of a map; unknown fields are ignored. Raises `ValueError` for a map that is none."""
+    found = convert(fields, _Listed)
+    if not all(is_name(tool.name) for tool in found.tools):
+        raise ValueError("a tool has a name that can't be used")
+    return ToolList(found.tools[:MAX_TOOLS], found.problem, found.left_out, found.listed_at)
 
 
 def is_name(name: str) -> bool:
@@ -171,13 +176,13 @@ def is_name(name: str) -> bool:
 
 ARGV = (sys.executable, "-m", "foveal.daemon.rules.tool_worker")
 TIMEOUT_S = 20.0
-"""For one server, from its start to its tools. Those that are installed take 0.1 to 3 s; `npx` and `uvx`
-fetch one on its first start."""
+"""Maximum seconds for one server, from its start to its tools. Installed servers take 0.1 to 3 s; `npx` and
+`uvx` download one on its first start."""
 CONCURRENT = 4
-"""Servers that are listed at once: each may be an interpreter that starts."""
+"""Maximum number of servers listed at once: each may start an interpreter."""
 MAX_SERVERS = 200
 _START_S = 30.0
-"""For importing the SDK, which takes one to two seconds on a slow machine, and for ending all servers."""
+"""Seconds for importing the SDK, one to two on a slow machine, and for ending all servers."""
 _MAX_REPLY_BYTES = 256 * 1024 * 1024
 _PIECE = 1 << 16
 _MAX_PROBLEM = 500
@@ -186,8 +191,8 @@ _MAX_PROBLEM = 500
 class ToolLister:
     """Lists the tools of servers, in a process of its own for each call. May be used from several threads.
 
-    `environ` is where the definitions' variables come from, `home` what `${userHome}` stands for. With
-    `network` servers on other machines are connected to.
+    `environ` has the values of the definitions' variables, `home` is `${userHome}`. With `network` servers on
+    other machines are listed too.
     """
 
     def __init__(
@@ -209,9 +214,9 @@ class ToolLister:
         self._lock = threading.Lock()
 
     def list_tools(self, servers: Sequence[McpServer]) -> tuple[ToolList, ...]:
-        """Run or connect to approved servers and return what came of each, in their order.
+        """Run or connect to approved servers and return their lists, in order.
 
-        Blocks until all have answered or were ended; never raises for what a server does.
+        Blocks until all have answered or were ended; never raises, whatever a server does.
         """
         at = self._system.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         lists = [ToolList(problem=f"only {MAX_SERVERS} servers are listed at once")] * len(servers)
@@ -234,7 +239,7 @@ class ToolLister:
         return tuple(replace(found, listed_at=at) for found in lists)
 
     def close(self) -> None:
-        """End what runs, and list nothing more: calls that wait return at once."""
+        """End running workers and list nothing more; waiting calls return at once."""
         with self._lock:
             self._closed = True
             for pid in self._running:
@@ -243,14 +248,9 @@ class ToolLister:
     def _run(self, launches: Mapping[int, Launch]) -> dict[int, ToolList]:
         rounds = -(-len(launches) // CONCURRENT)
         deadline = _START_S + rounds * max(launch.timeout_s for launch in launches.values())
-        request = {
-            "concurrent": CONCURRENT,
-            "launches": [
-                {"number": number, **asdict(replace(launch, secrets=()))}
-                for number, launch in launches.items()
-            ],
-        }
-        worker = _Worker(json.dumps(request).encode() + b"\n")
+        request = ListRequest(CONCURRENT, {n: replace(launch, secrets=()) for n, launch in launches.items()})
+        # Not msgspec's JSON: an environment may hold what is no UTF-8.
+        worker = _Worker(json.dumps(to_builtins(request, str_keys=True)).encode() + b"\n")
         try:
             with self._lock:
                 closed = self._closed
@@ -269,7 +269,7 @@ class ToolLister:
 
 
 class _Worker:
-    """One run of the process, served by select: neither a full pipe nor a silent process can block it."""
+    """One run of the worker process, served by select, so that no full pipe or silent process blocks."""
 
     def __init__(self, request: bytes) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
@@ -288,7 +288,7 @@ class _Worker:
         self._errors = b""
 
     def serve(self, timeout_s: float) -> str:
-        """Send the request and take in what comes until the process is done; returns why it ended."""
+        """Send the request and read until the process is done; returns why it ended."""
         deadline = time.monotonic() + timeout_s
         with selectors.DefaultSelector() as selector:
             self._watch(selector)
@@ -305,7 +305,7 @@ class _Worker:
 
     def end(self) -> None:
         """Kill the process with everything in its group, and free everything."""
-        # Until it is waited for, its number is its own, and that of its group.
+        # Until it is waited for, no other process or group can have its id.
         _kill_group(self.pid)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -314,7 +314,7 @@ class _Worker:
                 stream.close()
 
     def lines(self) -> list[bytes]:
-        """Return the whole lines that came; a process that is killed may leave a part of one."""
+        """Return the whole lines that were read; a killed process may leave a part of one."""
         return bytes(self._output).split(b"\n")[:-1]
 
     def _watch(self, selector: selectors.BaseSelector) -> None:
@@ -329,7 +329,7 @@ class _Worker:
         selector.register(process.stderr, selectors.EVENT_READ)
 
     def _move(self, selector: selectors.BaseSelector, stream: object) -> None:
-        """Move one piece on a stream that is ready. Standard input stays open: its end means our own."""
+        """Move one piece on a ready stream. Standard input stays open: the worker ends when it ends."""
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -355,7 +355,7 @@ class _Worker:
 
 
 def _kill_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended; macOS says so of a zombie
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it has ended; macOS says so for a zombie
         os.killpg(pid, signal.SIGKILL)
 
 

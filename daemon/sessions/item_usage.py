@@ -75,7 +75,7 @@ class Usage:
         """
         self._ledger.write()
         request = self._ledger.get(session_id, request_id)
-        keys = [one.key for one in request.record.items]
+        keys = [item.key for item in request.record.items]
         positions = {n for n, key in enumerate(keys) if key in used}
         positions.update(referred(keys, request.sent, reply))
         with self._file.writing() as database:
@@ -100,9 +100,9 @@ class Usage:
     ) -> tuple[Suggestion, ...]:
         """Return what to do about items that replies hardly refer to; `modes` are those of today's items."""
         found = []
-        for one in self.items(project_root, since):
-            mode = modes.get(one.key)
-            if mode is not None and (suggestion := suggestion_for(one, mode)):
+        for counts in self.items(project_root, since):
+            mode = modes.get(counts.key)
+            if mode is not None and (suggestion := suggestion_for(counts, mode)):
                 found.append(suggestion)
         return tuple(found)
 
@@ -122,8 +122,8 @@ class Usage:
                 record = request_table.read_record(database, number)
                 if row is None or row.referred is None or record is None:
                     continue
-                for position, one in enumerate(record.items):
-                    weights.setdefault(one.key, []).append((similarity, position in row.referred))
+                for position, item in enumerate(record.items):
+                    weights.setdefault(item.key, []).append((similarity, position in row.referred))
         evidence = {key: _weight(some) for key, some in weights.items()}
         return {key: weight for key, weight in evidence.items() if weight > 0}
 
@@ -218,7 +218,7 @@ def _stands_in(escaped: str, text: str) -> bool:
 def _own_words(sent: Sent) -> dict[ItemKey, frozenset[str]]:
     """Return the words that look like names and that only one item has."""
     items = (*sent.references, *sent.rules, *sent.tools)
-    named = {one.key: _name_like(_text(one)) for one in items}
+    named = {item.key: _name_like(_text(item)) for item in items}
     shared = Counter(word for words in named.values() for word in words)
     elsewhere = _elsewhere(sent, items)
     return {
@@ -230,11 +230,11 @@ def _own_words(sent: Sent) -> dict[ItemKey, frozenset[str]]:
 def _elsewhere(sent: Sent, items: Iterable[ItemPart]) -> frozenset[str]:
     """Return the words of all that was sent but the items, which the context may hold too."""
     context = sent.context[:MAX_CHARACTERS]
-    for one in items:
-        body = one.text.partition("\n\n")[2].strip()
+    for item in items:
+        body = item.text.partition("\n\n")[2].strip()
         if len(body) >= MIN_WORD_CHARACTERS:
             context = context.replace(body, "\n")
-    texts = (context, sent.user_prompt, *(one.content for one in sent.history[-_HISTORY:]))
+    texts = (context, sent.user_prompt, *(message.content for message in sent.history[-_HISTORY:]))
     return frozenset(word for text in texts for word in _WORD.findall(text[:MAX_CHARACTERS]))
 
 
@@ -242,8 +242,8 @@ _HISTORY = 20
 """Maximum number of messages before the last one that are looked at."""
 
 
-def _text(one: ItemPart) -> str:
-    return one.text[:MAX_CHARACTERS]
+def _text(item: ItemPart) -> str:
+    return item.text[:MAX_CHARACTERS]
 
 
 def _name_like(text: str) -> frozenset[str]:

@@ -166,8 +166,8 @@ class LedgerFile:
         folder, name = os.path.split(self.path)
         aside = f"{name}.damaged-"
         with self._system.scandir(folder) as entries:
-            names = [one.name for one in entries if one.name.startswith(aside)]
-        moments = {one: int(one.removeprefix(aside).partition("-")[0]) for one in names}
+            names = [entry.name for entry in entries if entry.name.startswith(aside)]
+        moments = {name: int(name.removeprefix(aside).partition("-")[0]) for name in names}
         for one in names:
             if moments[one] != max(moments.values()):
                 os.unlink(os.path.join(folder, one))

@@ -275,7 +275,7 @@ def count_reply(database: Database, record: RequestRecord, referred: Collection[
     """
     if first:
         _count_each(database, record, record.items, "reported")
-    _count_each(database, record, [record.items[one] for one in sorted(set(referred))], "referred")
+    _count_each(database, record, [record.items[position] for position in sorted(set(referred))], "referred")
 
 
 def item_totals(database: Database, project_root: str, since: str) -> list[ItemCounts]:
@@ -313,7 +313,7 @@ def _count_each(database: Database, record: RequestRecord, used: Collection[Used
     """Add one to a count of each item."""
     values = [int(name == column) for name in ("requests", "reported", "referred")]
     project = data_of(record.project_root)
-    for key, include in dict.fromkeys((one.key, one.include) for one in used):
+    for key, include in dict.fromkeys((item.key, item.include) for item in used):
         fields = (project, key.type, data_of(key.name), data_of(key.server_name))
         database.execute("INSERT OR IGNORE INTO items VALUES (NULL, ?, ?, ?, ?)", fields)
         database.execute(
@@ -355,15 +355,15 @@ def sketch_of(query: str) -> Sketch:
     return () if len(words) < MIN_TERMS else tuple(sorted({_hash(word) for word in words})[:SKETCH_TERMS])
 
 
-def similarity(one: Sketch, other: Sketch) -> float:
+def similarity(sketch: Sketch, other: Sketch) -> float:
     """Return the share of words that two queries have in common of all that they have (Jaccard), 0 to 1.
 
     Exact up to `SKETCH_TERMS` different words, an estimate above: of the smallest hashes of both together.
     """
-    if not one or not other:
+    if not sketch or not other:
         return 0.0
-    both = sorted({*one, *other})[:SKETCH_TERMS]
-    common = {*one}.intersection(other)
+    both = sorted({*sketch, *other})[:SKETCH_TERMS]
+    common = {*sketch}.intersection(other)
     return sum(term in common for term in both) / len(both)
 
 

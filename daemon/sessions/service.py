@@ -347,10 +347,10 @@ def _difference(before: Session, after: Session) -> dict[str, Any]:
     return {"added": _beyond(after, before), "removed": _beyond(before, after)}
 
 
-def _beyond(one: Session, other: Session) -> dict[str, list[str]]:
+def _beyond(session: Session, other: Session) -> dict[str, list[str]]:
     """Return the entries of a session's sets that another hasn't."""
     found = {
         name: [entry for entry in entries if entry not in other.context.get(name, ())]
-        for name, entries in one.context.items()
+        for name, entries in session.context.items()
     }
     return {name: entries for name, entries in found.items() if entries}

@@ -118,7 +118,7 @@ def with_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple
     changed = replace(
         session,
         items=(*(item for item in session.items if item.key != key), SessionItem(key, "manual")),
-        removed=tuple(one for one in session.removed if one != key),
+        removed=tuple(removed for removed in session.removed if removed != key),
     )
     return _checked_count(changed), ItemOutcome(True, f"Added the {key}.")
 
@@ -134,7 +134,7 @@ def without_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tu
     comes_by_itself = mode in {"always", "glob", "agent"} and key not in session.removed
     if len(rest) == len(session.items) and not comes_by_itself:
         return session, ItemOutcome(False, f"The {key} is not in the session; nothing was changed.")
-    removed = (*(one for one in session.removed if one != key), key)[-MAX_ITEMS:]
+    removed = (*(removed for removed in session.removed if removed != key), key)[-MAX_ITEMS:]
     return replace(session, items=rest, removed=removed), ItemOutcome(True, f"Removed the {key}.")
 
 

@@ -53,7 +53,11 @@ class SessionFiles:
         """Return the names of folders that may be sessions', in no order. What else lies there is ignored."""
         try:
             with self._system.scandir(self._folder) as entries:
-                return [one.name for one in entries if is_id(one.name) and one.is_dir(follow_symlinks=False)]
+                return [
+                    entry.name
+                    for entry in entries
+                    if is_id(entry.name) and entry.is_dir(follow_symlinks=False)
+                ]
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -80,7 +84,9 @@ class SessionFiles:
         folder = os.path.join(self._folder, session_id)
         try:
             with self._system.scandir(folder) as entries:
-                aside = max((one.path for one in entries if one.name.startswith(_ASIDE_PREFIX)), default="")
+                aside = max(
+                    (entry.path for entry in entries if entry.name.startswith(_ASIDE_PREFIX)), default=""
+                )
         except OSError:
             aside = ""  # mostly there is no folder; whatever else is wrong, it holds no session that is known
         if not aside:
@@ -156,7 +162,7 @@ class SessionFiles:
                 path, os.path.join(self._folder, f"{_REMOVED_PREFIX}{self._system.time_ns()}-{session_id}")
             )
             with self._system.scandir(self._folder) as entries:
-                removed = [one.path for one in entries if one.name.startswith(_REMOVED_PREFIX)]
+                removed = [entry.path for entry in entries if entry.name.startswith(_REMOVED_PREFIX)]
             for one in removed:
                 shutil.rmtree(one)
         except OSError as error:
@@ -182,9 +188,9 @@ class SessionFiles:
         folder = os.path.join(self._folder, session_id)
         with self._system.scandir(folder) as entries:
             left = [
-                one.path
-                for one in entries
-                if one.name.startswith(f"{META_NAME}.") and one.name.endswith(".tmp")
+                entry.path
+                for entry in entries
+                if entry.name.startswith(f"{META_NAME}.") and entry.name.endswith(".tmp")
             ]
         for path in left:
             os.unlink(path)
@@ -250,8 +256,8 @@ def session_in(data: bytes) -> Session:
     return Session(
         **texts,
         context=_context_in(_typed(fields, "context", dict, {})),
-        items=tuple(_item_in(one) for one in _maps(fields, "items")),
-        removed=tuple(_key_in(one) for one in _maps(fields, "removed")),
+        items=tuple(_item_in(item) for item in _maps(fields, "items")),
+        removed=tuple(_key_in(key_fields) for key_fields in _maps(fields, "removed")),
         selection=_selection_in(fields.get("selection")),
         revision=_typed(fields, "revision", int, 0),
         extra={name: value for name, value in fields.items() if name not in _KNOWN},
@@ -268,10 +274,10 @@ def _json_of(value: object) -> str:
     if not value or not isinstance(value, list | Mapping):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
-        return f"[\n{_lines_of(json.dumps(one, ensure_ascii=False) for one in value)}\n  ]"
+        return f"[\n{_lines_of(json.dumps(entry, ensure_ascii=False) for entry in value)}\n  ]"
     pairs = (
-        f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(one, ensure_ascii=False)}"
-        for key, one in value.items()
+        f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False)}"
+        for key, entry in value.items()
     )
     return f"{{\n{_lines_of(pairs)}\n  }}"
 
@@ -330,7 +336,7 @@ def _context_in(sets: Mapping[str, object]) -> Mapping[str, tuple[str, ...]]:
 
 def _maps(fields: Mapping[str, object], name: str) -> list[dict[str, object]]:
     maps = _typed(fields, name, list, [])
-    if not all(isinstance(one, dict) for one in maps):
+    if not all(isinstance(fields, dict) for fields in maps):
         raise Damaged(f"has {name} that are no maps")
     return maps
 

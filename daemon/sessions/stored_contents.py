@@ -138,10 +138,10 @@ def used_bytes(database: Database) -> int:
 def line_of(parts: Sent) -> bytes:
     """Return parts as a line of JSON: also texts that are no Unicode come back as they are."""
     items = [
-        [[one.key.type, one.key.name, one.key.server_name, one.text, one.schema] for one in some]
+        [[item.key.type, item.key.name, item.key.server_name, item.text, item.schema] for item in some]
         for some in (parts.references, parts.rules, parts.tools)
     ]
-    history = [[one.role, one.content] for one in parts.history]
+    history = [[message.role, message.content] for message in parts.history]
     plain = [LAYOUT, parts.context, parts.system_prompt, parts.user_prompt, history, *items]
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
@@ -155,7 +155,7 @@ def sent_in(line: bytes) -> tuple[Sent, str] | None:
         references, rules, tools = (
             tuple(ItemPart(ItemKey(*key), text, schema) for *key, text, schema in some) for some in items
         )
-        said = tuple(Said(*one) for one in history)
+        said = tuple(Said(*message) for message in history)
         parts = Sent(context, system_prompt, user_prompt, said, references, rules, tools)
     except Exception:  # noqa: BLE001 - whatever it raises, another version wrote it
         return None
@@ -164,7 +164,7 @@ def sent_in(line: bytes) -> tuple[Sent, str] | None:
 
 
 def _insert(database: Database, lines: Mapping[int, bytes]) -> None:
-    data = b"\n".join(b"%d %b" % one for one in lines.items())
+    data = b"\n".join(b"%d %b" % line for line in lines.items())
     # Of one alone zlib makes as little as XZ does, in a third of the time; the fastest preset of XZ makes 4 %
     # more of several than the next. Both have a checksum, by which damage is met.
     packed = zlib.compress(data, wbits=GZIP) if len(lines) == 1 else lzma.compress(data, preset=0)

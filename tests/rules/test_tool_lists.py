@@ -32,7 +32,8 @@ SERVER = McpServer(
     "web", "gemini", "project", "/p/.gemini/settings.json", 4, "/p", command="x", denied=("drop",)
 )
 LIST = ToolList(
-    (ListedTool("search", "Finds", '{"type":"object"}'), ListedTool("drop")), listed_at="2026-01-01T00:00:00Z"
+    (ListedTool("search", "Finds", '{"type":"object"}'), ListedTool("drop", "", "")),
+    listed_at="2026-01-01T00:00:00Z",
 )
 
 
