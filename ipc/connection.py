@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from .client_process import ClientProcess
 from .errors import BUSY, INTERNAL, RpcError
-from .holdings import Holdings, Working
+from .holdings import ClientProcess, Holdings, Working
 from .protocol import (
     Decoder,
     InvalidRequest,

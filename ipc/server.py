@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self
 
-from .client_process import ClientProcess
 from .connection import Connection, Counts, Handler, Limits, LogError, Serving, ToError
 from .errors import INTERNAL, RpcError
-from .holdings import Holdings, Working
+from .holdings import ClientProcess, Holdings, Working
 from .listener import read_peer_pid, read_peer_uid
 
 BACKLOG = 1024

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import hashlib
+import hmac
+import json
 import logging
+import os
+import re
+import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from ..config.settings import DashboardConfig
-from ..core.errors import Busy, FovealError
+from ..core.errors import Busy, FovealError, StateError
+from ..core.quarantine import clear_own_file, set_aside
 from ..core.system import System
-from .dashboard_access import DashboardAccess
-from .dashboard_file import DashboardFile
 
 log = logging.getLogger(__name__)
 
@@ -122,3 +131,236 @@ def _bound(port: int) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+CODE_S = 60.0
+"""How long a login code waits for the browser that was started with it."""
+
+CODES_MAX = 32
+"""Codes that wait; of more the oldest is forgotten."""
+
+SESSION_S = 7 * 24 * 3600.0
+"""How long a session is kept that nobody uses."""
+
+RENEWAL_S = 24 * 3600.0
+"""A session that is used is prolonged when this much of its time has passed: one write a day."""
+
+SESSIONS_MAX = 50
+"""Of more the one that ends first is forgotten."""
+
+
+class Admission(Struct, frozen=True):
+    """A session that holds. `csrf` is what its changes must carry. `cookie` is what the browser is to keep
+    from now on, for a new session or one that was prolonged, else empty."""
+
+    csrf: str
+    cookie: str = ""
+
+
+class DashboardAccess:
+    """Decides who is let in. On the event loop only; the file is read and written in a thread."""
+
+    def __init__(self, file: DashboardFile, system: System) -> None:
+        self._file = file
+        self._system = system
+        self._state = DashboardState()
+        self._token = secrets.token_urlsafe(32)
+        self._codes: dict[str, float] = {}
+        self._writing = asyncio.Lock()
+
+    @property
+    def token(self) -> str:
+        """The bearer token for programs; a new one at each start, and on nobody's disk."""
+        return self._token
+
+    @property
+    def port(self) -> int:
+        """The port that the dashboard had last, 0 for none."""
+        return self._state.port
+
+    @property
+    def sessions(self) -> int:
+        """How many browsers are signed in."""
+        return len(self._live())
+
+    async def load(self) -> str:
+        """Read what was kept; returns a sentence about what is wrong with it, or nothing."""
+        self._state, problem = await asyncio.to_thread(self._file.read)
+        return problem
+
+    async def keep_port(self, port: int) -> None:
+        """Remember the port for the next start. Raises `StateError`."""
+        if port != self._state.port:
+            await self._keep(replace(self._state, port=port))
+
+    def new_code(self) -> str:
+        """Return a code that one browser can sign in with, once, within `CODE_S`."""
+        now = self._system.monotonic()
+        self._codes = {digest: ends for digest, ends in self._codes.items() if ends > now}
+        while len(self._codes) >= CODES_MAX:
+            del self._codes[next(iter(self._codes))]
+        code = secrets.token_urlsafe(32)
+        self._codes[_digest(code)] = now + CODE_S
+        return code
+
+    def is_token(self, token: str) -> bool:
+        """Whether this is the token of this start."""
+        return _same(_digest(token), _digest(self._token))
+
+    async def redeem(self, code: str) -> Admission | None:
+        """Take a code for a new session, durable on return; None for one that is used, old or none.
+
+        Raises `StateError`, and the code is used up all the same.
+        """
+        digest = _digest(code)
+        found = [one for one in self._codes if _same(one, digest)]
+        if not found or self._codes.pop(found[0]) <= self._system.monotonic():
+            return None
+        cookie = secrets.token_urlsafe(32)
+        session = KeptSession(_digest(cookie), self._now() + SESSION_S)
+        kept = sorted(self._live(), key=lambda one: one.expires)[-(SESSIONS_MAX - 1) :]
+        await self._keep(replace(self._state, sessions=(*kept, session)))
+        return Admission(self._csrf(cookie), cookie)
+
+    async def admit(self, cookie: str) -> Admission | None:
+        """Return what a session's requests need; None for a cookie of none that holds."""
+        digest = _digest(cookie)
+        found = [one for one in self._live() if _same(one.digest, digest)]
+        if not found:
+            return None
+        ends = self._now() + SESSION_S
+        if found[0].expires > ends - RENEWAL_S:
+            return Admission(self._csrf(cookie))
+        kept = [one for one in self._live() if one is not found[0]]
+        try:
+            await self._keep(replace(self._state, sessions=(*kept, KeptSession(digest, ends))))
+        except StateError as error:
+            log.warning("a session of the dashboard isn't prolonged: %s", error)
+            return Admission(self._csrf(cookie))
+        return Admission(self._csrf(cookie), cookie)
+
+    async def revoke(self) -> int:
+        """Sign everybody out: sessions, codes and the token; returns how many sessions there were.
+
+        Raises `StateError` where that can't be written: then it holds until the daemon ends.
+        """
+        count = self.sessions
+        self._codes.clear()
+        self._token = secrets.token_urlsafe(32)
+        await self._keep(DashboardState(port=self._state.port))
+        return count
+
+    def _live(self) -> list[KeptSession]:
+        """Return the sessions that hold. One that ends too late is of a clock that went wrong."""
+        now = self._now()
+        return [one for one in self._state.sessions if now < one.expires <= now + SESSION_S + RENEWAL_S]
+
+    def _csrf(self, cookie: str) -> str:
+        return hmac.new(bytes.fromhex(self._state.secret), cookie.encode(), hashlib.sha256).hexdigest()
+
+    async def _keep(self, state: DashboardState) -> None:
+        """Take a state, which holds at once, and write the latest one. Raises `StateError`."""
+        self._state = state
+        async with self._writing:
+            await asyncio.to_thread(self._file.write, self._state)
+
+    def _now(self) -> float:
+        return self._system.now().timestamp()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+NAME = "dashboard.json"
+VERSION = 1
+FILE_BYTES = 64 * 1024
+"""It takes 6 KB with all sessions."""
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class KeptSession(Struct, frozen=True):
+    """A browser that is signed in: the SHA-256 of its cookie in hexadecimal, and when that ends, in seconds
+    since the epoch."""
+
+    digest: str
+    expires: float
+
+
+class DashboardState(Struct, frozen=True):
+    """What outlives the daemon. `port` is 0 before there was one; `secret` makes anti-forgery tokens."""
+
+    port: int = 0
+    secret: str = field(default_factory=lambda: secrets.token_hex(32))
+    sessions: tuple[KeptSession, ...] = ()
+
+
+class DashboardFile:
+    """The file in a state folder, 0600, replaced as a whole. Both methods block."""
+
+    def __init__(self, state_dir: str, system: System) -> None:
+        self._path = os.path.join(state_dir, NAME)
+        self._system = system
+
+    def read(self) -> tuple[DashboardState, str]:
+        """Return what was kept, and a sentence about what is wrong with it or nothing.
+
+        A file that can't be used is set aside: then nobody is signed in, which a new login mends.
+        """
+        try:
+            if problem := clear_own_file(self._path, self._system):
+                return DashboardState(), self._problem(f"can't be used ({problem})")
+            data, _ = self._system.read(self._path, FILE_BYTES + 1)
+        except FileNotFoundError:
+            return DashboardState(), ""
+        except OSError as error:
+            return DashboardState(), self._problem(f"can't be read ({error.strerror or error})")
+        try:
+            return _state_in(json.loads(data)), ""
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
+            return DashboardState(), self._problem(f"can't be used ({error}){self._set_aside()}")
+
+    def write(self, state: DashboardState) -> None:
+        """Replace the file. Raises `StateError`."""
+        data = json.dumps({"version": VERSION, **to_builtins(state)}, indent=1).encode() + b"\n"
+        try:
+            self._system.write_atomic(self._path, data)
+        except OSError as error:
+            raise StateError(
+                f"{self._path} can't be written ({error.strerror or error}), so that nobody can sign in to "
+                "the dashboard or out of it; see: foveal doctor"
+            ) from error
+
+    def _set_aside(self) -> str:
+        try:
+            return f" and is kept as {set_aside(self._path, self._system)}"
+        except OSError as error:
+            return f" nor set aside ({error.strerror or error})"
+
+    def _problem(self, what: str) -> str:
+        return f"{self._path} {what}: open the dashboard anew with: foveal dashboard"
+
+
+def check_dashboard_file(data: bytes) -> None:
+    """Raise whatever a file with this content that can't be used leads to."""
+    _state_in(json.loads(data))
+
+
+def _state_in(content: Mapping[str, Any]) -> DashboardState:
+    """Check what stood in the file; raises what a wrong shape leads to."""
+    if content["version"] != VERSION:
+        raise ValueError(f"its version is {content['version']!r:.20}, not {VERSION}")
+    port, secret = content["port"], content["secret"]
+    if type(port) is not int or not 0 <= port < 1 << 16:
+        raise ValueError(f"port is {port!r:.20}")
+    if not isinstance(secret, str) or not _HASH.fullmatch(secret):
+        raise ValueError("secret is none")
+    kept = tuple(KeptSession(one["digest"], float(one["expires"])) for one in content["sessions"])
+    if not all(isinstance(one.digest, str) and _HASH.fullmatch(one.digest) for one in kept):
+        raise ValueError("a session has no digest")
+    return DashboardState(port, secret, kept)

@@ -8,7 +8,7 @@ import os
 from functools import partial
 from typing import Any
 
-from ..config.in_force import config_problems
+from ..config.last_valid import config_problems
 from ..config.settings import Environment, UserConfig
 from ..context.compressing import Compressing
 from ..context.context_log import ContextLog
@@ -22,9 +22,8 @@ from ..context.sources import ContextSources
 from ..core.errors import NotFound
 from ..core.events import EventHub
 from ..core.metrics import Metrics
-from ..core.process_memory import resident_bytes
-from ..core.quarantined import QuarantineLog
-from ..core.resource_limits import descriptor_problem, disk_problem
+from ..core.quarantine import QuarantineLog
+from ..core.resources import descriptor_problem, disk_problem, resident_bytes
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
@@ -51,8 +50,7 @@ from ..search.service import SearchService
 from ..search.symbol_search import describe_symbols
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
-from .metric_history import MetricHistory
-from .metric_sample import Gauges
+from .metric_history import Gauges, MetricHistory
 
 log = logging.getLogger(__name__)
 

@@ -38,9 +38,8 @@ from ..config.settings import Environment, UserConfig
 from ..context.scopes import Scope
 from ..core.errors import FovealError
 from ..core.events import iso
-from ..core.process_memory import share_heaps
 from ..core.quarantine import clear_file, clear_folder, clear_socket
-from ..core.resource_limits import disk_problem
+from ..core.resources import disk_problem, share_heaps
 from ..core.system import System
 from .dashboard import Dashboard
 from .engine import Engine

@@ -38,7 +38,7 @@ from ..sessions import request_log_file as ledger_file
 from ..sessions import request_log_migration as former
 from ..sessions.session_meta import NewerVersion, session_in
 from ..transcripts import cursor_store
-from . import dashboard_file
+from .dashboard import check_dashboard_file
 from .state import VERSION_FILE, check_version
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
@@ -145,7 +145,7 @@ class _MendsItself(ValueError):
 
 
 def _check_dashboard(path: str, system: System) -> None:
-    dashboard_file.check(system.read(path)[0])
+    check_dashboard_file(system.read(path)[0])
 
 
 def _is_of_the_moment(name: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +16,6 @@ from ..privacy.agent_tables import AgentTable, AgentTables, parse_agent_tables
 from ..project.globs import compile_glob
 from ..rules.selection import ItemSelection, parse_selection
 from .editor_links import editor_problem
-from .named_tables import is_named_table, merged, models_in, task_weights_in
 from .settings import (
     FREE_TABLES,
     KEYS,
@@ -34,10 +34,9 @@ from .settings import (
     SelectionConfig,
     UserConfig,
     WeightsConfig,
+    rule_of,
 )
-from .source import ConfigSource, read_source
-from .values import Setting, checked, quoted, type_of, wrong
-from .warnings import Warnings
+from .source import ConfigSource, Setting, checked, quoted, read_source, type_of, wrong
 
 C = TypeVar("C")
 
@@ -244,3 +243,131 @@ def _with_room(context: ContextConfig, warnings: Warnings) -> ContextConfig:
         f"({context.max_tokens}); {reserve} is used.",
     )
     return replace(context, reserve_tokens=reserve)
+
+
+NAMES_MAX = 100
+"""Models or types of tasks in a file; a hostile one may have thousands."""
+
+NAME_CHARACTERS_MAX = 100
+
+Tasks = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
+
+
+def is_named_table(table: str, name: str, value: object) -> bool:
+    """Whether a key of a table is one of the tables that this file reads."""
+    return (table == "context" and name == "models") or (table == "weights" and isinstance(value, dict))
+
+
+def models_in(source: ConfigSource) -> tuple[tuple[str, int], ...]:
+    """Return the globs of `[context.models]` with their `max_tokens`, in order. Raises `ConfigError`."""
+    content = _table(source, "context").get("models")
+    if content is None:
+        return ()
+    if not isinstance(content, dict):
+        raise wrong(source, "context.models", "a table of models' names", type_of(content))
+    _check_names(source, "context.models", content)
+    key = KEYS["context"]["max_tokens"]
+    for name, value in content.items():
+        checked(Setting("context", f"models.{name}", key, value), source)
+    return tuple(content.items())
+
+
+def task_weights_in(source: ConfigSource, warnings: Warnings, *, trusted: bool) -> Tasks:
+    """Return the weights of `[weights.TASK_TYPE]`, sorted by type and key. Raises `ConfigError`.
+
+    A file that isn't `trusted` can set no weight that it can't set for all tasks.
+    """
+    tables = {name: one for name, one in _table(source, "weights").items() if isinstance(one, dict)}
+    _check_names(source, "weights", tables)
+    found: dict[str, tuple[tuple[str, float], ...]] = {}
+    for task, content in sorted(tables.items()):
+        own: dict[str, float] = {}
+        for name, value in content.items():
+            key = KEYS["weights"].get(name)
+            if key is None:
+                warnings.add_unknown(f"weights.{task}", name, value)
+            elif not trusted and rule_of(key).project == "no":
+                warnings.add(
+                    f"weights.{task}",
+                    name,
+                    f"weights.{task}.{name} belongs into the user's own file and is ignored here: a "
+                    "repository is not trusted, so its file can't weigh what the user asks for.",
+                )
+            else:
+                weight = checked(Setting("weights", f"{task}.{name}", key, value), source)
+                assert isinstance(weight, float)
+                own[name] = weight
+        found[task] = tuple(sorted(own.items()))
+    return tuple(found.items())
+
+
+def merged(below: Tasks, above: Tasks) -> Tasks:
+    """Return the weights of both, key by key those of `above` where it has any."""
+    tasks = {task: dict(weights) for task, weights in below}
+    for task, weights in above:
+        tasks[task] = {**tasks.get(task, {}), **dict(weights)}
+    return tuple((task, tuple(sorted(weights.items()))) for task, weights in sorted(tasks.items()))
+
+
+def _table(source: ConfigSource, name: str) -> Mapping[str, object]:
+    content = source.tables.get(name)
+    return content if isinstance(content, dict) else {}
+
+
+def _check_names(source: ConfigSource, table: str, content: Mapping[str, object]) -> None:
+    if len(content) > NAMES_MAX:
+        raise wrong(source, table, f"a table of at most {NAMES_MAX} names", f"one of {len(content)}")
+    for name in content:
+        if not 0 < len(name) <= NAME_CHARACTERS_MAX or not name.isprintable():
+            expected = f"a table of printable names of 1 to {NAME_CHARACTERS_MAX} characters"
+            raise wrong(source, table, expected, f"one with {quoted(name)}")
+
+
+_MAX_WARNINGS = 20
+_MAX_COMPARED = 60
+
+
+class Warnings:
+    """Collects the warnings about one file; a hostile one can't make more than `_MAX_WARNINGS` of them."""
+
+    def __init__(self, source: ConfigSource) -> None:
+        self._source = source
+        self._sentences: list[str] = []
+        self._more = 0
+
+    def add(self, table: str, name: str, text: str) -> None:
+        """Add a sentence about a key of a table, or about one outside any if `table` is empty."""
+        if len(self._sentences) < _MAX_WARNINGS:
+            place = self._source.place(f"{table}.{name}" if table else name)
+            self._sentences.append(f"{place}: {text}")
+        else:
+            self._more += 1
+
+    def add_unknown(self, table: str, name: str, value: object) -> None:
+        """Add that a key or a table is unknown, with the nearest known one."""
+        if len(self._sentences) >= _MAX_WARNINGS:
+            self._more += 1  # spares a hostile file's 100,000 keys the search for the nearest one
+            return
+        is_table = not table and isinstance(value, dict)
+        nearest = _nearest_table(name) if is_table else _nearest_key(table, name)
+        what = f"unknown {'table' if is_table else 'key'} {quoted(f'{table}.{name}' if table else name)}"
+        hint = f"did you mean {nearest}?" if nearest else "docs/configuration.md lists the known ones."
+        self.add(table, name, f"{what} is ignored; {hint}")
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what was collected."""
+        rest = (f"{self._source.path}: {self._more} more warnings.",) if self._more else ()
+        return (*self._sentences, *rest)
+
+
+def _nearest_table(name: str) -> str:
+    return next((f"[{near}]" for near in difflib.get_close_matches(name[:_MAX_COMPARED], KEYS, 1)), "")
+
+
+def _nearest_key(table: str, name: str) -> str:
+    """Return the known key that was most likely meant, of the same table where one is near, or nothing."""
+    name = name[:_MAX_COMPARED]
+    if near := difflib.get_close_matches(name, KEYS.get(table, ()), 1):
+        return f"{table}.{near[0]}"
+    owners = {key: owner for owner, keys in KEYS.items() for key in keys}
+    return next((f"{owners[key]}.{key}" for key in difflib.get_close_matches(name, owners, 1)), "")

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from ..core.errors import ConfigError
 from ..core.system import System
-from .files import C, LoadedConfig
+from .files import C, LoadedConfig, load_user_config
+from .settings import UserConfig
 from .source import MAX_CONFIG_BYTES
 
 IN_FORCE = "The settings from before are in force."
@@ -59,3 +60,15 @@ def _content(path: str, system: System) -> bytes | None:
         return b""
     except OSError:
         return None
+
+
+def config_problems(path: str, in_force: UserConfig, system: System) -> tuple[str, ...]:
+    """Return in words what is wrong with config.toml now, and whether others are in force. Reads it."""
+    try:
+        loaded = load_user_config(path, system)
+    except ConfigError as error:
+        return (f"{error} {IN_FORCE}",)
+    if loaded.config == in_force:
+        return loaded.warnings
+    changed = f"{path} was changed after the daemon started. {IN_FORCE} To change over: foveal restart"
+    return (*loaded.warnings, changed)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from ..core.pipe import LENGTH, encode
-from ..core.process_memory import process_state
+from ..core.resources import process_state
 from .suspects import HANG_S
 
 __all__ = ["Beside", "Empty", "MakeBeside", "available_cores"]

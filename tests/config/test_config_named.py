@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config
-from foveal.daemon.config.named_tables import merged
+from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config, merged
 from foveal.daemon.config.settings import ContextConfig, ProjectConfig, UserConfig, WeightsConfig
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import System

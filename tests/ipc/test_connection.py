@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import pytest
 from foveal.ipc.aclient import AsyncClient
-from foveal.ipc.client_process import TURN_MESSAGES
 from foveal.ipc.connection import HEAVY_BYTES, Connection, Limits, encode_event
 from foveal.ipc.errors import RpcError
+from foveal.ipc.holdings import TURN_MESSAGES
 from foveal.ipc.listener import bind
 from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode_notification, encode_request
 from foveal.ipc.server import ACCEPTED_AT_ONCE, Server
