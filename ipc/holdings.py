@@ -1,4 +1,4 @@
-"""Owns what all connections together may hold in memory, and who gives way; knows no socket and no frame."""
+"""Limits on the memory that all connections hold together, and turns between client processes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ H = TypeVar("H")
 
 
 class Holdings(Generic[H]):
-    """Bytes by holder. Above the limit those that made no progress for the longest are cut off.
+    """Bytes by holder. Above the limit, holders without progress for the longest are cut off.
 
-    Whoever was cut off counts until it is released, which `cut_off` may do: what it holds may be freed later,
-    as the buffers of a connection are in the next turn of the loop.
+    A holder that was cut off counts until it is released, which `cut_off` may do: its memory may be freed
+    later, as the buffers of a connection are in the next turn of the loop.
     """
 
     def __init__(self, limit_bytes: int, cut_off: Callable[[H], None]) -> None:
@@ -25,7 +25,7 @@ class Holdings(Generic[H]):
         self.bytes = 0
 
     def hold(self, holder: H, size: int) -> None:
-        """Note how many bytes a holder has now; one that is new is the last to give way."""
+        """Note the bytes of a holder; a new holder is the last to be cut off."""
         self.bytes += size - self._sizes.get(holder, 0)
         self._sizes[holder] = size
         while self.bytes > self._limit:
@@ -38,13 +38,13 @@ class Holdings(Generic[H]):
                 return
 
     def progress(self, holder: H, size: int) -> None:
-        """Note how many bytes a holder has now that it made progress: it is the last to give way."""
+        """Note the bytes of a holder after progress: it is the last to be cut off."""
         if holder in self._sizes:
             self._sizes.move_to_end(holder)
         self.hold(holder, size)
 
     def release(self, holder: H) -> None:
-        """Note that a holder has nothing any more; once more changes nothing."""
+        """Note that a holder has no bytes any more; further calls have no effect."""
         self.bytes -= self._sizes.pop(holder, 0)
         self._going.discard(holder)
 
@@ -99,9 +99,9 @@ class Working:
 
 
 TURN_MESSAGES = 4
-"""Messages of one client process that are answered before the others get their turn. With 64 the P99 of
-others beside a flood on four connections was 14 to 20 ms, with 4 it is 1 to 2, and the flood is answered as
-fast."""
+"""Maximum number of messages of a client process that are answered before others get a turn. With 64 the
+P99 of others beside a flood on four connections was 14 to 20 ms, with 4 it is 1 to 2, and the flood is
+answered as fast."""
 
 
 class ClientProcess:

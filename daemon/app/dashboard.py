@@ -1,4 +1,4 @@
-"""Owns the dashboard's port: bound on loopback, the same one at each start, and lent; serves nothing."""
+"""The dashboard's port on loopback, and who may sign in to it. Another process serves its pages."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 
 BACKLOG = 128
-"""Connections that wait while the process that serves them starts."""
+"""Connections that wait while the serving process starts."""
 
 TAKEN_S = 10.0
-"""How long a port is tried that is taken, where browsers are signed in, whose cookies are for that port: a
-daemon that was killed leaves it to a process that is ending."""
+"""Seconds to retry a taken port if browsers are signed in, since their cookies are for that port: a daemon
+that was killed leaves it to a process that is ending."""
 
 TAKEN_PAUSE_S = 0.05
 
@@ -56,16 +56,16 @@ class Dashboard:
 
     @property
     def port(self) -> int:
-        """The port that it is served on, 0 while it isn't."""
+        """The port that the dashboard is served on, 0 while it isn't."""
         return 0 if self._listener is None else int(self._listener.getsockname()[1])
 
     @property
     def remark(self) -> str:
-        """Why the port is another one than was wanted, or nothing."""
+        """Why the port isn't the wanted one, or ""."""
         return self._remark
 
     async def reopen(self) -> None:
-        """Serve it again where browsers are signed in: their open pages come back by themselves."""
+        """Serve the dashboard again if browsers are signed in: their open pages then reconnect."""
         if self.access.port and self.access.sessions:
             try:
                 await self.open()
@@ -73,7 +73,8 @@ class Dashboard:
                 log.error("the dashboard isn't served: %s", error)
 
     async def open(self) -> int:
-        """Serve it, if it isn't yet, and return the port. Raises `Busy`, `StateError`."""
+        """Serve the dashboard unless it is served already, and return the port. Raises `Busy`,
+        `StateError`."""
         async with self._opening:
             if self._listener is None:
                 listener = await self._bind()
@@ -88,7 +89,7 @@ class Dashboard:
             return self.port
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         if self._listener is not None:
             self._listener.close()
 
@@ -134,31 +135,35 @@ def _bound(port: int) -> socket.socket:
 
 
 CODE_S = 60.0
-"""How long a login code waits for the browser that was started with it."""
+"""Seconds for which a login code is valid."""
 
 CODES_MAX = 32
-"""Codes that wait; of more the oldest is forgotten."""
+"""Maximum number of unused codes; the oldest is dropped."""
 
 SESSION_S = 7 * 24 * 3600.0
-"""How long a session is kept that nobody uses."""
+"""Seconds after which an unused session ends."""
 
 RENEWAL_S = 24 * 3600.0
-"""A session that is used is prolonged when this much of its time has passed: one write a day."""
+"""Seconds of a session after which its use prolongs it: one write a day."""
 
 SESSIONS_MAX = 50
-"""Of more the one that ends first is forgotten."""
+"""Maximum number of sessions; the one that ends first is dropped."""
 
 
 class Admission(Struct, frozen=True):
-    """A session that holds. `csrf` is what its changes must carry. `cookie` is what the browser is to keep
-    from now on, for a new session or one that was prolonged, else empty."""
+    """A valid session.
+
+    `csrf` is the token that its changes must carry. `cookie` is the new cookie for the browser if the
+    session is new or was prolonged, else empty.
+    """
 
     csrf: str
     cookie: str = ""
 
 
 class DashboardAccess:
-    """Decides who is let in. On the event loop only; the file is read and written in a thread."""
+    """Sign-in: login codes, sessions and the token for programs. On the event loop only; the file is read
+    and written in a thread."""
 
     def __init__(self, file: DashboardFile, system: System) -> None:
         self._file = file
@@ -170,21 +175,21 @@ class DashboardAccess:
 
     @property
     def token(self) -> str:
-        """The bearer token for programs; a new one at each start, and on nobody's disk."""
+        """The bearer token for programs: new at each start, never written to disk."""
         return self._token
 
     @property
     def port(self) -> int:
-        """The port that the dashboard had last, 0 for none."""
+        """The last port of the dashboard, 0 for none."""
         return self._state.port
 
     @property
     def sessions(self) -> int:
-        """How many browsers are signed in."""
+        """Number of signed-in browsers."""
         return len(self._live())
 
     async def load(self) -> str:
-        """Read what was kept; returns a sentence about what is wrong with it, or nothing."""
+        """Read the file; returns what is wrong with it, or ""."""
         self._state, problem = await asyncio.to_thread(self._file.read)
         return problem
 
@@ -208,9 +213,9 @@ class DashboardAccess:
         return _same(_digest(token), _digest(self._token))
 
     async def redeem(self, code: str) -> Admission | None:
-        """Take a code for a new session, durable on return; None for one that is used, old or none.
+        """Exchange a code for a new session, durable on return; None for a used, expired or unknown code.
 
-        Raises `StateError`, and the code is used up all the same.
+        Raises `StateError`; the code is used up all the same.
         """
         digest = _digest(code)
         found = [one for one in self._codes if _same(one, digest)]
@@ -223,7 +228,7 @@ class DashboardAccess:
         return Admission(self._csrf(cookie), cookie)
 
     async def admit(self, cookie: str) -> Admission | None:
-        """Return what a session's requests need; None for a cookie of none that holds."""
+        """Return the session of a cookie, None if there is no valid one."""
         digest = _digest(cookie)
         found = [one for one in self._live() if _same(one.digest, digest)]
         if not found:
@@ -240,9 +245,9 @@ class DashboardAccess:
         return Admission(self._csrf(cookie), cookie)
 
     async def revoke(self) -> int:
-        """Sign everybody out: sessions, codes and the token; returns how many sessions there were.
+        """End all sessions, codes and the token; returns the number of sessions.
 
-        Raises `StateError` where that can't be written: then it holds until the daemon ends.
+        Raises `StateError` if that can't be written: it then holds until the daemon ends.
         """
         count = self.sessions
         self._codes.clear()
@@ -251,7 +256,7 @@ class DashboardAccess:
         return count
 
     def _live(self) -> list[KeptSession]:
-        """Return the sessions that hold. One that ends too late is of a clock that went wrong."""
+        """Return the valid sessions. A session that ends too far in the future was made by a wrong clock."""
         now = self._now()
         return [one for one in self._state.sessions if now < one.expires <= now + SESSION_S + RENEWAL_S]
 
@@ -259,7 +264,7 @@ class DashboardAccess:
         return hmac.new(bytes.fromhex(self._state.secret), cookie.encode(), hashlib.sha256).hexdigest()
 
     async def _keep(self, state: DashboardState) -> None:
-        """Take a state, which holds at once, and write the latest one. Raises `StateError`."""
+        """Put a state into effect, and write the latest state. Raises `StateError`."""
         self._state = state
         async with self._writing:
             await asyncio.to_thread(self._file.write, self._state)
@@ -279,13 +284,13 @@ def _same(one: str, other: str) -> bool:
 NAME = "dashboard.json"
 VERSION = 1
 FILE_BYTES = 64 * 1024
-"""It takes 6 KB with all sessions."""
+"""Maximum size of the file in bytes; it takes 6 KB with all sessions."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class KeptSession(Struct, frozen=True):
-    """A browser that is signed in: the SHA-256 of its cookie in hexadecimal, and when that ends, in seconds
+    """A signed-in browser: the SHA-256 of its cookie in hexadecimal, and the end of its session in seconds
     since the epoch."""
 
     digest: str
@@ -293,7 +298,7 @@ class KeptSession(Struct, frozen=True):
 
 
 class DashboardState(Struct, frozen=True):
-    """What outlives the daemon. `port` is 0 before there was one; `secret` makes anti-forgery tokens."""
+    """The persistent state. `port` is 0 before there was one; `secret` makes anti-forgery tokens."""
 
     port: int = 0
     secret: str = field(default_factory=lambda: secrets.token_hex(32))
@@ -308,9 +313,9 @@ class DashboardFile:
         self._system = system
 
     def read(self) -> tuple[DashboardState, str]:
-        """Return what was kept, and a sentence about what is wrong with it or nothing.
+        """Return the content, and what is wrong with the file or "".
 
-        A file that can't be used is set aside: then nobody is signed in, which a new login mends.
+        An unusable file is quarantined: then nobody is signed in, which a new login repairs.
         """
         try:
             if problem := clear_own_file(self._path, self._system):
@@ -347,12 +352,12 @@ class DashboardFile:
 
 
 def check_dashboard_file(data: bytes) -> None:
-    """Raise whatever a file with this content that can't be used leads to."""
+    """Raise an error for unusable content of the file."""
     _state_in(json.loads(data))
 
 
 def _state_in(content: Mapping[str, Any]) -> DashboardState:
-    """Check what stood in the file; raises what a wrong shape leads to."""
+    """Convert the file's content; raises any error for a wrong shape."""
     if content["version"] != VERSION:
         raise ValueError(f"its version is {content['version']!r:.20}, not {VERSION}")
     port, secret = content["port"], content["secret"]

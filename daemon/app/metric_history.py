@@ -1,4 +1,4 @@
-"""Owns how the metrics were over the last hour and day: samples in bounded memory, lost with the process."""
+"""The metrics of the last hour and day: samples in bounded memory, lost with the process."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..core.metrics import LATENCY_BOUNDS_MS, OTHERS, HistogramStatistics, Metri
 from ..core.system import System
 
 AGENTS_TOLD = 8
-"""Tokens are told of so many agents, those with the most; the others' are added up."""
+"""Maximum number of agents whose tokens a sample lists, those with the most; the others are added up."""
 
 NOTHING = HistogramStatistics(LATENCY_BOUNDS_MS, (0,) * (len(LATENCY_BOUNDS_MS) + 1), 0.0, 0)
 
 
 class Gauges(Struct, frozen=True):
-    """What is read at a moment and not counted: what waits, what is kept, and the bytes that each process has
-    in RAM, None for one that doesn't run."""
+    """Values that are read rather than counted: queue lengths, numbers of scopes and subscribers, and the
+    resident bytes of each process, None if it doesn't run."""
 
     files_pending: int = 0
     chunks_pending: int = 0
@@ -31,7 +31,7 @@ class Gauges(Struct, frozen=True):
 
 
 class Quantiles(Struct, frozen=True):
-    """Latencies in milliseconds; None where there were none."""
+    """Latencies in milliseconds; None without requests."""
 
     p50: float | None = None
     p95: float | None = None
@@ -39,11 +39,11 @@ class Quantiles(Struct, frozen=True):
 
 
 class Sample(Struct, frozen=True):
-    """What happened in `seconds` before `at` (ISO 8601), and the gauges at its end.
+    """The counts of the `seconds` before `at` (ISO 8601), and the gauges at its end.
 
     `requests` counts answers and errors. `context` are the latencies of GetContext, `all` those of every
-    method; `methods` are those that answered, each with their number. Tokens are those of the contexts, after
-    and before compression, and by agent.
+    method; `methods` are those that answered, each with its number. Tokens are those of the contexts,
+    after and before compression, and by agent.
     """
 
     at: str
@@ -91,10 +91,10 @@ def sample_between(
 
 
 def _tokens_by_agent(before: Mapping[str, int], after: Mapping[str, int], total: int) -> dict[str, int]:
-    """Return the tokens of those agents that had the most, the rest as `OTHERS`.
+    """Return the tokens of the agents with the most, and the rest as `OTHERS`.
 
-    The metrics forget agents that didn't ask for long; one that comes back begins anew there, so that what it
-    had before isn't taken off.
+    The metrics drop agents that haven't asked for long; such an agent starts anew there, so its former
+    tokens aren't subtracted.
     """
     found = {}
     for name, tokens in after.items():
@@ -128,14 +128,15 @@ Period = Literal["hour", "day"]
 
 HOUR_STEP_S, HOUR_SAMPLES = 10.0, 360
 DAY_STEP_S, DAY_SAMPLES = 300.0, 288
-"""An hour has a point every 10 seconds, a day one every 5 minutes: about as many as a screen shows."""
+"""Seconds of a step and number of samples: an hour has a point every 10 seconds, a day every 5 minutes,
+about as many as a screen shows."""
 
 EARLY_S = 0.5
-"""A step counts as over so much before its end: a timer may fire a little early."""
+"""Seconds before its end from which a step counts as over: a timer may fire a little early."""
 
 
 class MetricSamples(Struct, frozen=True):
-    """Samples of one period, the oldest first, `step_s` seconds apart."""
+    """The samples of a period, the oldest first, `step_s` seconds apart."""
 
     period: Period
     step_s: float
@@ -143,9 +144,10 @@ class MetricSamples(Struct, frozen=True):
 
 
 class MetricHistory:
-    """Takes samples. On the event loop only: one takes .3 ms, 2 ms where all methods were called, and 4 KB.
+    """Takes samples. On the event loop only: a sample takes .3 ms, 2 ms if all methods were called, and 4
+    KB.
 
-    `gauges` reads what isn't counted, and `sleep` waits some seconds.
+    `gauges` reads the values that aren't counted, and `sleep` waits some seconds.
     """
 
     def __init__(
@@ -166,7 +168,7 @@ class MetricHistory:
         }
 
     async def run(self) -> None:
-        """Take samples for as long as the daemon runs; never ends by itself."""
+        """Take samples until cancelled."""
         while True:
             await self._sleep(self._due_in())
             self.take()
@@ -182,7 +184,7 @@ class MetricHistory:
             series.take(now, at, statistics, gauges)
 
     def history(self, period: Period) -> MetricSamples:
-        """Return what was sampled of a period so far."""
+        """Return the samples of a period so far."""
         series = self._series[period]
         return MetricSamples(period, series.step_s, tuple(series.samples))
 
@@ -192,7 +194,7 @@ class MetricHistory:
 
 
 class _Series:
-    """The samples of one period, and the state that the next one begins with."""
+    """The samples of a period, and the state at which the next sample begins."""
 
     def __init__(self, step_s: float, most: int, now: float, statistics: MetricsStatistics) -> None:
         self.step_s = step_s
@@ -200,11 +202,11 @@ class _Series:
         self._began, self._before, self._due = now, statistics, now + step_s
 
     def due_in(self, now: float) -> float:
-        """Return in how many seconds the next sample is due; below zero for one that is late."""
+        """Return the seconds until the next sample is due; negative if it is late."""
         return self._due - now
 
     def take(self, now: float, at: str, statistics: MetricsStatistics, gauges: Gauges) -> None:
-        """Add what happened since the last sample."""
+        """Add a sample of the time since the last one."""
         self.samples.append(sample_between(self._before, statistics, at, now - self._began, gauges))
         self._began, self._before = now, statistics
         # On the grid of the steps, so that no delay adds up; after a long one from here on.

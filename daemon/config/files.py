@@ -1,4 +1,4 @@
-"""Owns the two configuration files: what each may set, and how a project's narrows the user's."""
+"""The two configuration files: what each may set, and how a project's narrows the user's."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ C = TypeVar("C")
 
 
 class LoadedConfig(Struct, Generic[C], frozen=True):
-    """A configuration with what a person should know about its file.
+    """A configuration with warnings about its file.
 
     `warnings` are whole sentences that begin with the file's path. `stamp` is that of the file that was
-    read, None where there is none: a different stamp later means that it must be read again.
+    read, None if there is none: a different stamp later means that it must be read again.
     """
 
     config: C
@@ -151,7 +151,7 @@ def _settings(source: ConfigSource, warnings: Warnings) -> Iterator[Setting]:
 
 
 def _selection(source: ConfigSource, below: SelectionConfig, *, trusted: bool) -> SelectionConfig:
-    """Return the settings of `[selection]` and `[selection.agents]` on top of the user's."""
+    """Return the settings of `[selection]` and `[selection.agents]` over the user's."""
     table = source.tables.get("selection")
     if table is None:
         return below
@@ -173,8 +173,8 @@ def _selection(source: ConfigSource, below: SelectionConfig, *, trusted: bool) -
 
 
 def _agents(source: ConfigSource) -> tuple[AgentTable, ...]:
-    """Return the tables of `[agents]`. One that can't be used is an error and not a warning: what it was to
-    close would be open."""
+    """Return the tables of `[agents]`. An invalid table is an error and not a warning: it would leave open
+    what it was to close."""
     tables = source.tables.get("agents")
     if tables is None:
         return ()
@@ -204,7 +204,7 @@ def _dashboard(source: ConfigSource, changes: dict[str, Any]) -> DashboardConfig
 
 
 def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) -> object:
-    """Return what a project's value makes of the user's own one."""
+    """Return a project's value narrowed by the user's."""
     if isinstance(value, tuple) and isinstance(own, tuple):
         return tuple(dict.fromkeys(own + _narrowing(setting, value, warnings)))
     if setting.rule.project == "smaller" and isinstance(value, int) and isinstance(own, int) and value > own:
@@ -219,7 +219,7 @@ def _narrowed(setting: Setting, value: object, own: object, warnings: Warnings) 
 
 
 def _narrowing(setting: Setting, values: tuple[str, ...], warnings: Warnings) -> tuple[str, ...]:
-    """Return the patterns that leave files out, without those that would bring files back."""
+    """Return the patterns that exclude files, without those that would include files again."""
     widening = [value for value in values if value.lstrip().startswith("!") and not setting.rule.folder_names]
     if widening:
         warnings.add(
@@ -246,7 +246,7 @@ def _with_room(context: ContextConfig, warnings: Warnings) -> ContextConfig:
 
 
 NAMES_MAX = 100
-"""Models or types of tasks in a file; a hostile one may have thousands."""
+"""Maximum number of models or types of tasks in a file; a hostile file may have thousands."""
 
 NAME_CHARACTERS_MAX = 100
 
@@ -254,7 +254,7 @@ Tasks = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
 
 
 def is_named_table(table: str, name: str, value: object) -> bool:
-    """Whether a key of a table is one of the tables that this file reads."""
+    """Whether a key is one of the tables of models and types of tasks."""
     return (table == "context" and name == "models") or (table == "weights" and isinstance(value, dict))
 
 
@@ -302,7 +302,7 @@ def task_weights_in(source: ConfigSource, warnings: Warnings, *, trusted: bool) 
 
 
 def merged(below: Tasks, above: Tasks) -> Tasks:
-    """Return the weights of both, key by key those of `above` where it has any."""
+    """Return the weights merged key by key; those of `above` win."""
     tasks = {task: dict(weights) for task, weights in below}
     for task, weights in above:
         tasks[task] = {**tasks.get(task, {}), **dict(weights)}
@@ -355,7 +355,7 @@ class Warnings:
         self.add(table, name, f"{what} is ignored; {hint}")
 
     def sentences(self) -> tuple[str, ...]:
-        """Return what was collected."""
+        """Return the warnings."""
         rest = (f"{self._source.path}: {self._more} more warnings.",) if self._more else ()
         return (*self._sentences, *rest)
 

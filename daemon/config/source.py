@@ -1,6 +1,7 @@
-"""Owns a configuration file as text: reading it within limits, its TOML, and the line of each key.
+"""A configuration file as text: reading it within limits, its TOML, the line of each key, and checked
+values.
 
-Knows no key and no type: every file here may come from a repository that nobody has read.
+Every file may come from a repository that nobody has reviewed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MAX_CONFIG_BYTES = 1_048_576
 
 
 class ConfigSource(Struct, frozen=True, dict=True):
-    """One file that was read. Without slots, since the lines of its keys are looked up only when needed."""
+    """A file that was read. Without slots, since the lines of its keys are looked up only when needed."""
 
     path: str
     text: str
@@ -142,7 +143,7 @@ class Setting(Struct, frozen=True):
 
     @property
     def rule(self) -> KeyRule:
-        """What its value must satisfy."""
+        """The rule that its value must satisfy."""
         return rule_of(self.key)
 
     @property
@@ -169,7 +170,7 @@ def wrong(source: ConfigSource, full_name: str, expected: str, found: str) -> Co
 
 
 def type_of(value: object) -> str:
-    """Return what a person calls the type of a value that TOML can hold, with its article."""
+    """Return the name of a TOML type for a person, with its article."""
     if isinstance(value, list):
         others = sorted({type_of(item) for item in value if not isinstance(item, str)})
         return f"a list with {others[0]} in it" if others else "a list"

@@ -1,4 +1,4 @@
-"""Owns the events that clients subscribe to; knows topics and data, and no connection."""
+"""The events that clients subscribe to, by topic."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Sink = Callable[[dict[str, Any]], None]
 
 
 class EventHub:
-    """Hands each event to those who asked for its topic. On the event loop only; sinks must not block."""
+    """Delivers each event to the subscribers of its topic. On the event loop only; sinks must not block."""
 
     def __init__(self, system: System) -> None:
         self._system = system
         self._sinks: dict[object, tuple[frozenset[str], Sink]] = {}
 
     def subscribe(self, key: object, topics: Collection[str], sink: Sink) -> None:
-        """Send events of these topics to a sink, in place of what the key was subscribed to before."""
+        """Send events of these topics to a sink, replacing the key's former subscription."""
         self._sinks[key] = (frozenset(topics), sink)
 
     def unsubscribe(self, key: object) -> None:
@@ -43,7 +43,7 @@ class EventHub:
         self._sinks.pop(key, None)
 
     def wanted(self, topic: Topic) -> bool:
-        """Whether anybody listens, so that costly data need not be made for nobody."""
+        """Whether the topic has a subscriber; without one, costly data need not be made."""
         return any(topic in topics for topics, _ in self._sinks.values())
 
     def publish(self, topic: Topic, data: dict[str, Any]) -> None:

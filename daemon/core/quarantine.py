@@ -1,8 +1,8 @@
-"""Owns what is done with a thing in the state folder that is not what must lie there: it is set aside.
+"""Quarantines things in the state folder that are of the wrong kind, or damaged.
 
-A folder, a pipe or a symlink that leads nowhere in the place of a file would end the daemon or hold it for
-ever, and so would a file in the place of a folder. It is renamed, never removed. What is of the right kind
-and lost its mode gets it back. Knows nothing of contents.
+A folder, a pipe or a dangling symlink in the place of a file would end the daemon or block it for ever,
+and so would a file in the place of a folder. It is renamed, never removed. A thing of the right kind with
+a wrong mode gets its mode back. Contents aren't looked at.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ MARK = ".damaged-"
 """Between the name of a file and the time at which it was quarantined, in nanoseconds."""
 
 KEPT_AS = "it is kept as"
-"""In each sentence about a thing that was set aside, and in none about a mode that was mended."""
+"""Part of every message about a quarantined file, and of no message about a mended mode."""
 
 
 def clear_file(path: str, system: System) -> str:
-    """Make sure that a regular file, or nothing, lies at a path; returns in words what was done, or "".
+    """Make sure that a regular file, or nothing, lies at a path; returns what was done, in words, or "".
 
-    A symlink to a regular file is one. Raises `OSError` where the folder can't be changed.
+    A symlink to a regular file counts as a file. Raises `OSError` where the folder can't be changed.
     """
     return _clear(path, system, stat.S_ISREG, 0o600, "a file")
 
@@ -57,14 +57,14 @@ def clear_socket(path: str, system: System) -> str:
 
 
 def set_aside(path: str, system: System) -> str:
-    """Rename what lies at a path, beside it, and return its new name without the folder."""
+    """Rename a file or folder to a quarantined name beside it, and return that name without the folder."""
     aside = f"{path}{MARK}{system.time_ns()}"
     os.replace(path, aside)
     return os.path.basename(aside)
 
 
 def quarantine_last(path: str, system: System) -> str:
-    """Quarantine what is derived and may be large, as `set_aside`; of several only the last one is kept."""
+    """Quarantine a derived file or folder, which may be large: only the last quarantined copy is kept."""
     folder, name = os.path.split(path)
     with system.scandir(folder) as entries:
         former = [one.path for one in entries if one.name.startswith(f"{name}{MARK}")]

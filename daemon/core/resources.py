@@ -1,7 +1,4 @@
-"""Owns what the machine may give no more: room on the state folder's disk, leave to write, descriptors.
-
-Looks only; what could not be written is told by whoever wanted to write it.
-"""
+"""Resources of the machine: disk space, permission to write, descriptors, and the memory of processes."""
 
 from __future__ import annotations
 
@@ -13,17 +10,17 @@ from typing import NamedTuple
 from .system import System
 
 LEAST_BYTES = 1 << 20
-"""With less room than this a commit of the index, or the log of SQLite, soon finds none."""
+"""Minimum free disk space in bytes: with less, a commit of the index or SQLite's log soon fails."""
 
 LEAST_DESCRIPTORS = 32
-"""With fewer left a context, which opens some ten files at once in each of two threads, may fail."""
+"""Minimum number of free descriptors: a context opens some ten files at once in each of two threads."""
 
 _OPEN_FILES = "/dev/fd"
-"""The descriptors of whoever lists it, on Linux and on macOS."""
+"""The descriptors of the process that lists it, on Linux and on macOS."""
 
 
 def disk_problem(folder: str, system: System) -> str:
-    """Return why nothing can be kept in a folder now, in words, or "". Blocks for a few microseconds."""
+    """Return why the folder can't be written now, in words, or "". Blocks for a few microseconds."""
     try:
         room = system.statvfs(folder)
     except FileNotFoundError:
@@ -46,7 +43,7 @@ def disk_problem(folder: str, system: System) -> str:
 
 
 def descriptor_problem() -> str:
-    """Return why files may soon not be opened, in words, or ""."""
+    """Return why files may soon fail to open, in words, or ""."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     try:
         used = len(os.listdir(_OPEN_FILES)) - 1  # one was for looking
@@ -61,15 +58,15 @@ def descriptor_problem() -> str:
 
 
 ARENAS_MAX = 2
-"""Heaps that the C library gives threads. By itself it makes eight for each processor, and none of them gives
-back what lies free between blocks that stay."""
+"""Maximum number of heaps that the C library gives threads. Its own default is eight for each processor,
+and none of them returns free space between blocks that stay."""
 
 _M_ARENA_MAX = -8
 """The option's number in glibc's malloc.h."""
 
 
 def share_heaps() -> None:
-    """Have the threads that this process starts from now on share a few heaps; nothing without glibc."""
+    """Make threads that start from now on share a few heaps; no effect without glibc."""
     if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
         import ctypes  # 2 ms
 
@@ -79,9 +76,9 @@ def share_heaps() -> None:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Return the memory that a process has in RAM, None for one that is gone or can't be looked at.
+    """Return the resident memory of a process in bytes, None if it is gone or can't be read.
 
-    Where /proc is missing it is known of this process only, and is the most it ever had.
+    Without /proc this is known of this process only, and is its peak.
     """
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
@@ -118,7 +115,7 @@ def _state_of(task: str) -> bytes:
 
 
 def process_state(pid: int) -> ProcessState | None:
-    """Return what a process does, None for one that is gone or where /proc is missing."""
+    """Return the state of a process, None if it is gone or /proc is missing."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # The name before may hold anything, also a bracket.
