@@ -29,7 +29,7 @@ class Holdings(Generic[H]):
         self.bytes += size - self._sizes.get(holder, 0)
         self._sizes[holder] = size
         while self.bytes > self._limit:
-            first = next((one for one in self._sizes if one not in self._going), None)
+            first = next((holder for holder in self._sizes if holder not in self._going), None)
             if first is None:
                 return
             self._going.add(first)

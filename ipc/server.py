@@ -226,8 +226,8 @@ class Server:
 
     def _make_room(self) -> None:
         """Cut off the oldest connection of the process that has most: others are to find room."""
-        greedy = max(self._processes.values(), key=lambda one: one.connections)
-        oldest = next(one for one in self._connections if one.process is greedy)
+        greedy = max(self._processes.values(), key=lambda process: process.connections)
+        oldest = next(each for each in self._connections if each.process is greedy)
         self._leave(oldest)
         oldest.cut_off()
 

@@ -126,7 +126,7 @@ class HookMethods:
 
 def _project_folder(variables: Mapping[str, Any]) -> str:
     found = (variables.get(name) for name in PROJECT_VARIABLES)
-    return next((one for one in found if isinstance(one, str) and os.path.isabs(one)), "")
+    return next((path for path in found if isinstance(path, str) and os.path.isabs(path)), "")
 
 
 class DaemonHookBackend:

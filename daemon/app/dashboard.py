@@ -218,25 +218,25 @@ class DashboardAccess:
         Raises `StateError`; the code is used up all the same.
         """
         digest = _digest(code)
-        found = [one for one in self._codes if _same(one, digest)]
+        found = [code for code in self._codes if _same(code, digest)]
         if not found or self._codes.pop(found[0]) <= self._system.monotonic():
             return None
         cookie = secrets.token_urlsafe(32)
         session = KeptSession(_digest(cookie), self._now() + SESSION_S)
-        kept = sorted(self._live(), key=lambda one: one.expires)[-(SESSIONS_MAX - 1) :]
+        kept = sorted(self._live(), key=lambda session: session.expires)[-(SESSIONS_MAX - 1) :]
         await self._keep(replace(self._state, sessions=(*kept, session)))
         return Admission(self._csrf(cookie), cookie)
 
     async def admit(self, cookie: str) -> Admission | None:
         """Return the session of a cookie, None if there is no valid one."""
         digest = _digest(cookie)
-        found = [one for one in self._live() if _same(one.digest, digest)]
+        found = [session for session in self._live() if _same(session.digest, digest)]
         if not found:
             return None
         ends = self._now() + SESSION_S
         if found[0].expires > ends - RENEWAL_S:
             return Admission(self._csrf(cookie))
-        kept = [one for one in self._live() if one is not found[0]]
+        kept = [session for session in self._live() if session is not found[0]]
         try:
             await self._keep(replace(self._state, sessions=(*kept, KeptSession(digest, ends))))
         except StateError as error:
@@ -258,7 +258,8 @@ class DashboardAccess:
     def _live(self) -> list[KeptSession]:
         """Return the valid sessions. A session that ends too far in the future was made by a wrong clock."""
         now = self._now()
-        return [one for one in self._state.sessions if now < one.expires <= now + SESSION_S + RENEWAL_S]
+        latest = now + SESSION_S + RENEWAL_S
+        return [session for session in self._state.sessions if now < session.expires <= latest]
 
     def _csrf(self, cookie: str) -> str:
         return hmac.new(bytes.fromhex(self._state.secret), cookie.encode(), hashlib.sha256).hexdigest()
@@ -277,8 +278,8 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())
+def _same(given: str, known: str) -> bool:
+    return hmac.compare_digest(given.encode(), known.encode())
 
 
 NAME = "dashboard.json"
@@ -365,7 +366,7 @@ def _state_in(content: Mapping[str, Any]) -> DashboardState:
         raise ValueError(f"port is {port!r:.20}")
     if not isinstance(secret, str) or not _HASH.fullmatch(secret):
         raise ValueError("secret is none")
-    kept = tuple(KeptSession(one["digest"], float(one["expires"])) for one in content["sessions"])
-    if not all(isinstance(one.digest, str) and _HASH.fullmatch(one.digest) for one in kept):
+    kept = tuple(KeptSession(entry["digest"], float(entry["expires"])) for entry in content["sessions"])
+    if not all(isinstance(session.digest, str) and _HASH.fullmatch(session.digest) for session in kept):
         raise ValueError("a session has no digest")
     return DashboardState(port, secret, kept)

@@ -173,7 +173,7 @@ class Engine:
         progress = [self.semantics.progress(project.root) for project in self.projects]
         return Gauges(
             files_pending=sum(project.tree.pending for project in self.projects),
-            chunks_pending=sum(one.pending for one in progress if one is not None),
+            chunks_pending=sum(vectors.pending for vectors in progress if vectors is not None),
             scopes=len(self.scopes),
             subscribers=len(self.events),
             memory_bytes={name: pid and resident_bytes(pid) for name, pid in pids.items()},

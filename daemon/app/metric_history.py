@@ -85,7 +85,7 @@ def sample_between(
         tokens_by_agent=_tokens_by_agent(before.tokens_by_agent, after.tokens_by_agent, tokens),
         context=_quantiles(latencies.get("GetContext", NOTHING)),
         all=_quantiles(everything),
-        methods={name: (one.count, _quantiles(one)) for name, one in latencies.items()},
+        methods={name: (latency.count, _quantiles(latency)) for name, latency in latencies.items()},
         gauges=gauges,
     )
 
@@ -102,7 +102,7 @@ def _tokens_by_agent(before: Mapping[str, int], after: Mapping[str, int], total:
         new = tokens - former if tokens >= former else tokens
         if new and name != OTHERS:
             found[name] = new
-    most = dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:AGENTS_TOLD])
+    most = dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))[:AGENTS_TOLD])
     rest = total - sum(most.values())
     return most | ({OTHERS: rest} if rest > 0 else {})
 
@@ -114,9 +114,9 @@ def _difference(before: HistogramStatistics, after: HistogramStatistics) -> Hist
 
 def _sum(histograms: Iterable[HistogramStatistics]) -> HistogramStatistics:
     found = NOTHING
-    for one in histograms:
-        counts = tuple(map(sum, zip(found.counts, one.counts, strict=True)))
-        found = HistogramStatistics(one.bounds, counts, found.sum + one.sum, found.count + one.count)
+    for each in histograms:
+        counts = tuple(map(sum, zip(found.counts, each.counts, strict=True)))
+        found = HistogramStatistics(each.bounds, counts, found.sum + each.sum, found.count + each.count)
     return found
 
 
@@ -176,7 +176,7 @@ class MetricHistory:
     def take(self) -> None:
         """Take the samples that are due."""
         now = self._system.monotonic()
-        due = [one for one in self._series.values() if one.due_in(now) <= EARLY_S]
+        due = [series for series in self._series.values() if series.due_in(now) <= EARLY_S]
         if not due:
             return
         at, statistics, gauges = iso(self._system), self._metrics.statistics(), self._gauges()
@@ -190,7 +190,7 @@ class MetricHistory:
 
     def _due_in(self) -> float:
         now = self._system.monotonic()
-        return max(min(one.due_in(now) for one in self._series.values()), 0.0)
+        return max(min(series.due_in(now) for series in self._series.values()), 0.0)
 
 
 class _Series:

@@ -163,7 +163,7 @@ def _selection(source: ConfigSource, below: SelectionConfig, *, trusted: bool) -
             raise InvalidRequest("selection.agents must be a table with an agent's name for each table in it")
         own = parse_selection(table)
         by_agent: dict[str, ItemSelection] = {
-            name: parse_selection(one, f"selection.agents.{name}") for name, one in agents.items()
+            name: parse_selection(value, f"selection.agents.{name}") for name, value in agents.items()
         }
     except InvalidRequest as error:
         raise ConfigError(f"{source.place('selection')}: {error}. Mend it or take it away.") from error
@@ -277,7 +277,7 @@ def task_weights_in(source: ConfigSource, warnings: Warnings, *, trusted: bool) 
 
     A file that isn't `trusted` can set no weight that it can't set for all tasks.
     """
-    tables = {name: one for name, one in _table(source, "weights").items() if isinstance(one, dict)}
+    tables = {name: value for name, value in _table(source, "weights").items() if isinstance(value, dict)}
     _check_names(source, "weights", tables)
     found: dict[str, tuple[tuple[str, float], ...]] = {}
     for task, content in sorted(tables.items()):

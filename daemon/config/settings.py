@@ -345,7 +345,7 @@ class SelectionConfig:
     def levels(self, agent_name: str) -> tuple[ItemSelection, ...]:
         """Return the settings that hold for an agent, later ones before earlier ones."""
         agents = (self.project_agents.get(agent_name), self.user_agents.get(agent_name))
-        return (self.user, self.project, *(one for one in agents if one is not None))
+        return (self.user, self.project, *(agent for agent in agents if agent is not None))
 
 
 @dataclass(frozen=True, slots=True)

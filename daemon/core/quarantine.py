@@ -67,13 +67,13 @@ def quarantine_last(path: str, system: System) -> str:
     """Quarantine a derived file or folder, which may be large: only the last quarantined copy is kept."""
     folder, name = os.path.split(path)
     with system.scandir(folder) as entries:
-        former = [one.path for one in entries if one.name.startswith(f"{name}{MARK}")]
+        former = [entry.path for entry in entries if entry.name.startswith(f"{name}{MARK}")]
     kept = set_aside(path, system)
-    for one in former:
-        if os.path.isdir(one) and not os.path.islink(one):
-            shutil.rmtree(one, ignore_errors=True)
+    for old in former:
+        if os.path.isdir(old) and not os.path.islink(old):
+            shutil.rmtree(old, ignore_errors=True)
         else:
-            os.unlink(one)
+            os.unlink(old)
     return kept
 
 

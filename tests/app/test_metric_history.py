@@ -88,7 +88,7 @@ def test_each_period_has_its_own_differences(sampled: Sampled) -> None:
     assert [one.at for one in day.samples] == ["2026-01-31T00:05:00.000Z", "2026-01-31T00:10:00.000Z"]
 
 
-def test_it_forgets_what_is_older(sampled: Sampled) -> None:
+def test_samples_older_than_the_period_are_dropped(sampled: Sampled) -> None:
     for _ in range(2 * HOUR_SAMPLES):
         sampled.pass_on(HOUR_STEP_S)
     hour = sampled.history.history("hour").samples
@@ -131,7 +131,7 @@ def sample(before: MetricsStatistics, metrics: Metrics) -> Sample:
     return sample_between(before, metrics.statistics(), "2026-01-31T12:00:00.000Z", 10.0004, GAUGES)
 
 
-def test_only_what_came_since_counts() -> None:
+def test_sample_counts_only_new_requests() -> None:
     metrics = Metrics()
     metrics.answered("Query", 400.0)
     metrics.failed("Query", "timeout")
@@ -156,7 +156,7 @@ def test_only_what_came_since_counts() -> None:
     assert (found.seconds, found.gauges) == (10.0, GAUGES)
 
 
-def test_nothing_happened() -> None:
+def test_sample_without_requests() -> None:
     metrics = Metrics()
     metrics.answered("GetContext", 1.0)
     found = sample(metrics.statistics(), metrics)
@@ -176,7 +176,7 @@ def test_tokens_of_many_agents_add_up() -> None:
     assert list(found.tokens_by_agent)[-1] == OTHERS
 
 
-def test_an_agent_that_was_forgotten_and_comes_back_loses_nothing() -> None:
+def test_tokens_of_a_returning_agent_are_counted() -> None:
     metrics = Metrics()
     metrics.context_given(ContextFigures("first", 1000, 0))
     before = metrics.statistics()

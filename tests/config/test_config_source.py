@@ -91,7 +91,7 @@ def test_a_key_with_very_many_parts_is_refused_before_it_is_parsed(tmp_path: Pat
     check("\nx={" + "a." * 500_000 + "a=1}", "line 2: more than 1000 dots")
 
 
-def test_what_is_no_readable_file_is_refused(tmp_path: Path) -> None:
+def test_anything_but_a_regular_file_is_refused(tmp_path: Path) -> None:
     def check(name: str, message: str) -> None:
         with pytest.raises(ConfigError) as caught:
             read_source(str(tmp_path / name), System())
@@ -205,7 +205,7 @@ def test_a_value_comes_in_the_type_of_its_field() -> None:
         check("scan", "exclude", ["x" * 1_001], ())
 
 
-def test_what_a_person_is_shown_of_a_value() -> None:
+def test_values_are_shown_on_one_line() -> None:
     assert quoted("\x1b[31m\n") == "'\\x1b[31m\\n'"
     assert quoted(-1) == "-1"
     assert quoted(1 << 100_000) == "a giant integer"

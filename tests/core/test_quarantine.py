@@ -59,7 +59,7 @@ KINDS: dict[str, Make] = {
     ],
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_what_is_of_the_wrong_kind_is_renamed(
+def test_only_wrong_kinds_of_files_are_quarantined(
     tmp_path: Path, clear: Clear, right: set[str], kind: str
 ) -> None:
     path = tmp_path / "x"
@@ -78,7 +78,7 @@ def test_only_what_is_of_the_wrong_kind_is_renamed(
     assert not (tmp_path / "target").exists() or (tmp_path / "target").read_text() == "precious"
 
 
-def test_a_file_that_lost_its_mode_gets_it_back(tmp_path: Path) -> None:
+def test_wrong_mode_of_a_file_is_repaired(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("precious")
     path.chmod(0)
@@ -104,7 +104,7 @@ def test_files_quarantined_since_the_start_are_named(tmp_path: Path) -> None:
     assert quarantine.problem() == ""
 
 
-def test_many_are_counted(tmp_path: Path) -> None:
+def test_many_quarantined_files_are_counted(tmp_path: Path) -> None:
     quarantine = QuarantineLog(str(tmp_path), System())
     for number in range(NAMED_MAX + 2):
         (tmp_path / f"f{number}").write_text("damaged")
@@ -112,7 +112,7 @@ def test_many_are_counted(tmp_path: Path) -> None:
     assert "and 2 more" in quarantine.problem()
 
 
-def test_of_what_is_derived_the_last_one_is_kept(tmp_path: Path) -> None:
+def test_only_the_last_copy_of_a_derived_file_is_kept(tmp_path: Path) -> None:
     for number in range(3):
         folder = tmp_path / "lexical"
         folder.mkdir()
@@ -122,7 +122,7 @@ def test_of_what_is_derived_the_last_one_is_kept(tmp_path: Path) -> None:
     assert (kept / "segment").read_text() == "2"
 
 
-def test_of_folders_that_are_gone_nothing_is_kept(tmp_path: Path) -> None:
+def test_removed_folders_are_forgotten(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir()
     quarantine = QuarantineLog(str(tmp_path), System())
     quarantine.problem()

@@ -57,7 +57,7 @@ class Disk(System):
         return self.writable
 
 
-def test_a_disk_with_room_is_none(tmp_path: Path) -> None:
+def test_disk_with_free_space_is_no_problem(tmp_path: Path) -> None:
     assert disk_problem(str(tmp_path), System()) == ""
     assert disk_problem("/state", Disk()) == ""
 
@@ -72,13 +72,13 @@ def test_a_disk_with_room_is_none(tmp_path: Path) -> None:
         (Disk(error=errno.EIO), "Input/output error"),
     ],
 )
-def test_what_is_wrong_with_a_disk_is_told(disk: Disk, words: str) -> None:
+def test_disk_problems_are_named(disk: Disk, words: str) -> None:
     problem = disk_problem("/state", disk)
     assert words in problem
     assert "/state" in problem
 
 
-def test_a_folder_that_may_not_be_written_is_told_with_what_mends_it() -> None:
+def test_unwritable_folder_names_the_command_to_run() -> None:
     disk = Disk()
     disk.writable = False
     assert "chmod 700 /state" in disk_problem("/state", disk)
@@ -92,7 +92,7 @@ def test_a_file_system_without_a_number_of_files_is_fine() -> None:
     assert disk_problem("/state", Btrfs()) == ""
 
 
-def test_descriptors_that_run_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_free_descriptors_are_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     assert descriptor_problem() == ""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     monkeypatch.setattr(room, "LEAST_DESCRIPTORS", soft)
@@ -102,7 +102,7 @@ def test_descriptors_that_run_out_are_told(monkeypatch: pytest.MonkeyPatch) -> N
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no /proc to look at")
 
 
-def test_a_process_is_seen_to_work_to_be_stopped_and_to_end() -> None:
+def test_process_state_while_it_works_stops_and_ends() -> None:
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
         before = process_state(process.pid)
         assert before is not None
