@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from foveal.daemon.app.dashboard_file import DashboardFile, DashboardState
+from foveal.daemon.app.dashboard import DashboardFile, DashboardState
 from foveal.daemon.app.state import bring_up
 from foveal.daemon.compression.model_compressor import ModelCache
 from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
-from foveal.daemon.core.quarantined import QuarantineLog
+from foveal.daemon.core.quarantine import QuarantineLog
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore

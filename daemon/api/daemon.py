@@ -12,13 +12,12 @@ from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from ... import __version__
 from ..app.engine import Engine
-from ..app.metric_history import MetricSamples, Period
-from ..app.metric_sample import Quantiles, Sample
+from ..app.metric_history import MetricSamples, Period, Quantiles, Sample
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
 from ..core.metrics import HistogramStatistics, MetricsStatistics
 from ..core.parameters import Texts
-from ..core.process_memory import resident_bytes
+from ..core.resources import resident_bytes
 from .method import Request, method
 from .projects import ProjectReply, project_reply
 

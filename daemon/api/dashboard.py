@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..app.dashboard import LOOPBACK, Dashboard
-from ..app.dashboard_access import CODE_S, Admission
+from ..app.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..config.editor_links import editor_template
 from ..core.errors import InvalidRequest
 from .method import Request, method

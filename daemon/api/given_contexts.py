@@ -134,7 +134,7 @@ class GivenContextMethods:
                 if len(seen) == request.limit:
                     break
         new = [given for given in seen if given.heading is None]
-        headings = await asyncio.to_thread(lambda: [_heading(one.request.prompt, one.policy) for one in new])
+        headings = await asyncio.to_thread(lambda: [_heading(given) for given in new])
         for given, heading in zip(new, headings, strict=True):
             given.heading = heading
         return ListContextsReply([convert(self._entry(given), GivenEntry) for given in seen])
@@ -256,9 +256,10 @@ def _iso(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _heading(prompt: str, policy: Policy) -> str:
-    """Return the first line of a prompt, at most so much of it, without what looks like a secret."""
-    first = policy.mask(prompt.lstrip()[:MASKED_CHARACTERS]).partition("\n")[0].rstrip()
+def _heading(given: Given) -> str:
+    """Return the first line of a context's prompt, cut, with secrets masked."""
+    prompt = given.request.prompt.lstrip()[:MASKED_CHARACTERS]
+    first = given.policy.mask(prompt).partition("\n")[0].rstrip()
     return first if len(first) <= PROMPT_CHARACTERS else f"{first[: PROMPT_CHARACTERS - 1]}…"
 
 
@@ -270,5 +271,5 @@ def told_of(texts: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
         if name in told:
             told[name] = policy.mask(told[name])
     if "messages" in told:
-        told["messages"] = [{**one, "content": policy.mask(one["content"])} for one in told["messages"]]
+        told["messages"] = [{**turn, "content": policy.mask(turn["content"])} for turn in told["messages"]]
     return told

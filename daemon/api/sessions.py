@@ -15,7 +15,6 @@ from ..sessions.context_sets import SetMode, SetOutcome, name_warnings
 from ..sessions.item_usage import Reported
 from ..sessions.request_log import Recalled
 from ..sessions.request_record import conversation, record_map
-from ..sessions.request_table import RequestSummary
 from ..sessions.service import SessionChange
 from ..sessions.session import ItemOutcome, Session, SessionSummary
 from .method import (
@@ -174,10 +173,14 @@ class ListRequestsRequest(SessionRequest, frozen=True, kw_only=True):
     before: str = ""
 
 
-class RequestSummaryReply(Struct, frozen=True, kw_only=True):
-    request_id: str
+class RequestSummaryReply(
+    Struct, frozen=True, kw_only=True, rename={"id": "request_id", "project_root": "project"}
+):
+    """A recorded request as a list has it, with the attributes of `RequestSummary`."""
+
+    id: str
     session_id: str
-    project: str
+    project_root: str
     at: str
     message_hash: str
     tokens: int
@@ -359,7 +362,7 @@ class SessionMethods:
         requests = await self._requests.list(session_id, request.limit, request.before)
         if not requests and not request.before and not await self._is_session(session_id):
             raise _no_session(session_id)
-        return RequestsReply([_request_summary(summary) for summary in requests])
+        return RequestsReply(convert(requests, list[RequestSummaryReply], from_attributes=True))
 
     @method("GetRequest", policy="session")
     async def get_request(self, request: GetRequestRequest) -> RequestReply:
@@ -494,24 +497,6 @@ def _set_reply(outcome: SetOutcome) -> SetContextReply:
 
 def _sets(context: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
     return {name: list(entries) for name, entries in context.items()}
-
-
-def _request_summary(summary: RequestSummary) -> RequestSummaryReply:
-    return RequestSummaryReply(
-        request_id=summary.id,
-        session_id=summary.session_id,
-        project=summary.project_root,
-        at=summary.at,
-        message_hash=summary.message_hash,
-        tokens=summary.tokens,
-        bytes=summary.bytes,
-        elapsed_ms=summary.elapsed_ms,
-        items=summary.items,
-        considered=summary.considered,
-        degraded=summary.degraded,
-        pruned=summary.pruned,
-        referred=summary.referred,
-    )
 
 
 def _request_reply(request: Recalled, *, content: bool) -> RequestReply:

@@ -60,7 +60,7 @@ def check(reply: dict[str, Any], expected: dict[str, Any]) -> None:
         "look at secret/a.py",
     ],
 )
-def test_entries_that_tell_of_hidden_things_go_with_their_count(hidden: Any) -> None:
+def test_entries_about_hidden_things_are_left_out_and_not_counted(hidden: Any) -> None:
     check({"things": [hidden, "kept"], "total": 7}, {"things": ["kept"], "total": 6})
 
 
@@ -80,7 +80,7 @@ def test_fields_keep_their_types() -> None:
     )
 
 
-def test_secrets_are_masked_unless_it_comes_back_as_it_was_sent() -> None:
+def test_secrets_are_masked_except_in_sent_texts() -> None:
     reply = {"text": f"use {TOKEN}", "list": [TOKEN]}
     assert visible_reply(Sight(NO_POLICY, "/p"), reply) == {
         "text": "use [masked]32+",
@@ -89,7 +89,7 @@ def test_secrets_are_masked_unless_it_comes_back_as_it_was_sent() -> None:
     assert visible_reply(Sight(NO_POLICY, "/p", masks=False), reply) == reply
 
 
-def test_what_was_sent_is_left_out_and_said_so() -> None:
+def test_sent_texts_are_left_out_with_a_reason() -> None:
     left = without_texts({"request_id": "r", "context": "c", "messages": [], "problem": ""})
     assert set(left) == {"request_id", "problem"}
     assert "isn't given" in left["problem"]

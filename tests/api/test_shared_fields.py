@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from foveal.daemon.api.handlers import ENTRY_MAX_BYTES, MEMORY_MAX_BYTES, SharedFields
 from foveal.ipc.errors import RpcError
 from foveal.ipc.protocol import PackedResult, encode_response, pack_fields
-from foveal.ipc.shared_fields import ENTRY_MAX_BYTES, MEMORY_MAX_BYTES, SharedFields
 
 MORE = {"cached": True, "clock": "a-1", "elapsed_ms": 0.2}
 
