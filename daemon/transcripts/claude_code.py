@@ -16,12 +16,13 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .entry import Entry, EntryKind, Tool
-from .injections import is_own_command, is_own_tool, part_said, printed, said
-from .records import (
+from .entry import (
     RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    Entry,
+    EntryKind,
     Record,
+    Tool,
     cut,
     joined,
     map_at,
@@ -30,6 +31,7 @@ from .records import (
     record_of,
     text_at,
 )
+from .injections import is_own_command, is_own_tool, part_said, printed, said
 from .transcript_file import Line
 
 HANDBACK = "SubagentHandback"

@@ -15,12 +15,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .entry import Entry, EntryKind, Tool
-from .injections import is_own_command, is_own_tool, printed, said
-from .records import (
+from .entry import (
     RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    Entry,
+    EntryKind,
     Record,
+    Tool,
     cut,
     map_at,
     maps_at,
@@ -29,6 +30,7 @@ from .records import (
     text_at,
     texts_at,
 )
+from .injections import is_own_command, is_own_tool, printed, said
 
 _SHELLS = frozenset(
     {"shell", "shell_command", "exec_command", "container.exec", "local_shell", "unified_exec"}

@@ -1,11 +1,114 @@
-"""Owns the cursor: how far a transcript was read, and whether a file is still the one that was read."""
+"""Owns where cursors are kept: a small SQLite file in a project's folder, by the path of the transcript.
+
+What it loses, in a power cut or to damage, is read again and found to be known: it saves work, nothing else.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from msgspec import Struct
+
+from ..core.storage import (
+    Database,
+    DatabaseError,
+    close_database,
+    damage_raised,
+    may_pass,
+    open_database,
+    quarantine_database,
+    transaction,
+)
+from ..core.system import System
+
+log = logging.getLogger(__name__)
+
+NAME = "transcripts.db"
+CURSORS_MAX = 10_000
+"""The oldest are forgotten beyond this: hosts delete transcripts after a month or so."""
+VERSION = 1
+SCHEMA = """
+CREATE TABLE cursors (
+    path TEXT PRIMARY KEY,
+    inode INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    resume INTEGER NOT NULL,
+    lines INTEGER NOT NULL,
+    read_ns INTEGER NOT NULL
+) STRICT;
+CREATE INDEX cursors_by_time ON cursors (read_ns);
+"""
+
+
+class CursorStore:
+    """The cursors of one project. Each call opens the file and blocks. Raises `OperationalError` as SQLite
+    does, and `OSError`."""
+
+    def __init__(self, folder: str, system: System) -> None:
+        self._path = os.path.join(folder, NAME)
+        self._system = system
+
+    def find(self, path: str) -> Cursor | None:
+        """Return how far a transcript was read; None for one that wasn't."""
+        if not os.path.lexists(self._path):
+            return None
+        try:
+            with self._opened() as database:
+                row = database.execute(
+                    "SELECT inode, size, digest, resume, lines FROM cursors WHERE path = ?", (_key(path),)
+                ).fetchone()
+        except DatabaseError as error:
+            self._quarantine(error)
+            return None
+        return None if row is None else Cursor(*row)
+
+    def put(self, path: str, cursor: Cursor) -> None:
+        """Note how far a transcript was read."""
+        try:
+            self._put(path, cursor)
+        except DatabaseError as error:
+            self._quarantine(error)
+            self._put(path, cursor)
+
+    def _quarantine(self, error: DatabaseError) -> None:
+        """Quarantine a file that was found damaged in its use. Raises the error where it may pass."""
+        if may_pass(error):
+            raise error
+        kept = quarantine_database(self._path, self._system)
+        log.warning("how far transcripts were read is lost (%s); the file is kept as %s", error, kept)
+
+    def _put(self, path: str, cursor: Cursor) -> None:
+        row = (cursor.inode, cursor.size, cursor.digest, cursor.resume, cursor.lines)
+        with self._opened() as database, transaction(database):
+            database.execute(
+                "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (_key(path), *row, self._system.time_ns()),
+            )
+            database.execute(
+                "DELETE FROM cursors WHERE path IN"
+                " (SELECT path FROM cursors ORDER BY read_ns DESC, path LIMIT -1 OFFSET ?)",
+                (CURSORS_MAX,),
+            )
+
+    @contextmanager
+    def _opened(self) -> Iterator[Database]:
+        database = open_database(self._path, SCHEMA, VERSION, self._system).database
+        try:
+            with damage_raised():
+                yield database
+        finally:
+            close_database(database, self._path)
+
+
+def _key(path: str) -> str:
+    """Return the path that all names of a file have in common, as a text that SQLite takes."""
+    return os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")
+
 
 _TAIL_BYTES = 4_096
 """Hosts write times and ids into every record, so two files that agree in so many bytes are one file."""

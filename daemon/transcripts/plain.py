@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 
-from .entry import Entry, EntryKind, Tool
-from .injections import is_own_command, is_own_tool, printed, said
-from .records import (
+from .entry import (
     RESULT_CHARACTERS,
     TEXT_CHARACTERS,
+    Entry,
+    EntryKind,
     Record,
+    Tool,
     cut,
     map_at,
     parts_at,
@@ -18,6 +19,7 @@ from .records import (
     text_at,
     texts_at,
 )
+from .injections import is_own_command, is_own_tool, printed, said
 
 ROLES: dict[str, EntryKind] = {
     "user": "user",

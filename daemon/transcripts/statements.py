@@ -8,10 +8,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .cues import cues_for, meets
-from .evidence import REASON, Kind, Marked, can_state, is_announcement, marked, names_another, standing
+from .evidence import (
+    REASON,
+    Kind,
+    Marked,
+    Wording,
+    can_state,
+    cut_short,
+    is_announcement,
+    marked,
+    names_another,
+    standing,
+    worded,
+)
 from .report import Reading, Sentence, Voice, blocks_of
 from .weak_evidence import gives_up, weakly_marked
-from .wording import Wording, cut_short, worded
 
 
 class Statement(Struct, frozen=True):

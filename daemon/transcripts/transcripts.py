@@ -19,9 +19,8 @@ from msgspec import Struct
 from .claude_code import ClaudeCodeReader, LeftTurns, is_claude_code
 from .codex import CodexReader, is_codex
 from .cursor import Cursor, digest_before
-from .entry import Entry
+from .entry import Entry, Record, record_of
 from .plain import PlainReader, PlainTextReader, is_plain, is_plain_text
-from .records import Record, record_of
 from .transcript_file import Line, lines, not_a_transcript, opened
 
 

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 
 from .cues import compiled, meets
-from .evidence import CONTRAST, MEANT, PURPOSE, REASON, Kind, Marked, can_state, is_announcement, support_of
+from .evidence import (
+    CONTRAST,
+    MEANT,
+    PURPOSE,
+    REASON,
+    Kind,
+    Marked,
+    can_state,
+    is_announcement,
+    reason_start,
+    support_of,
+)
 from .report import Reading, Sentence
-from .wording import reason_start
 
 _CHOICE, _CAUSE, _ATTEMPT = 4, 5, 4
 """So many signals make a choice, a cause, an attempt; at least one of them must lie in what happened around
