@@ -24,7 +24,7 @@ from ..core.system import System
 from ..core.work import Work
 from ..project.projects import Project
 from ..transcripts.cursor import Cursor, CursorStore
-from ..transcripts.mined import Mined, drafts_of, mined_in
+from ..transcripts.extraction import Mined, drafts_of, mined_in
 from ..transcripts.transcript_file import check_path
 from .draft import Draft
 

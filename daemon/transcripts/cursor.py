@@ -1,6 +1,7 @@
-"""Owns where cursors are kept: a small SQLite file in a project's folder, by the path of the transcript.
+"""Cursors, which say how far a transcript was read, and their store: a small SQLite file of a project.
 
-What it loses, in a power cut or to damage, is read again and found to be known: it saves work, nothing else.
+The store only saves work: a transcript whose cursor is lost is read again, and its decisions are found to be
+known.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 
 NAME = "transcripts.db"
 CURSORS_MAX = 10_000
-"""The oldest are forgotten beyond this: hosts delete transcripts after a month or so."""
+"""Maximum cursors; the oldest are deleted. Hosts delete transcripts after a month or so."""
 VERSION = 1
 SCHEMA = """
 CREATE TABLE cursors (
@@ -45,6 +46,41 @@ CREATE INDEX cursors_by_time ON cursors (read_ns);
 """
 
 
+_TAIL_BYTES = 4_096
+"""Bytes that identify a file: hosts write times and ids into every record."""
+
+
+class Cursor(Struct, frozen=True):
+    """How far the file with this inode was read.
+
+    `size` bytes were read, and `digest` is of the last of them. The next reading begins at byte `resume`,
+    before which there are `lines` lines; transcripts.py says why that is earlier than `size`.
+    """
+
+    inode: int
+    size: int
+    digest: str
+    resume: int
+    lines: int
+
+    def holds(self, descriptor: int, status: os.stat_result) -> bool:
+        """Whether a file is the same, with nothing but additions.
+
+        Editors and hosts may rewrite or cut a file and keep its inode.
+        """
+        return (
+            status.st_ino == self.inode
+            and 0 <= self.resume <= self.size <= status.st_size
+            and digest_before(descriptor, self.size) == self.digest
+        )
+
+
+def digest_before(descriptor: int, size: int) -> str:
+    """Return a digest of the last bytes before an offset."""
+    start = max(size - _TAIL_BYTES, 0)
+    return hashlib.blake2b(os.pread(descriptor, size - start, start), digest_size=16).hexdigest()
+
+
 class CursorStore:
     """The cursors of one project. Each call opens the file and blocks. Raises `OperationalError` as SQLite
     does, and `OSError`."""
@@ -54,7 +90,7 @@ class CursorStore:
         self._system = system
 
     def find(self, path: str) -> Cursor | None:
-        """Return how far a transcript was read; None for one that wasn't."""
+        """Return a transcript's cursor, None for none."""
         if not os.path.lexists(self._path):
             return None
         try:
@@ -68,7 +104,7 @@ class CursorStore:
         return None if row is None else Cursor(*row)
 
     def put(self, path: str, cursor: Cursor) -> None:
-        """Note how far a transcript was read."""
+        """Store a transcript's cursor."""
         try:
             self._put(path, cursor)
         except DatabaseError as error:
@@ -76,7 +112,7 @@ class CursorStore:
             self._put(path, cursor)
 
     def _quarantine(self, error: DatabaseError) -> None:
-        """Quarantine a file that was found damaged in its use. Raises the error where it may pass."""
+        """Quarantine a damaged file. Raises the error if it is temporary."""
         if may_pass(error):
             raise error
         kept = quarantine_database(self._path, self._system)
@@ -106,40 +142,5 @@ class CursorStore:
 
 
 def _key(path: str) -> str:
-    """Return the path that all names of a file have in common, as a text that SQLite takes."""
+    """Return the real path of a file, as a text that SQLite takes."""
     return os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")
-
-
-_TAIL_BYTES = 4_096
-"""Hosts write times and ids into every record, so two files that agree in so many bytes are one file."""
-
-
-class Cursor(Struct, frozen=True):
-    """How far the file with this inode was read.
-
-    `size` bytes were seen, and `digest` is of the last of them. The next reading begins at byte `resume`,
-    before which there are `lines` lines: see transcripts.py for why that is earlier than `size`.
-    """
-
-    inode: int
-    size: int
-    digest: str
-    resume: int
-    lines: int
-
-    def holds(self, descriptor: int, status: os.stat_result) -> bool:
-        """Whether a file is the one that was read, with nothing but additions.
-
-        Editors and hosts may keep an inode and write the file anew, or cut it.
-        """
-        return (
-            status.st_ino == self.inode
-            and 0 <= self.resume <= self.size <= status.st_size
-            and digest_before(descriptor, self.size) == self.digest
-        )
-
-
-def digest_before(descriptor: int, size: int) -> str:
-    """Return a digest of the last bytes before a place."""
-    start = max(size - _TAIL_BYTES, 0)
-    return hashlib.blake2b(os.pread(descriptor, size - start, start), digest_size=16).hexdigest()
