@@ -46,8 +46,7 @@ AWAITED: Final = frozenset(("SessionStart", "sessionStart"))
 """Events that wait for the daemon that they start: nobody waits for an answer yet."""
 
 STARTING: Final = AWAITED | {"UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent"}
-"""Events that start a daemon if none runs. Those outside `AWAITED` don't wait for it: the next event finds
-it."""
+"""Events that start a daemon if none runs. Those outside `AWAITED` don't wait for it."""
 
 KEPT: Final = frozenset(("SubagentStop", "subagentStop", "SessionEnd", "sessionEnd"))
 """Events that are spooled if no daemon took them: they name the transcript of what an agent found out."""

@@ -144,9 +144,7 @@ class Pump:
             self._opening = [self._opening[0], line]
 
     def _try_connect(self, lines: Sequence[McpLine]) -> bool:
-        """Connect and send the opening messages and these lines; on failure answer the lines with an
-        error.
-        """
+        """Connect and send the opening messages and these lines; on failure answer them with an error."""
         try:
             connection = self._upstream.connect()
         except (DaemonUnavailable, PathError, OSError) as error:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 CONNECT_S: Final = 20.0
-"""Maximum seconds for the daemon, its faces process and the server to start; about 2 s on a machine at
-rest."""
+"""Maximum seconds for the daemon, its faces process and the server to start, usually 2 s."""
 
 READ_BYTES: Final = 64 * 1024
 

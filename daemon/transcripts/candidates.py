@@ -1,6 +1,4 @@
-"""Candidates for decisions: statements with the events around them, joined if they say the same, and
-ranked.
-"""
+"""Candidates for decisions: statements with the events around them, merged if they say the same."""
 
 from __future__ import annotations
 
@@ -87,9 +85,7 @@ _LEAST = 3
 
 
 def telling_words(text: str) -> frozenset[str]:
-    """Return the stems of a text's words without common ones; of Chinese and Japanese the pairs of
-    characters.
-    """
+    """Return the stems of a text's uncommon words; of Chinese and Japanese the pairs of characters."""
     found = re.findall(r"[^\W_\u3041-\u9fff]+", text.lower())
     stems = {_stem(word) for word in found if (len(word) > 2 or word.isdigit()) and word not in _COMMON}
     return frozenset(stems.union(re.findall(r"(?=([\u3041-\u9fff]{2}))", text)))

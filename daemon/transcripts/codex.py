@@ -74,9 +74,7 @@ class Output(Struct, frozen=True):
 
 
 def call_of(name: str, given: str | Mapping[str, Any]) -> Call:
-    """Return what a call does, by the tool's name and its arguments: a map, a JSON text of one, or a
-    patch.
-    """
+    """Return what a call does, by the tool's name and its arguments: a map, its JSON text, or a patch."""
     fields: Record = (
         dict(given) if isinstance(given, Mapping) else record_of(given.encode("utf-8", "replace")) or {}
     )

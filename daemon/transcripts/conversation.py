@@ -97,8 +97,7 @@ def judge(candidate: Candidate, check: Check | None) -> None:
 
 
 def with_one_cause(candidates: list[Candidate]) -> list[Candidate]:
-    """Return candidates of a turn without causes that were superseded by the last one, or by those of the
-    report.
+    """Return candidates of a turn without causes that the last one, or the report's, superseded.
 
     An earlier cause stays if it led to an edit on which no check failed.
     """

@@ -27,9 +27,7 @@ _REPORTED = 1
 
 
 def weakly_marked(reading: Reading) -> tuple[Marked, ...]:
-    """Return at most two marks of an agent's sentence, the likeliest first; `needs` is the missing
-    evidence.
-    """
+    """Return at most two marks of an agent's sentence, the likelier first; `needs` says what is missing."""
     sentence = reading.sentence
     if reading.voice not in ("narration", "report") or sentence.section in ("advice", "why"):
         return ()

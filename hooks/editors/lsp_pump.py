@@ -166,9 +166,7 @@ class LspPump:
         _send(connection, b"".join((*self._opening.replayed(), *(frame(body) for body in bodies))))
 
     def _receive(self, connection: socket.socket) -> None:
-        """Carry the server's messages to the editor until the connection ends; runs in a thread of its
-        own.
-        """
+        """Carry the server's messages to the editor until the connection ends; runs in its own thread."""
         with connection:
             try:
                 with connection.makefile("rb") as stream:
