@@ -1,4 +1,4 @@
-"""`foveal mcp`: carries JSON-RPC lines between a host's pipes and the MCP server in the faces process.
+"""The pump of `foveal mcp`: carries JSON-RPC lines between a host and the MCP server in the faces process.
 
 Imports the standard library and `ipc` only: an import of the SDK would cost each host a second. The pump
 knows just enough of MCP to continue after a restart of the daemon: the requests that wait for an answer, and

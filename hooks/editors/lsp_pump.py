@@ -1,4 +1,4 @@
-"""`foveal lsp`: carries messages between an editor's pipes and the language server in the faces process.
+"""The pump of `foveal lsp`: carries messages between an editor and the language server in the faces process.
 
 Imports the standard library and `ipc` only. The pump knows just enough of the protocol to end as an editor
 expects and to continue after a restart of the daemon: it keeps the messages that opened the conversation and
