@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..languages.shared.source_folders import is_test
+from ..languages.shared.import_folders import is_test
 from ..languages.shared.table import language_of
 from ..project.metadata import NO_SOURCE
 from ..project.scan_results import ScanChanges

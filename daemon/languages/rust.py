@@ -8,8 +8,7 @@ from ..core.vocabulary import words
 from .rust_imports import MANIFEST, RustImports, declared_module, used_names
 from .shared.language import DefinitionRules, Language
 from .shared.lazy_pattern import lazy_pattern
-from .shared.link_rules import LinkRules, NameLookup
-from .shared.values import UNKNOWN_VALUE, Value, Values, What, external
+from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 
 if TYPE_CHECKING:
     from .shared.source_text import Span

@@ -1,4 +1,4 @@
-"""Owns the linking of one file: each of its references in, what it means out."""
+"""The linking of one file: what each of its references means."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ from typing import Final, Literal, NamedTuple
 
 from ..languages.shared.chains import last_name, parts_of
 from ..languages.shared.interface import SELF_NAMES
-from ..languages.shared.link_rules import LinkRules
-from ..languages.shared.owners import Owners
+from ..languages.shared.link_rules import (
+    UNKNOWN_VALUE,
+    VALUES_MAX,
+    LinkRules,
+    Value,
+    Values,
+    What,
+    World,
+    is_external,
+)
 from ..languages.shared.qualified_names import base_name
-from ..languages.shared.records import Symbol
+from ..languages.shared.records import Owners, Symbol
 from ..languages.shared.references import Reference, ReferenceKind, References, TypeFact
 from ..languages.shared.table import link_rules_of
-from ..languages.shared.values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
-from .evaluator import Evaluator, World
+from .evaluator import Evaluator
 
 log = logging.getLogger(__name__)
 

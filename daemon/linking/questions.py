@@ -1,4 +1,4 @@
-"""Owns the questions asked while a file is linked: their answers, which are open, and the steps left.
+"""The questions asked while a file is linked: their answers, which are open, and the steps left.
 
 A question may lead back to itself: imports and hierarchies run in circles. An open question is answered with
 nothing, and an answer that rests on that is tentative: it holds until the question it rests on is answered.

@@ -1,4 +1,4 @@
-"""Owns a file's interface: what others can see of it when they resolve their references through it."""
+"""A file's interface: what other files see of it when their references are resolved through it."""
 
 from __future__ import annotations
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast, get_args
 
-from .chains import EXPRESSION_MAX, chain_of, shortened
+from .chains import ELEMENT, EXPRESSION_MAX, INFERRED, chain_of, shortened, type_chains
 from .definitions import BINDINGS, Captures, Match
 from .import_statements import ATTRIBUTES_MAX
 from .language import Language, UseItem
-from .owners import Owners
 from .qualified_names import type_name
-from .records import Symbol
+from .records import Owners, Symbol
 from .references import (
     CHAIN_MAX,
     UNKNOWN,
@@ -23,7 +22,6 @@ from .references import (
     TypeFact,
 )
 from .source_text import SourceText, Span
-from .type_chains import ELEMENT, INFERRED, type_chains
 
 REFERENCES_MAX = 50_000
 """References of one file that are kept, and the same of what is known of its names; the largest file of
