@@ -272,12 +272,14 @@ class Evaluator:
         def lookup(name: str) -> Values:
             return self.named_object(rules, name, receiver) or self.top(path, name, depth + 1)
 
-        return merged(self._evidence(path, one, rules, lookup, depth + 1) for one in found)
+        return merged(self._evidence(path, item, rules, lookup, depth + 1) for item in found)
 
-    def _evidence(self, path: str, one: LinkEvidence, rules: LinkRules, lookup: Lookup, depth: int) -> Values:
-        if not one.is_type:
-            return self.follow(one.chain, path, lookup, depth)
-        return self.typed(one.chain, path, rules, lookup, depth)
+    def _evidence(
+        self, path: str, item: LinkEvidence, rules: LinkRules, lookup: Lookup, depth: int
+    ) -> Values:
+        if not item.is_type:
+            return self.follow(item.chain, path, lookup, depth)
+        return self.typed(item.chain, path, rules, lookup, depth)
 
     def typed(self, chain: str, path: str, rules: LinkRules, lookup: Lookup, depth: int) -> Values:
         """Return an instance of the type that a chain names; `list[].Foo` holds instances of `Foo`."""

@@ -32,7 +32,7 @@ class Wildcards:
             at += 1
 
     def _extend(self) -> bool:
-        """Find one more; whether there was one."""
+        """Find the next file; return whether there was another."""
         while self._waiting and self._spend():
             path = next(self._waiting[-1], None)
             if path is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class What(Enum):
-    """What a value is."""
+    """The kinds of values."""
 
     DEFINITION = auto()
     INSTANCE = auto()
@@ -58,23 +58,23 @@ ELEMENT_METHOD: Final = "()"
 """The name that all of them go by in a value."""
 
 Values = tuple[Value, ...]
-"""The alternatives, the likeliest first; none where nothing is known."""
+"""What a chain may mean, the likeliest first; empty where nothing is known."""
 
 
 UNKNOWN_VALUE: Final[Values] = ()
 
 
 VALUES_MAX: Final = 4
-"""Alternatives that are followed; more would be guessing."""
+"""Maximum number of alternatives that are followed; more would be guessing."""
 
 
 def external(name: str = "") -> Values:
-    """Return what certainly lies outside of the project."""
+    """Return a value that certainly lies outside of the project."""
     return (Value(What.EXTERNAL, "", name),)
 
 
 def called_external(name: str) -> Values:
-    """Return what calling something outside gives: an object of a class there, else nobody knows."""
+    """Return the result of calling something outside: an object if it is a class, else unknown."""
     return external(name) if name.rpartition(".")[2][:1].isupper() else UNKNOWN_VALUE
 
 
@@ -86,7 +86,7 @@ def merged(groups: Iterable[Values]) -> Values:
 
 
 def is_external(values: Values) -> bool:
-    """Whether all that something may mean lies outside of the project."""
+    """Return whether all values lie outside of the project."""
     return bool(values) and all(value.what is What.EXTERNAL for value in values)
 
 
@@ -118,7 +118,7 @@ class World(Protocol):
 
 
 class NameLookup(World, Protocol):
-    """What rules ask about the files of a project while a reference is followed."""
+    """What rules may ask while a reference is followed; the evaluator answers."""
 
     def spend(self, steps: int = 1) -> bool:
         """Count steps; return whether the reference may take another."""
@@ -152,17 +152,17 @@ class NameLookup(World, Protocol):
 
 
 class LinkRules:
-    """How names are looked up in one language; the defaults are those that most have in common."""
+    """How names are looked up in one language; the defaults suit most languages."""
 
     self_names: frozenset[str] = frozenset({"self", "this"})
-    """What the object is called whose code runs."""
+    """Names of the object whose method runs."""
 
     class_names: frozenset[str] = frozenset({"Self"})
-    """What its class is called."""
+    """Names of its class."""
 
     parts_max: int = 0
-    """Maximum number of files of a folder in which a class may have further parts; larger folders hold no
-    one's parts, and with 0 none does."""
+    """Maximum number of files in a folder whose classes may have parts in other files of it; 0 where the language
+    has no such parts."""
 
     super_names: frozenset[str] = frozenset({"super", "base"})
     implicit_members: bool = False
@@ -178,18 +178,18 @@ class LinkRules:
     """Whether a wildcard brings in what whole files have at their top, and nothing else."""
 
     passes_imports_on: bool = True
-    """Whether who imports a file also sees what that file imports."""
+    """Whether importing a file also brings in what that file imports."""
 
     class_kinds: frozenset[str] = CLASS_KINDS
     opaque_types: frozenset[str] = frozenset({"Any", "object", "Object", "any", "unknown", "never", "T"})
-    """Types of which an object says nothing: it may be of any."""
+    """Types that say nothing about an object."""
 
     def ambient(self, evaluator: NameLookup, path: str, name: str) -> Values:
-        """Return what a name means that nothing in its file introduces: that of a neighbour, or a builtin."""
+        """Return what a name means that its file doesn't introduce: a neighbour's definition or a builtin."""
         return UNKNOWN_VALUE
 
     def literal(self, root: str) -> Values:
-        """Return what a chain of a literal begins with."""
+        """Return the value of a literal at the beginning of a chain."""
         return external(root) if root in LITERALS else UNKNOWN_VALUE
 
     def imported(
