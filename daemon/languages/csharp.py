@@ -251,7 +251,7 @@ class CsharpRules(LinkRules):
         yield from super().wildcard_files(evaluator, path, interface)
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
-        """Whether a file defines a class of this name: a part of a partial one."""
+        """Return whether a file defines a class of this name: a part of a partial one."""
         interface = evaluator.interface(path)
         return interface is not None and name in interface.names
 

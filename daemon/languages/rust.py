@@ -239,7 +239,7 @@ class RustRules(LinkRules):
         return external(f"{module}::{name}")
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
-        """Whether a file adds to a type that it doesn't define itself, by an impl block."""
+        """Return whether a file adds to a type that it doesn't define itself, by an impl block."""
         interface = evaluator.interface(path)
         return interface is not None and name not in interface.names
 

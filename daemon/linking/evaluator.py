@@ -408,7 +408,7 @@ class Evaluator:
     # Classes
 
     def is_class(self, path: str, name: str) -> bool:
-        """Whether a definition is one that has instances."""
+        """Return whether a definition is one that has instances."""
         interface = self.interface(path)
         return interface is not None and interface.names.get(name) in self.rules(path).class_kinds
 

@@ -137,7 +137,7 @@ class _Linker:
         )
 
     def _is_same_on_each_line(self, reference: Reference) -> bool:
-        """Whether a reference surely means the same wherever it stands in its scope: it begins with no
+        """Return whether a reference surely means the same wherever it stands in its scope: it begins with no
         variable, and is followed no further where it stands again."""
         if reference.kind == "inherit" or (self._rules.methods_apart and reference.chain.isidentifier()):
             return False
@@ -171,8 +171,8 @@ class _Linker:
         return Linked(*place, target.path, target.name, state)
 
     def _is_meant(self, target: Value, reference: Reference, name: str) -> bool:
-        """Whether a definition is what stands there, and not only what a variable or an attribute holds: who
-        reads `runner.state` reads no constant that the state began with."""
+        """Return whether a reference means a definition itself instead of what a variable or attribute holds:
+        `runner.state` doesn't mean the constant that the state began with."""
         if "." not in reference.chain or base_name(target.name) == name:
             return True
         if reference.kind == "use":
@@ -182,7 +182,7 @@ class _Linker:
         return kind not in {"variable", "constant"}
 
     def _may_be_inside(self, values: Values, reference: Reference) -> bool:
-        """Return whether something unresolved may lie in the project: not if all values are known to lie outside."""
+        """Return whether something unresolved may lie in the project, since not all values lie outside."""
         if not (is_external(values) or _is_container(values)):
             return True
         # Nobody calls a string: in another block the name means something else.

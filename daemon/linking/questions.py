@@ -81,7 +81,7 @@ class Questions:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the file met its own bound, so that its last references were not followed."""
+        """Return whether the file met its own bound, so that its last references were not followed."""
         return self.steps >= self._file_steps
 
     def begin(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from ...core.relative_paths import ancestors, nearness, within
 
 MAX_NAMESAKES = 1_000
-"""Files of one name that are compared for one import."""
+"""Maximum number of files of one name that are compared for an import."""
 
 
 class ImportFolders:
@@ -144,7 +144,7 @@ def _toggle(index: dict[str, set[str]], key: str, value: str, difference: int) -
 
 
 MAX_NAMESAKE_FOLDERS = 2_000
-"""Folders of one name from which on they say nothing about which of them is meant."""
+"""Maximum number of folders of one name; with more, the name doesn't tell which is meant."""
 
 
 class SourceFolders:
@@ -168,7 +168,7 @@ class SourceFolders:
             index.clear()
 
     def forget(self) -> None:
-        """Forget the answers that were remembered."""
+        """Forget the cached answers."""
         self._memory.clear()
 
     def change(self, path: str, difference: int) -> None:
@@ -212,7 +212,7 @@ class SourceFolders:
         return sorted(each for each in namesakes if f"/{each}".endswith(f"/{tail}"))
 
     def remembered(self, question: tuple[str, ...], answer: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-        """Return the answer to a question about the folders, which is found out only once."""
+        """Return the answer to a question about the folders, computed once until a folder comes or goes."""
         found = self._memory.get(question)
         if found is None:
             found = self._memory[question] = tuple(answer())

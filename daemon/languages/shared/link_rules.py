@@ -161,8 +161,8 @@ class LinkRules:
     """Names of its class."""
 
     parts_max: int = 0
-    """Maximum number of files in a folder whose classes may have parts in other files of it; 0 where the language
-    has no such parts."""
+    """Maximum number of files in a folder whose classes may have parts in its other files; 0 where the
+    language has no such parts."""
 
     super_names: frozenset[str] = frozenset({"super", "base"})
     implicit_members: bool = False
@@ -231,5 +231,5 @@ class LinkRules:
         return (path, *(each for each in siblings if each != path and self.adds_to(evaluator, each, name)))
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
-        """Whether another file of the folder has members of a class; asked where `parts_max` says so."""
+        """Return whether another file of the folder has members of a class; `parts_max` bounds the search."""
         return False

@@ -326,5 +326,5 @@ _ATTACHED = frozenset(
 
 
 def _belongs_below(kind: str) -> bool:
-    """Whether a node of this kind belongs to the one that begins on the next line."""
+    """Return whether a node of this kind belongs to the one that begins on the next line."""
     return "comment" in kind or kind in _ATTACHED

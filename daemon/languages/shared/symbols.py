@@ -100,14 +100,14 @@ _TYPES = _HOLDERS - {"module", "namespace"}
 
 
 _ANNOUNCED = {"prototype": "prototype", "extern": "variable", "forward": "type"}
-"""Kinds that give way to a definition of the name in the same file, and what they are shown as."""
+"""Kinds that give way to a definition of the name in the same file, and the kinds they are shown as."""
 
 
 _REBOUND = BINDINGS | {"macro"}
 
 
 class _Placed(NamedTuple):
-    """A definition in its place: the index of what encloses it or -1, its qualified name, kind and depth."""
+    """A definition with the index of the one around it (or -1), its qualified name, kind and depth."""
 
     definition: ParsedDefinition
     outer: int
@@ -117,7 +117,7 @@ class _Placed(NamedTuple):
 
 
 def _placed(definitions: Iterable[ParsedDefinition], rules: DefinitionRules) -> list[_Placed]:
-    """Return the definitions, which come in source order, with what they lie in."""
+    """Return the definitions, given in source order, with the definitions around them."""
     placed: list[_Placed] = []
     enclosing: list[int] = []
     for definition in definitions:
@@ -137,7 +137,7 @@ def _placed(definitions: Iterable[ParsedDefinition], rules: DefinitionRules) -> 
 def _place(
     definition: ParsedDefinition, index: int, placed: Sequence[_Placed], rules: DefinitionRules
 ) -> _Placed | None:
-    """Return a definition in its place, or None if it defines nothing for others there."""
+    """Return a definition with its place, None if other files can't see it there."""
     outer = placed[index] if index >= 0 else None
     owner, kind = definition.owner, definition.kind
     if outer is not None:
@@ -195,7 +195,7 @@ _SPACE = {
 
 
 class _Heads:
-    """Turns definitions into symbols: where they begin, what their head says, what is said about them."""
+    """Turns definitions into symbols: their first line, their head and their documentation."""
 
     def __init__(self, text: SourceText, language: Language, decorators: Sequence[Span]) -> None:
         self._text = text
