@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from foveal.daemon.search.fusion import RANK_CONSTANT, fuse_ranks, fuse_scores
+from foveal.daemon.search.ranking import RANK_CONSTANT, fuse_ranks, fuse_scores
 
 from .bench import Bench
 from .statistics import Measure

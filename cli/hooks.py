@@ -15,22 +15,20 @@ from typing import Any, TypeVar
 import click
 
 from .. import __version__
+from ..hooks.hosts.host import LEVELS, Host, Level, SettingsPlace
 from ..hooks.install.errors import InstallError
-from ..hooks.install.hosts import ALIASES, HOSTS, NEXT_STEPS, Host, host_named
-from ..hooks.install.places import (
-    LEVELS,
-    HostFiles,
-    Level,
-    SettingsPlace,
+from ..hooks.install.host_files import (
+    INSTALLABLE,
     check_level,
-    default_level,
     host_files,
+    installable_host,
     project_root,
     registered_program,
 )
-from ..hooks.install.plan import Change, apply, plan_install, plan_uninstall
+from ..hooks.install.plan import Change, HostFiles, apply, plan_install, plan_uninstall
 from ..hooks.install.program import find_program
-from ..hooks.install.state import MCP, HostState, inspect, problems
+from ..hooks.install.settings_entries import MCP
+from ..hooks.install.state import HostState, inspect, problems
 from . import terminal
 from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
 from .errors import FAILED, CliError
@@ -43,6 +41,9 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+HOST_NAMES = [host.name for host in INSTALLABLE]
+HOST_CHOICE = click.Choice([*HOST_NAMES, *(alias for host in INSTALLABLE for alias in host.aliases)])
+
 EXAMPLES = (
     "foveal hooks install claude-code           # shows what changes, and asks",
     "foveal hooks install claude-code --plugin  # as a plugin, with a skill",
@@ -52,18 +53,26 @@ EXAMPLES = (
 )
 
 
-@click.group("hooks", cls=CommandGroup, short_help="Register foveal with agents and git.", examples=EXAMPLES)
-def hooks_command() -> None:
-    """Register foveal with a host, so that its agents get context automatically.
+HELP = f"""Register foveal with a host, so that its agents get context automatically.
 
-    Hosts are claude-code, codex, cursor, gemini, copilot, opencode and git. Their settings files are edited
-    in place: other registrations, comments and formatting stay. A copy is kept beside each file.
-    """
+Hosts are {", ".join(HOST_NAMES[:-1])} and {HOST_NAMES[-1]}. Their settings files are edited
+in place: other registrations, comments and formatting stay. A copy is kept beside each file.
+"""
+
+
+@click.group(
+    "hooks",
+    cls=CommandGroup,
+    short_help="Register foveal with agents and git.",
+    help=HELP,
+    examples=EXAMPLES,
+)
+def hooks_command() -> None:
+    """Register foveal with a host."""
 
 
 def _host_argument(command: F) -> F:
-    choice = click.Choice([*HOSTS, *ALIASES])
-    return click.argument("host", type=choice, metavar="HOST")(command)
+    return click.argument("host", type=HOST_CHOICE, metavar="HOST")(command)
 
 
 def _level_options(command: F) -> F:
@@ -109,8 +118,9 @@ def install_command(
 
     Running it again changes nothing, or brings an older registration up to date.
     """
-    if plugin and host_named(host) != "claude-code":
-        raise click.UsageError("--plugin is for claude-code", context)
+    if plugin and not installable_host(host).plugin_folder:
+        names = ", ".join(found.name for found in INSTALLABLE if found.plugin_folder)
+        raise click.UsageError(f"--plugin is for {names}", context)
     if plugin and not mcp:
         raise click.UsageError(
             "the MCP server is part of the plugin, so --no-mcp doesn't go with it", context
@@ -121,8 +131,8 @@ def install_command(
     _carry_out(
         context, changes, dry_run=dry_run, yes=yes, as_json=as_json, nothing="it is registered already"
     )
-    if changes and not dry_run and not as_json and NEXT_STEPS[chosen]:
-        terminal.note(NEXT_STEPS[chosen])
+    if changes and not dry_run and not as_json and chosen.next_step:
+        terminal.note(chosen.next_step)
 
 
 @hooks_command.command("uninstall", cls=Command, short_help="Take foveal out of a host's settings.")
@@ -156,7 +166,9 @@ def list_command(context: click.Context, cwd: str | None, as_json: bool) -> None
     """List with which hosts foveal is registered, in which files, for which events, and what they run."""
     with _explained():
         place, program = _place(context, cwd), _program(context)
-        states = [inspect(host, level, place, program, __version__) for host in HOSTS for level in LEVELS]
+        states = [
+            inspect(host, level, place, program, __version__) for host in INSTALLABLE for level in LEVELS
+        ]
         found = [(state, _problems(state, place, program)) for state in states]
     if as_json:
         terminal.say_json({"program": program, "hosts": [state_map(state, wrong) for state, wrong in found]})
@@ -176,7 +188,7 @@ def list_command(context: click.Context, cwd: str | None, as_json: bool) -> None
 
 
 @hooks_command.command("check", cls=Command, short_help="Say what keeps hooks from running.")
-@click.argument("host", type=click.Choice([*HOSTS, *ALIASES]), metavar="[HOST]", required=False)
+@click.argument("host", type=HOST_CHOICE, metavar="[HOST]", required=False)
 @cwd_option
 @json_option
 @click.pass_context
@@ -184,7 +196,7 @@ def check_command(context: click.Context, host: str | None, cwd: str | None, as_
     """Look at all registrations, or at those with HOST. Ends with 1 if something is wrong."""
     with _explained():
         place, program = _place(context, cwd), _program(context)
-        hosts: Sequence[Host] = [host_named(host)] if host else HOSTS
+        hosts = (installable_host(host),) if host else INSTALLABLE
         states = [inspect(each, level, place, program, __version__) for each in hosts for level in LEVELS]
         found = [(state, _problems(state, place, program)) for state in states]
     missing = bool(host) and not any(state.is_registered for state in states)
@@ -200,7 +212,7 @@ def check_command(context: click.Context, host: str | None, cwd: str | None, as_
 def _report(found: Sequence[tuple[HostState, list[dict[str, str]]]], missing: Host | None) -> Iterator[str]:
     silent = True
     for state, wrong in found:
-        name = f"{state.host}, {state.level}"
+        name = f"{state.host.name}, {state.level}"
         for problem in wrong:
             yield _wrong(name, problem["text"], problem["fix"])
         if state.is_registered and not wrong:
@@ -209,7 +221,7 @@ def _report(found: Sequence[tuple[HostState, list[dict[str, str]]]], missing: Ho
             )
         silent = silent and not wrong and not state.is_registered
     if missing:
-        yield _wrong(missing, "not registered", f"foveal hooks install {missing}")
+        yield _wrong(missing.name, "not registered", f"foveal hooks install {missing.name}")
     elif silent:
         yield "foveal is registered nowhere"
 
@@ -230,9 +242,9 @@ def _problems(state: HostState, place: SettingsPlace, program: str) -> list[dict
 def _chosen(
     context: click.Context, name: str, level: Level | None, cwd: str | None
 ) -> tuple[Host, HostFiles]:
-    host = host_named(name)
+    host = installable_host(name)
     place = _place(context, cwd)
-    chosen = level or default_level(host)
+    chosen = level or host.default_level
     check_level(host, chosen, place)
     program = registered_program(_program(context), host, chosen)
     return host, host_files(host, chosen, place, program, __version__)
@@ -338,7 +350,7 @@ def change_map(change: Change) -> dict[str, Any]:
 def describe_state(state: HostState) -> Iterator[str]:
     """Yield the lines about a host at a level where foveal is registered."""
     how = " as a plugin" if state.is_plugin else ""
-    yield terminal.styled(f"{state.host}, {state.level}{how}", bold=True)
+    yield terminal.styled(f"{state.host.name}, {state.level}{how}", bold=True)
     for file in state.files:
         if file.problem:
             yield f"  {terminal.clean(file.problem)}"
@@ -351,7 +363,7 @@ def describe_state(state: HostState) -> Iterator[str]:
 def state_map(state: HostState, problems: Sequence[dict[str, str]]) -> dict[str, Any]:
     """Return a host at a level for programs."""
     return {
-        "host": state.host,
+        "host": state.host.name,
         "level": state.level,
         "registered": state.is_registered,
         "plugin": state.is_plugin,

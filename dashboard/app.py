@@ -18,9 +18,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 
 from aiohttp import web
 
-from ..hooks.editors.lsp_face import lsp_face
 from ..hooks.http import HttpFace
-from ..hooks.mcp_server.face import mcp_face
+from ..hooks.upgrade import lsp_face, mcp_face
 from ..ipc.listener import raise_file_limit, read_peer_uid
 from .http_listener import HttpListener
 

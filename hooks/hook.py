@@ -62,8 +62,8 @@ VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION"
 USAGE: Final = (
     "Usage: foveal hook HOST [EVENT]\n\n"
     "  Answers one event of an agent, which comes as JSON on the standard input.\n"
-    "  HOST is claude-code, codex, cursor, gemini, copilot or opencode; agents run this\n"
-    "  by themselves after: foveal hooks install HOST\n"
+    "  HOST is the agent's name, such as claude-code; agents run this by themselves after:\n"
+    "  foveal hooks install HOST\n"
 )
 
 

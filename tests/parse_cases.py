@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.daemon.project.parse import parse_source
+from foveal.daemon.languages.shared.parse import parse_source
 
 
 def outline(source: str, language: str) -> list[str]:

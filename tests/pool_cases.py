@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pool_filters import ExperienceListing
 from msgspec.structs import replace
 
 
@@ -40,7 +41,7 @@ def open_pool(folder: Path, system: System | None = None, **more: Any) -> Pool:
 
 
 def decisions(pool: Pool, **filters: Any) -> list[str]:
-    return [experience.decision for experience in pool.list(**filters)[0]]
+    return [experience.decision for experience in pool.list(ExperienceListing(**filters))[0]]
 
 
 def names(folder: Path) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import ParsedFile
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import ParsedFile
 
 
 def parsed(source: str, language: str) -> ParsedFile:

@@ -15,9 +15,9 @@ import sys
 
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
-from foveal.daemon.memory.pruning import Criteria
+from foveal.daemon.memory.pool_filters import Criteria
 
 ROTATE_BYTES = 12_000
 """Small, so that files are set aside every few changes."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pool_filters import ExperienceListing
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.ipc.client import Client
@@ -305,7 +306,7 @@ def read_experiences(user: Home) -> dict[str, str]:
     for path in user.state.glob("projects/*/experiences.jsonl"):
         pool = Pool(str(path), System(), root=str(user.project))
         for deleted in (False, True):
-            for one in pool.list(deleted=deleted)[0]:
+            for one in pool.list(ExperienceListing(deleted=deleted))[0]:
                 found |= _experience(one.id, one.decision, one.rationale, deleted=deleted)
     return found
 

@@ -50,8 +50,8 @@ def _messages(pieces: list[bytes]) -> list[Message | str]:
                 found.append(message)
         except ProtocolError as error:
             return [*found, error.code]
-        if decoder.partial_bytes > LIMIT_BYTES + len(piece):
-            raise AssertionError(f"{decoder.partial_bytes} bytes of a frame are held")
+        if len(decoder.partial) > LIMIT_BYTES + len(piece):
+            raise AssertionError(f"{len(decoder.partial)} bytes of a frame are held")
     return found
 
 

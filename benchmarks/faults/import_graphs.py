@@ -268,6 +268,21 @@ FORMS: Final[Mapping[str, Form]] = {
         ),
         tail="return {what}\n",
     ),
+    "elixir": Form(
+        "lib/{folder}/{name}.ex",
+        (
+            "import {folder}.{name}",
+            "alias {folder}.{name}, as: {what}",
+            "alias {folder}.{{{name}}}",
+            "use {folder}.{name}",
+        ),
+        (
+            "defmodule {own} do\n  use {base}\n  def {member}(), do: {value}\nend",
+            "defmodule {own} do\n  alias {base}.{other}\n  defdelegate {member}(), to: {other}\nend",
+            "def {own}() do\n  {value}\nend",
+        ),
+        values=("{other}.{member}()", "{folder}.{name}.{other}()", "{member}() |> {other}.{member}()"),
+    ),
     "bash": Form(
         "{folder}/{name}.sh",
         ('source "../{folder}/{name}.sh"', ". ../{folder}/{name}.sh"),

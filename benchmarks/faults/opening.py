@@ -25,14 +25,13 @@ from foveal.daemon.embedding.graph import Graph, GraphBuilder
 from foveal.daemon.embedding.vector_file import UnusableVectors, read_vector_file, write_vector_file
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.store import Reader, Store
-from foveal.daemon.memory.draft import Draft
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.privacy.trust import TrustStore
 from foveal.daemon.rules.approvals import Approvals
-from foveal.daemon.rules.item_draft import draft_of
-from foveal.daemon.rules.item_store import ItemStore
+from foveal.daemon.rules.item_store import ItemStore, draft_of
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
 from foveal.daemon.sessions.session_store import SessionStore

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from foveal.daemon.project.languages import language_of
-from foveal.daemon.search.path_roles import role_of
+from foveal.daemon.languages.shared.table import language_of
+from foveal.daemon.project.path_roles import role_of
 
 from ..needed.projects import CodeBase
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.languages.shared.records import Symbol
 
 _HEADING = re.compile(r"#{2,6} .*?`([^`]+)`(?: \(lines (\d+)-)?")
 _PART = re.compile(r"⋮ line (\d+)")

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search import need
 from foveal.daemon.search.candidates import VECTOR_MAX
 from foveal.daemon.search.clauses import split_clauses
 from foveal.daemon.search.filters import EVERYTHING
+from foveal.daemon.search.need import is_small_talk, telling_words
 from foveal.daemon.search.router import conclude, gather
-from foveal.daemon.search.small_talk import is_small_talk, telling_words
 from foveal.daemon.transcripts.injections import asked
 
 from ..retrieval.embedding import Embedder

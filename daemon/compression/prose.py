@@ -9,11 +9,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .document import AROUND_MAX, Document
+from .document import AROUND_MAX, Document, Term
 from .lines import Folded, count_of
-from .prompt_terms import Term
-from .scoring import PROSE_WEIGHTS, PartGroup, PartSelection, TextParts, choose
-from .thinning import thinned
+from .scoring import PROSE_WEIGHTS, PartGroup, PartSelection, TextParts, choose, thinned
 
 UnitKind = Literal["heading", "sentence", "block"]
 

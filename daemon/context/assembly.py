@@ -18,16 +18,17 @@ from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.secret_values import MASK
 from ..project.metadata import ProjectMetadata
-from ..rules.item_plan import LeftOutItem, PlannedItem
+from ..rules.items import LeftOutItem, PlannedItem
 from .anchor import (
+    SkeletonForms,
     constraint_slices,
     experience_slices,
+    hot_form,
     item_slices,
     metadata_slices,
     visible_metadata,
 )
-from .budget import Selection
-from .build_state import BuildState, begin
+from .build_state import BuildState, GatheredSources, begin
 from .content import Shown
 from .dependency_slices import (
     dependencies,
@@ -38,14 +39,11 @@ from .dependency_slices import (
     sibling_slices,
     siblings,
 )
-from .fitting import fit, without_held
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
-from .forms import SkeletonForms, hot_form
-from .found_definitions import found_definitions
-from .gathered import GatheredSources
-from .hit_slices import hit_slices, needed_slices
+from .hit_slices import found_definitions, hit_slices, needed_slices
 from .prompts import PromptTemplates, PromptValues
-from .reply import Conversation, conversation_of, reply_of
+from .reply import Conversation, conversation_of, fit, reply_of, without_held
+from .selection import Form, Selection, Slice, SliceType, fixed
 from .sent_content import (
     NOTHING_HELD,
     STANDING,
@@ -57,14 +55,13 @@ from .sent_content import (
     holds_whole,
     sent_lines,
 )
-from .slices import Form, Slice, SliceType, fixed
 
 
 class Built(Struct, frozen=True):
     """A rendered context with its record.
 
     `stale` are relative paths whose definitions in the index are older than their content on the disk;
-    the context was built without these definitions. `shown` proves what it shows (see `still_holds`), unless
+    the context was built without these definitions. `shown` proves what it shows (see `all_hold`), unless
     it isn't `lasting`: a file or the index could not be read, and no stamp would tell when it can. `items`
     are in it, `left_out` were considered and are not. `conversation` is what prompts, messages and
     records are made of, None where none is wanted. With `unfinished` there was no time for a part of it.

@@ -12,10 +12,8 @@ from typing import Any
 
 from ..compression.compress import MARK
 from ..rules.items import Item
-from .budget import Cost, Measure
-from .excerpt import fenced
-from .shortened import left_out_note, shorten_text
-from .slices import Form, Slice, SliceType
+from .excerpt import fenced, left_out_note, shorten_text
+from .selection import Cost, Form, Measure, Slice, SliceType
 from .tokens import TokenCounter
 
 TITLE = "# PROJECT CONTEXT\n\n"

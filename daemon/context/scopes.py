@@ -137,7 +137,10 @@ class ScopeTable:
     def find(self, identity: str) -> Scope | None:
         """Return the scope of an identity and mark it as used, or None."""
         scope_id = self._by_identity.get(identity)
-        return None if scope_id is None else self.get(scope_id)
+        if scope_id is None:
+            return None
+        self._scopes.move_to_end(scope_id)
+        return self._scopes[scope_id]
 
     def add(self, scope: Scope) -> Scope:
         """Add a scope under a new id and return it."""

@@ -1,4 +1,4 @@
-"""Owns every embedding that was ever computed: one SQLite file for all projects, by model and content."""
+"""The store of all embeddings: one SQLite file for all projects, by model and content."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class EmbeddingStore:
         return self._select(query, (number,), set(digests))
 
     def _longest_unused(self, count: int, kept: Ids) -> list[tuple[int, int, bytes]]:
-        """Return (id, model, digest) of so many embeddings, at most all that aren't in `kept`, in order."""
+        """Return (id, model, digest) of at most `count` embeddings that aren't in `kept`, in order."""
         chosen: list[tuple[int, int, bytes]] = []
         rows = self._db.execute("SELECT id, model, digest FROM digests ORDER BY day, id")
         while len(chosen) < count and (some := rows.fetchmany(_BATCH)):

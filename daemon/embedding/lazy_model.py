@@ -1,4 +1,4 @@
-"""Owns an embedding model of the process: loaded when it is first needed, and tried again when it can't be.
+"""An embedding model of the process, loaded when first needed and tried again after a failure.
 
 Fetching one takes minutes and rebuilding one seconds, so it is done on a thread that nothing waits for: no
 command, no question, and not the end of the process.
@@ -12,8 +12,7 @@ from contextlib import suppress
 
 from ..core.errors import FovealError
 from ..core.system import System
-from .errors import ModelNotReady, ModelUnavailable
-from .messages import ModelLoaded, ModelProgress
+from .messages import ModelLoaded, ModelNotReady, ModelProgress, ModelUnavailable
 from .model import EmbeddingModel, load_model
 from .model_cache import Progress
 
@@ -63,7 +62,7 @@ class LazyModel:
             return self._get()
 
     def get(self, wait_s: float) -> EmbeddingModel:
-        """Return the model, and wait so many seconds if it only has to be loaded.
+        """Return the model, waiting up to `wait_s` if it only has to be loaded.
 
         Raises `ModelUnavailable` where it can't be had, the same until it is tried again, and `ModelNotReady`
         where it will be later: at once where it has to be fetched or rebuilt.

@@ -1,4 +1,4 @@
-"""Owns the vectors of one project: they follow the chunks of its index, and answer which are the nearest."""
+"""The vectors of one project, which follow the chunks of its index, and the search for the nearest."""
 
 from __future__ import annotations
 

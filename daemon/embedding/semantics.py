@@ -1,4 +1,4 @@
-"""Owns what the daemon asks of the embedder process, and what it makes of its events."""
+"""The daemon's side of the embedder: what it asks for, and what it does with events."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ..core.child import ChildProcess
 from ..core.errors import ChildDied, FovealError, Unsupported
 from ..core.events import EventHub
 from ..core.work import FairGate, Work
-from .defaults import DEFAULT_DIMENSIONS, DEFAULT_MODEL
 from .messages import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_MODEL,
     ChunksChanged,
     Configure,
     DropVectors,
@@ -240,7 +241,7 @@ class Semantics:
     ) -> TextScores:
         """Compare texts by meaning that belong to no project, such as rules. Raises as `search` does.
 
-        What was never embedded is, as far as so many seconds allow.
+        New texts are embedded as long as `wait_s` allows.
         """
         self._check_can_ask()
         async with self._questions:

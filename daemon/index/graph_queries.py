@@ -1,4 +1,4 @@
-"""Owns questions about all of a project's graph: which names exist, who imports whom, what nobody means."""
+"""Queries over a project's whole graph: the names that exist, imports between files, unused definitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from ..core.storage import Database
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .link_table import BATCH, BY_NAME, Definition
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Owns which files are linked when: the queue, worked off in steps, and who is put into it by a change."""
+"""The linking queue of a project, worked off in steps, and which files a change puts into it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from ..core.system import System
+from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.records import Symbol
+from ..languages.shared.references import References
 from ..linking.evaluator import World
 from ..linking.linker import LINKER_VERSION, LinkedFile, link_file
-from ..project.import_keys import keys_of_path
-from ..project.imports import ImportResolver
-from ..project.references import References
-from ..project.tree import FileRecord, Symbol
+from ..project.tree import FileRecord
 from .fact_table import FactsDamaged
 from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
 from .link_table import BY_NAME, KINDS, STATES, LinkRow
@@ -37,7 +37,7 @@ CUT_KEY: Final = "linking_cut"
 """The setting in the store that lists the files whose links were made in part."""
 
 AHEAD_FROM: Final = 200
-"""From so many files that wait another process links too: fewer are linked before it has started."""
+"""Minimum number of waiting files for a side process: fewer are linked before it has started."""
 
 
 class Linking:
@@ -94,7 +94,7 @@ class Linking:
         return self._table.waiting()
 
     def step(self, seconds: float) -> tuple[bool, bool]:
-        """Link files that wait, for so long; whether any link changed, and whether files still wait.
+        """Link waiting files for up to `seconds`; return whether a link changed, and if files still wait.
 
         At least one file is linked, so that steps of any length come to an end.
         """
@@ -103,7 +103,7 @@ class Linking:
         while True:
             self._ask_ahead()
             waiting = self._next_batch()
-            # While nothing is left for this process it waits for the other one.
+            # With nothing left to do here, wait for the side process.
             patience = 0.0 if waiting else max(0.0, deadline - self._system.monotonic())
             outcomes = self._take_ahead(patience)
             if not waiting and not outcomes and not self._is_away():

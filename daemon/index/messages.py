@@ -1,4 +1,4 @@
-"""Owns what crosses between the daemon and the indexer process: commands down, events and replies up."""
+"""The messages between the daemon and the indexer process: commands down, events and replies up."""
 
 from __future__ import annotations
 

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from ..project.chains import parts_of
-from ..project.references import Binding, Export
-from ..project.vocabulary import words
-from .interface import FileInterface, LinkEvidence
+from ..core.vocabulary import words
+from ..languages.shared.chains import parts_of
+from ..languages.shared.interface import FileInterface, LinkEvidence
+from ..languages.shared.link_rules import LinkRules, ModuleFiles
+from ..languages.shared.references import Binding, Export
+from ..languages.shared.values import (
+    UNKNOWN_VALUE,
+    VALUES_MAX,
+    Value,
+    Values,
+    What,
+    called_external,
+    external,
+    is_external,
+)
 from .questions import DEPTH_MAX, IMPORT_STEPS, INTERFACE_STEPS, Questions
-from .rules import LinkRules
-from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, called_external, external, is_external
 
 BASES_MAX: Final = 64
 """Classes above a class that are looked at."""
-
-
-class ModuleFiles(NamedTuple):
-    """The files that an import means, none if it doesn't resolve; `internal` says that it certainly meant one
-    of this project all the same."""
-
-    paths: tuple[str, ...]
-    internal: bool
 
 
 class World(Protocol):
@@ -77,6 +78,7 @@ class Evaluator:
         self._known = self.questions.known  # looked into first where most questions were asked before
         self.begin = self.questions.begin
         self.spend = self.questions.spend
+        self.is_too_deep = self.questions.is_too_deep
         self._siblings: dict[str, tuple[str, ...]] = {}
         self._wildcards: dict[str, _Wildcards] = {}
         self._named: dict[str, dict[str, list[Binding]]] = {}

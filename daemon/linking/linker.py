@@ -7,16 +7,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from ..project.chains import last_name, parts_of
-from ..project.owners import Owners
-from ..project.qualified_names import base_name
-from ..project.references import Reference, ReferenceKind, References, TypeFact
-from ..project.tree import Symbol
+from ..languages.shared.chains import last_name, parts_of
+from ..languages.shared.interface import SELF_NAMES
+from ..languages.shared.link_rules import LinkRules
+from ..languages.shared.owners import Owners
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Symbol
+from ..languages.shared.references import Reference, ReferenceKind, References, TypeFact
+from ..languages.shared.table import link_rules_of
+from ..languages.shared.values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
 from .evaluator import Evaluator, World
-from .interface import SELF_NAMES
-from .languages import rules_of
-from .rules import LinkRules
-from .values import UNKNOWN_VALUE, VALUES_MAX, Value, Values, What, is_external
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +92,8 @@ class _Linker:
         self._language = language
         self._symbols = symbols
         self._bindings = {(each.scope, each.name): each for each in references.bindings if each.scope >= 0}
-        self._rules: LinkRules = rules_of(language)
-        self.evaluator = Evaluator(world, rules_of, len(references.references))
+        self._rules: LinkRules = link_rules_of(language)
+        self.evaluator = Evaluator(world, link_rules_of, len(references.references))
         self._owners = Owners(symbols)
         self._names = {symbol.name: index for index, symbol in enumerate(symbols)}
         self._facts = _facts_by_name(references.types)

@@ -1,4 +1,4 @@
-"""Owns what git knows of single commits: their files, which were made here, undone, lost. Asks by git.py."""
+"""What git knows of single commits: their files, and which were made here, undone or lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMITS_MAX = 200
 """Maximum number of the latest commits in which a decision's own is looked for."""
 
 REFLOG_BYTES = 256 * 1024
-"""Of the log of HEAD so much is read from its end, some two thousand entries."""
+"""Maximum number of bytes read from the end of HEAD's log, some two thousand entries."""
 
 COMPARED_BYTES = 16 * 1024 * 1024
 """A file beyond this isn't compared with a commit's."""

@@ -1,4 +1,4 @@
-"""Owns glob patterns: how rules and focus paths name files. Never touches the disk.
+"""Glob patterns, by which rules and focus paths name files. Never touches the disk.
 
 pathspec isn't used for these: its patterns know no braces, a folder's name matches all below it, and its
 regular expressions backtrack (`a*a*a*a*a*a*a*a*b` against 60 letters took 9 s). Patterns come from

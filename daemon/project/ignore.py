@@ -1,4 +1,4 @@
-"""Owns ignore rules in gitignore syntax where git isn't asked: it matches names, and lists nothing itself.
+"""Ignore rules in gitignore syntax, for where git isn't asked. Matches names and lists no folder.
 
 The matcher is our own for two reasons, both about repositories that nobody vouches for. Patterns become
 regular expressions without ambiguous repetition: `a*a*a*a*a*b` costs no more than `a*b`, where the one that

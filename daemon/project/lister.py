@@ -1,4 +1,4 @@
-"""Owns the listing of a tree: which entries of its folders belong to it; compares with nothing known."""
+"""The listing of a tree: which entries of its folders belong to it, whatever was known before."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
+from ..core.relative_paths import within
 from ..core.system import RACY_NS, Stamp, System, stamp_of
+from ..languages.shared.table import language_of
 from . import git
-from .languages import language_of
 from .listing import FolderListing, read_listing
-from .relative_paths import within
 from .rules import Entry, PathRules
 from .scan_results import RootGone
 from .scan_settings import BUILD_FILES, OUTPUT_FOLDERS, ScanSettings

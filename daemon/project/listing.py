@@ -1,4 +1,4 @@
-"""Owns the reading of one folder: its entries by kind, and their names fit for print."""
+"""The reading of one folder: its entries by kind, and their names fit for print."""
 
 from __future__ import annotations
 

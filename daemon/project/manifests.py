@@ -1,4 +1,4 @@
-"""Owns what a project's manifests say of it: its name, what it is, and how it is built, tested and checked.
+"""A project's manifests: its name, what it is, and how it is built, tested and checked.
 
 Manifests come from repositories that nobody vouched for: each is read in part, nothing of it is run, and what
 it says is one line of plain text.
@@ -21,7 +21,8 @@ Purpose = Literal["build", "test", "check", "run"]
 PURPOSES: tuple[Purpose, ...] = ("build", "test", "check", "run")
 
 MANIFEST_BYTES = 262_144
-"""A manifest is read so far: hand-written ones have a few KB. A larger one of TOML or JSON says nothing."""
+"""Maximum number of bytes read of a manifest; hand-written ones have a few KB. A larger TOML or JSON file
+gives nothing."""
 
 TEXT_CHARACTERS = 300
 COMMAND_CHARACTERS = 80

@@ -11,8 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..memory.draft import Draft
-from ..memory.experience import Provenance
+from ..memory.experience import Draft, Provenance
 from .cursor import Cursor
 from .extraction import Finding
 

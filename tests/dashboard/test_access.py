@@ -6,15 +6,15 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.dashboard_access import (
+from foveal.daemon.app.dashboard import (
     CODE_S,
     CODES_MAX,
     RENEWAL_S,
     SESSION_S,
     SESSIONS_MAX,
     DashboardAccess,
+    DashboardFile,
 )
-from foveal.daemon.app.dashboard_file import DashboardFile
 from foveal.daemon.core.errors import StateError
 
 from tests.dashboard_cases import Clock

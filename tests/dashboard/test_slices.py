@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from foveal.daemon.context.slices import LAYERS as DAEMON_LAYERS
-from foveal.daemon.context.slices import SliceType
+from foveal.daemon.context.selection import LAYERS as DAEMON_LAYERS
+from foveal.daemon.context.selection import SliceType
 from foveal.dashboard.pages.slices import LAYERS, TYPES, dropped_rows, ordered, slice_rows
 
 from tests.context_cases import slice_map
