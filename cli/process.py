@@ -23,11 +23,11 @@ from .connect import START_TIMEOUT_S
 from .errors import CliError
 
 POLL_S = 0.02
-"""Between two looks where the system can't wake us."""
+"""Seconds between two looks where the system has no notification."""
 
 
 class Process:
-    """One process, held so that its id can't come to mean another: by a pidfd where the system has them."""
+    """A process, held by a pidfd where the system has them, so that its id can't be reused."""
 
     def __init__(self, pid: int) -> None:
         """Hold a running process. Raises `ProcessLookupError` for one that is gone."""
@@ -41,7 +41,7 @@ class Process:
             os.kill(pid, 0)
 
     def has_ended(self, wait_s: float) -> bool:
-        """Wait at most so many seconds for its end; whether it came."""
+        """Wait at most `wait_s` seconds for its end; return whether it ended."""
         if self._descriptor is not None:
             poll = select.poll()
             poll.register(self._descriptor, select.POLLIN)
@@ -63,7 +63,7 @@ class Process:
                 os.kill(self.pid, signal.SIGTERM)
 
     def close(self) -> None:
-        """Let go of the process."""
+        """Release the process."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -184,19 +184,19 @@ def _has_lock_open(pid: int, state: str) -> bool:
 
 
 STOP_TIMEOUT_S = 15.0
-"""The daemon's own deadline for a shutdown is 5 s, once for its requests and once for its indexer."""
+"""Seconds for a shutdown; the daemon's own deadlines are 5 s for requests and 5 s for its indexer."""
 
 SIGNAL_TIMEOUT_S = 5.0
-"""How long a daemon that did not stop when it was asked may take after a SIGTERM."""
+"""Seconds for the daemon to end after SIGTERM."""
 
 PING_TIMEOUT_S = 2.0
 SETTLE_S = 2.0
-"""A daemon that holds the lock without a socket is starting or stopping; both take less than this."""
+"""Maximum seconds in which a starting or stopping daemon holds the lock without a socket."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunningDaemon:
-    """A daemon that answers: its connection, its process and what it says of itself."""
+    """A daemon that answers: its connection, socket, process id and version."""
 
     client: Client
     socket: str

@@ -50,10 +50,8 @@ def reindex_and_wait(client: Client, path: str, *, full: bool) -> str:
 
 
 def wait_until_known(client: Client, cwd: str, at_most_s: float) -> None:
-    """Open the project that a folder belongs to, and wait until all of it was read once, or for some seconds.
-
-    One that was known before the daemon started isn't waited for.
-    """
+    """Open the project that a folder belongs to, and wait at most some seconds until it was read once. A
+    project with an index from before needs no wait."""
     deadline = time.monotonic() + at_most_s
     project = client.call("OpenProject", {"cwd": cwd}, CALL_TIMEOUT_S)
     if _is_known(project):
@@ -99,7 +97,7 @@ def project_status(client: Client, root: str) -> dict[str, Any]:
 
 @contextmanager
 def spinner(settings: Settings, cwd: str) -> Iterator[None]:
-    """Show on a terminal what the daemon is indexing if what is done in this context takes long."""
+    """Show on a terminal what the daemon is indexing, if the body of the `with` takes long."""
     if not terminal.is_terminal(sys.stderr):
         yield
         return
@@ -151,7 +149,7 @@ def _show(bar: Bar, project: dict[str, Any]) -> None:
 
 
 def _spin(settings: Settings, cwd: str, done: Event) -> None:
-    """Show the progress of the project that `cwd` belongs to until `done`; silent where that is unknown."""
+    """Show the progress of the project that `cwd` belongs to until `done`; show nothing if it is unknown."""
     if done.wait(PATIENCE_S):
         return
     try:
@@ -171,10 +169,7 @@ if TYPE_CHECKING:
 
 
 class Bar:
-    """A progress bar for as long as the context lasts; on anything but a terminal it shows nothing.
-
-    `what` is said until something is shown.
-    """
+    """A progress bar, shown on a terminal only, while the `with` lasts. `what` is its first label."""
 
     def __init__(self, what: str) -> None:
         self._what = what

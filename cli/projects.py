@@ -167,10 +167,8 @@ def wait_for_vectors(client: Client, root: str) -> str:
 
 
 def background_remark(client: Client, root: str) -> str:
-    """Return a line on what of an indexed project is still to be embedded; nothing where nothing is.
-
-    The connection must be subscribed, as after `open_and_wait`. A person waits up to `ESTIMATE_S` for a time.
-    """
+    """Return a line on the unfinished embedding of an indexed project, empty if it is done. The connection
+    must be subscribed, as after `open_and_wait`. Waits up to `ESTIMATE_S` for an estimate."""
     project = project_status(client, root)
     if project["embedding"] in UNFINISHED and terminal.is_terminal(sys.stderr):
         _wait_for_estimate(client, project)

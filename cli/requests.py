@@ -120,10 +120,7 @@ def export_command(
 
 
 def export_lines(client: Client, params: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each request that ExportRequests tells of as a line of ASCII JSON.
-
-    They are asked for page by page, so that any number of them takes little memory.
-    """
+    """Yield each request of ExportRequests as a line of ASCII JSON, page by page to save memory."""
     page: dict[str, Any] = {"next": params.get("since", "")}
     while "next" in page:
         since = {"since": page["next"]} if page["next"] else {}

@@ -43,7 +43,7 @@ def sessions_command() -> None:
 @json_option
 @click.pass_context
 def list_command(context: click.Context, cwd: str | None, everywhere: bool, as_json: bool) -> None:
-    """List the sessions of this project, those that were last heard of first."""
+    """List the sessions of this project, the most recently active first."""
     params = {} if everywhere else {"cwd": cwd or current_folder()}
     reply = _call(context, "ListSessions", params)
     if as_json:
@@ -80,7 +80,7 @@ def create_command(
     cwd: str | None,
     as_json: bool,
 ) -> None:
-    """Make a session in this project; it takes the items that are in every session. Prints its id."""
+    """Create a session in this project, with the items that are in every session. Prints its id."""
     given = {
         "cwd": cwd or current_folder(),
         "session_id": session_id,
@@ -102,7 +102,7 @@ def create_command(
 @json_option
 @click.pass_context
 def resume_command(context: click.Context, session_id: str, as_json: bool) -> None:
-    """Resume a session: print the text that is put before its agent. Files that are gone are noted."""
+    """Resume a session: print the text that its agent gets. Names files that are gone."""
     reply = _call(context, "ResumeSession", {"session_id": session_id})
     if as_json:
         terminal.say_json(reply)
@@ -324,7 +324,7 @@ def sessions_table(sessions: Sequence[Mapping[str, Any]], *, projects: bool) -> 
 
 
 def last_heard(session: Mapping[str, Any]) -> str:
-    """Return when something was last heard of a session, as the wire has it."""
+    """Return the time of the last sign of a session, in ISO 8601."""
     return max(str(session[field] or "") for field in ("created", "last_observed", "last_idle"))
 
 

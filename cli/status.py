@@ -163,7 +163,7 @@ _INCOMPLETE = "not all is found by meaning yet"
 
 
 def other_reasons(project: dict[str, Any]) -> list[str]:
-    """Return why a project is degraded, but for how far its embedding is, which is told in other words."""
+    """Return why a project is degraded, except for unfinished embedding, which is shown elsewhere."""
     return [reason for reason in project["degraded"] if not reason.startswith(_INCOMPLETE)]
 
 
@@ -265,7 +265,7 @@ def last_lines(path: str, count: int, end: int) -> list[bytes]:
 
 
 def follow_log(path: str, position: int = 0) -> Iterator[str]:
-    """Yield what is added to a log from a position on, for ever; a file that took its place is read whole."""
+    """Yield what is added to a log after a position, for ever, also across rotation."""
     while not os.path.exists(path):
         time.sleep(FOLLOW_S)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")

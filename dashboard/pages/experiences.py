@@ -14,25 +14,25 @@ from ..view import NotOpen, View, href, page_number
 from .sessions import named_session
 
 ROWS: Final = 50
-"""Decisions on a page of the timeline; a usual one takes 1.6 KB."""
+"""Maximum decisions on a page of the timeline; a typical one takes 1.6 KB."""
 
 ROWS_BYTES: Final = 230_000
-"""What they may take together: the rest of the page has 70 KB for its forms and the names of projects."""
+"""Maximum bytes of all decisions on a page; 70 KB remain for forms and the names of projects."""
 
 ROW_BYTES: Final = 1_500
-"""The tags of one, and what is short in it."""
+"""Bytes of a decision's tags and short fields."""
 
 LISTED_MAX: Final = 500
 """Maximum number of experiences listed; older ones are found by words and dates."""
 
 QUARANTINED: Final = 50
-"""Bad lines that are named."""
+"""Maximum unreadable lines shown."""
 
 SAID: Final[Mapping[str, int]] = {"decision": 900, "rationale": 600, "error": 600, "agent": 200, "path": 200}
-"""Bytes of each text of a decision that stand on the timeline, escaped; its own page has all of it."""
+"""Maximum escaped bytes of each text on the timeline; the decision's own page has all of it."""
 
 PATHS: Final = 3
-"""Files of a decision that the timeline names."""
+"""Maximum files of a decision on the timeline."""
 
 OUTCOMES: Final[Mapping[str, str]] = {
     "success": "worked",
@@ -40,7 +40,7 @@ OUTCOMES: Final[Mapping[str, str]] = {
     "reverted": "taken back",
     "none": "not told",
 }
-"""How a decision turned out, in words."""
+"""The outcomes in words."""
 
 CHANGES: Final[Mapping[str, str]] = {
     "update": "Changed",
@@ -53,7 +53,7 @@ CHANGES: Final[Mapping[str, str]] = {
 FILTERS: Final = ("query", "outcome", "agent_id", "session_id", "trust", "since", "until")
 
 DAYS_MAX: Final = 1_000_000
-"""The daemon's own limit of an age."""
+"""Maximum age in days, the same as the daemon's."""
 
 
 class ExperiencesPage:
@@ -159,13 +159,13 @@ class ExperiencesPage:
 
 
 def rows_of(root: str) -> int:
-    """Return how many decisions of a project are on a page: each names its root in a link and a button."""
+    """Return how many decisions fit on a page; each contains the project's root in a link and a button."""
     row = ROW_BYTES + sum(SAID.values()) + (PATHS - 1) * SAID["path"] + 2 * escaped_bytes(href("", p=root))
     return max(min(ROWS, ROWS_BYTES // row), 1)
 
 
 def short(experience: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the timeline shows of a decision; each text is a beginning that takes `SAID` at most."""
+    """Return a decision for the timeline, its texts cut to `SAID` bytes."""
     outcome, paths = experience.get("outcome") or {}, experience["files_touched"]
     return {
         "experience_id": experience["experience_id"],
@@ -193,7 +193,7 @@ def by_day(experiences: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Map
 
 
 def _criteria(request: web.Request) -> dict[str, Any]:
-    """Return what a pruning is asked to take, as PruneExperiences has it; nothing without a criterion."""
+    """Return the parameters of PruneExperiences, empty without a criterion."""
     criteria: dict[str, Any] = {}
     for name in ("max_age_days", "max_count"):
         text = request.query.get(name, "").strip()

@@ -15,7 +15,7 @@ from ..view import ProjectChoice, View, href
 from .last_open import SESSION
 
 LISTED: Final = 100
-"""Definitions and files of a list on the page."""
+"""Maximum definitions and files of a list on the page."""
 
 
 class GraphPage:
@@ -71,7 +71,7 @@ class GraphPage:
         }
 
     async def _imports(self, project: ProjectChoice, path: str) -> Sequence[str]:
-        """Return what a file imports; nothing if it went meanwhile."""
+        """Return the imports of a file, none if it was deleted meanwhile."""
         try:
             return _paths((await self._view.call("GetNode", cwd=project.root, node_id=path))["imports"])
         except RpcError as error:
@@ -92,18 +92,18 @@ MARGIN: Final = 18.0
 HEAD: Final = 30.0
 
 BEND: Final = 30.0
-"""How far an edge between two files of a column reaches out of it."""
+"""Pixels by which an edge between two files of a column bends out of it."""
 
 SHOWN: Final = 14
-"""Files of a column: more can't be told apart; the list beside the drawing has all."""
+"""Maximum files drawn in a column; the list beside the drawing has all."""
 
 NAME_LENGTH: Final = 30
-"""Characters that fit a node."""
+"""Maximum characters of a node's label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Files side by side: what they are to the middle, and how many more there are than are drawn."""
+    """A column of files: their relation to the middle file, and how many are not drawn."""
 
     title: str
     paths: Sequence[str]
@@ -112,8 +112,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class DependencyGraph:
-    """Columns from those that depend on the middle, at the left, to what it depends on; `edges` go from a
-    file to one that it imports. A file stands in one column only."""
+    """Columns from the importers of the middle file, at the left, to its imports. `edges` go from a file
+    to a file that it imports. Each file is in one column only."""
 
     columns: Sequence[Column]
     middle: str
@@ -153,10 +153,8 @@ def arranged(
     imports: Sequence[str],
     around: Mapping[str, Sequence[str]],
 ) -> DependencyGraph:
-    """Return the graph of a file with its nearest. `around` has what some of them import, by path.
-
-    A file that both imports the middle and is imported by it stands at the left, with edges both ways.
-    """
+    """Return the graph of a file and its neighbours. `around` has the imports of some of them, by path. A
+    file that both imports the middle file and is imported by it stands at the left, with edges both ways."""
     left = sorted(set(importers) - {middle})
     right = sorted(set(imports) - {middle} - set(left))
     columns = (

@@ -23,7 +23,7 @@ ItemKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A way in which an item comes into a context: its name, the kind of its badge, and what it means."""
+    """An include mode: its title, the kind of its badge, and its meaning."""
 
     title: str
     kind: str
@@ -36,7 +36,7 @@ MODES: Final[Mapping[str, Mode]] = {
     "agent": Mode("Agent", "horizon", "When a search finds that a message is about it, for that message."),
     "glob": Mode("Glob", "anchor", "When a file that is worked on matches its patterns, for that message."),
 }
-"""The include modes. A mode that isn't here, a newer daemon's, is shown by its own name."""
+"""The include modes; an unknown mode is shown by its own name."""
 
 COLUMNS: Final[Sequence[tuple[str, str]]] = (
     ("rule", "Rules"),
@@ -48,11 +48,11 @@ COLUMNS: Final[Sequence[tuple[str, str]]] = (
 KINDS: Final = tuple(kind for kind, _ in COLUMNS)
 
 LAST_LEVEL: Final = 1_000
-"""Behind the levels of all items, 100 to 999: where those stand that are gone."""
+"""The sort key of items that are gone, after the levels 100 to 999."""
 
 
 def key_of(item: Mapping[str, Any]) -> ItemKey:
-    """Return what makes an item of the wire what it is."""
+    """Return the key of an item."""
     return item["type"], item["name"], item.get("server_name") or ""
 
 
@@ -93,7 +93,7 @@ def rows_of(items: Iterable[Mapping[str, Any]], known: Mapping[ItemKey, Any]) ->
 
 
 def order_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what rows are sorted by: the column, then priority and name; tools by server and name."""
+    """Return the sort key of a row: column, priority and name; for tools server and name."""
     place = (KINDS.index(row["type"]), row.get("server_name") or "")
     level = row["priority_level"]
     if row["type"] == "tool" or level is None:
@@ -110,7 +110,7 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[M
 
 
 def matches(words: Sequence[str], *texts: str) -> bool:
-    """Whether each word, in small letters, stands somewhere in the texts; no words match all."""
+    """Whether the texts contain every word, ignoring case."""
     if not words:
         return True
     whole = "\n".join(texts).casefold()
@@ -118,22 +118,22 @@ def matches(words: Sequence[str], *texts: str) -> bool:
 
 
 ROWS: Final = 40
-"""Items on a page at most."""
+"""Maximum items on a page."""
 
 ROWS_BYTES: Final = 200_000
-"""What they may take together: the rest of the page has 100 KB, for servers, suggestions and notices."""
+"""Maximum bytes of all items on a page; 100 KB remain for servers, suggestions and notices."""
 
 ROW_BYTES: Final = 1_200
-"""The tags of an item."""
+"""Bytes of an item's tags."""
 
 TEXT_BYTES: Final = 1_500
-"""Bytes of an item's text that are shown, escaped; the rest is in its file, which a link opens."""
+"""Maximum escaped bytes of an item's text; a link opens its file."""
 
 DESCRIPTION_BYTES: Final = 4_000
-"""So too of its description."""
+"""Maximum escaped bytes of its description."""
 
 SUGGESTIONS: Final = 5
-"""Suggestions that are shown at once."""
+"""Maximum suggestions shown."""
 
 ABSENT: Final[Mapping[str, Any]] = {
     "server_name": "",
@@ -142,13 +142,13 @@ ABSENT: Final[Mapping[str, Any]] = {
     "own_include": "",
     "server_include": "",
 }
-"""What an item of the wire may leave out."""
+"""Defaults of the fields that an item may leave out."""
 
 FILTERS: Final = ("q", "type", "server", "mode")
 
 
 class ItemsPage:
-    """The page at `/items`, and `/items/one`, an item whole, for a script that may have to put it back."""
+    """The page at `/items`, and `/items/one`, a whole item for the script that undoes changes."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -211,7 +211,7 @@ class ItemsPage:
 
 
 def chosen(items: Iterable[Mapping[str, Any]], kept: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """Return the items that a filter lets through: rules, references, tools, each in its order."""
+    """Return the items that match a filter: rules, references, tools, each in its order."""
     words = kept["q"].casefold().split()
     found = [
         item
@@ -227,7 +227,7 @@ def chosen(items: Iterable[Mapping[str, Any]], kept: Mapping[str, str]) -> list[
 
 
 def _rows(items: Sequence[Mapping[str, Any]], usage: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return items with their use."""
+    """Return rows of items with their usage."""
     used = {key_of(item): item for item in usage}
     rows = []
     for item in items:
@@ -248,14 +248,14 @@ def _rows(items: Sequence[Mapping[str, Any]], usage: Iterable[Mapping[str, Any]]
 
 
 def _changed(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a script needs to change an item and to take that back."""
+    """Return the fields with which a script changes an item and undoes that."""
     row = {**ABSENT, **item}
     without = {"text", "line"} if row["put"] else {"text", "line", "source", "description"}
     return {name: value for name, value in row.items() if name not in without}
 
 
 def _size(item: Mapping[str, Any]) -> int:
-    """Return about what an item takes on the page, in bytes, rather more."""
+    """Return a generous estimate of an item's bytes on the page."""
     named = json.dumps([item["name"], item.get("globs"), item["source"], item.get("server_name")])
     return (
         ROW_BYTES
@@ -269,7 +269,7 @@ def _size(item: Mapping[str, Any]) -> int:
 def _suggestions(
     suggestions: Sequence[Mapping[str, Any]], items: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return what use suggests, with the mode that does it: to demote is agent, to remove is manual."""
+    """Return the suggestions with the mode that each sets: demote sets agent, remove sets manual."""
     known = {key_of(item): item for item in items}
     found = []
     for suggestion in suggestions:
@@ -288,7 +288,7 @@ def _suggestions(
 
 
 def _address(request: web.Request, project: ProjectChoice, kept: Mapping[str, Any]) -> str:
-    """Return the address of this page with another filter or number; a session that is looked at stays."""
+    """Return this page's address with another filter or page number; keeps the session."""
     return href("/items", project=project.root, session=request.query.get(SESSION), **kept)
 
 
@@ -308,7 +308,7 @@ class ServerRow:
 
 @dataclass(frozen=True, slots=True)
 class Unapproved:
-    """A file whose servers are not run, since nobody approved it as it is."""
+    """A file whose servers don't run because nobody approved its current content."""
 
     path: str
     servers: tuple[str, ...]
@@ -317,7 +317,7 @@ class Unapproved:
 
 
 def server_rows(files: Iterable[Mapping[str, Any]], items: Iterable[Mapping[str, Any]]) -> list[ServerRow]:
-    """Return the approved servers, and those whose tools somebody put, by name."""
+    """Return the approved servers and those with tools that somebody put, by name."""
     tools: dict[str, list[Mapping[str, Any]]] = {}
     for item in items:
         if item["type"] == "tool":
@@ -334,7 +334,7 @@ def server_rows(files: Iterable[Mapping[str, Any]], items: Iterable[Mapping[str,
 
 
 def unapproved(files: Iterable[Mapping[str, Any]], root: str) -> list[Unapproved]:
-    """Return the files that wait for somebody's approval, with the command that asks for it."""
+    """Return the unapproved files, each with the command that approves it."""
     return [
         Unapproved(
             file["path"],
