@@ -10,8 +10,7 @@ from msgspec import Struct
 from ..core.system import System
 from . import git
 from .ignore import IgnoreRules
-from .lister import Lister
-from .listing import FolderListing
+from .lister import FolderListing, Lister
 from .relative_paths import within
 from .scan_settings import ScanSettings
 
