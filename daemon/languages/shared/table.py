@@ -35,7 +35,8 @@ class _Languages(Mapping[str, "Language"]):
         names = sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py"))
         modules = [import_module(f"{package}.{name}") for name in names if name != "__init__"]
         rows: list[Language] = [row for module in modules for row in getattr(module, "LANGUAGES", ())]
-        return {row.name: row for row in sorted(rows, key=lambda row: row.name)}
+        # Of two rows the one with a grammar counts: plain.py may still list the language.
+        return {row.name: row for row in sorted(rows, key=lambda row: (row.name, row.grammar))}
 
 
 LANGUAGES: Final[Mapping[str, Language]] = _Languages()
