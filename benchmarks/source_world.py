@@ -1,4 +1,4 @@
-"""Owns a small project in memory, parsed and seen by the linker as the index shows it."""
+"""A small project in memory, parsed and seen by the linker as the index shows it."""
 
 from __future__ import annotations
 

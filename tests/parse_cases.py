@@ -1,4 +1,4 @@
-"""What a source's symbols and imports say, in short forms that tests compare."""
+"""A source's symbols and imports in short forms that tests compare."""
 
 from __future__ import annotations
 

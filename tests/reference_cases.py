@@ -1,4 +1,4 @@
-"""What a source refers to, in short forms that tests compare."""
+"""A source's references in short forms that tests compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns generated projects whose files import each other in every way that could keep the linker from ending.
+"""Generated projects whose files import each other in every way that could keep the linker from ending.
 
 `generated` makes one: modules in a ring, a chain, diamonds, all to all or at random, named alike in several
 folders; by wildcard, by name or passed on; classes that inherit from each other in circles, and functions

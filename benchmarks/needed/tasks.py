@@ -119,7 +119,9 @@ def edited_lines(difference: bytes) -> Iterator[tuple[int, int]]:
 def innermost(symbols: Sequence[Symbol], first: int, last: int) -> Symbol | None:
     """Return the innermost definition around lines, None where they lie in none."""
     inside = [
-        one for one in symbols if one.kind != "section" and one.start_line <= first and last <= one.end_line
+        symbol
+        for symbol in symbols
+        if symbol.kind != "section" and symbol.start_line <= first and last <= symbol.end_line
     ]
     return max(inside, key=lambda one: (one.start_line, -one.end_line), default=None)
 

@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from ..languages.shared.records import Symbol
 from ..languages.shared.table import language_of
-from .document import DOCUMENTS, Document
+from .document import DOCUMENTS, Document, Term, Words, terms_of
 from .lines import Folded, Rows, compress_code, compress_data, compress_log, count_of, width_of
-from .prompt_terms import Term, Words, terms_of
 from .prose import compress_prose
 from .summaries import data_summary, log_summary
 

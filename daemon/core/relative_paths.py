@@ -1,4 +1,4 @@
-"""Owns arithmetic on paths relative to the root, which is "" itself; looks at no disk."""
+"""Arithmetic on paths relative to the root, which is "" itself. Reads no disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns chunks: how a file's text is divided into what is searched, ranked and embedded; reads no file."""
+"""Chunks: how a file's text is divided into what is searched, ranked and embedded. Reads no file."""
 
 from __future__ import annotations
 

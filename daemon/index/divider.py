@@ -1,4 +1,4 @@
-"""Owns the division of a file into ranges of lines that fit into chunks; says nothing of what they hold."""
+"""The division of a file into ranges of lines that fit into chunks."""
 
 from __future__ import annotations
 

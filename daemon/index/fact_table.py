@@ -1,4 +1,4 @@
-"""Owns the table of facts in a project's index: what linking a file needs, and which names files mention."""
+"""The table of facts in a project's index: what linking a file needs, and which names files mention."""
 
 from __future__ import annotations
 

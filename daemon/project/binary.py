@@ -1,4 +1,4 @@
-"""Owns the question whether content is text; reads none itself."""
+"""Whether content is text. Reads no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of a project tree and the frozen tree that readers see."""
+"""The records of a project tree (file, symbol, import) and the frozen tree that readers see."""
 
 from __future__ import annotations
 
@@ -103,13 +103,13 @@ class Tree:
 
     __slots__ = (
         "_layout",
-        "_pending",
         "_symbols",
         "_unhashed",
         "files",
         "generation",
         "hidden",
         "names_generation",
+        "pending",
         "root",
     )
 
@@ -120,7 +120,7 @@ class Tree:
         self.hidden = 0
         self.files: MappingProxyType[str, FileRecord] = MappingProxyType(dict(files or {}))
         self._layout: Layout | None = None
-        self._pending = sum(map(_is_pending, self.files.values()))
+        self.pending = sum(map(_is_pending, self.files.values()))
         self._unhashed = sum(map(_is_unhashed, self.files.values()))
         self._symbols = sum(record.symbols for record in self.files.values())
 
@@ -136,11 +136,6 @@ class Tree:
         if self._layout is None:
             self._layout = Layout(self.files)
         return self._layout
-
-    @property
-    def pending(self) -> int:
-        """How many files wait to be read."""
-        return self._pending
 
     @property
     def unhashed(self) -> int:
@@ -165,7 +160,7 @@ class Tree:
         """Return the tree after a change. Copies one dictionary: 1 ms for 100,000 files."""
         files = self.files.copy()  # the fast path of dict.copy, 40 times faster than dict(proxy)
         names_changed = False
-        pending, unhashed, symbols = self._pending, self._unhashed, self._symbols
+        pending, unhashed, symbols = self.pending, self._unhashed, self._symbols
         for path in removed:
             old = files.pop(path, None)
             if old is not None:
@@ -188,14 +183,14 @@ class Tree:
         tree = self._next(generation, MappingProxyType(files))
         tree.names_generation = self.names_generation + names_changed
         tree._layout = None if names_changed else self._layout
-        tree._pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
+        tree.pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
         return tree
 
     def without(self, paths: Iterable[str], former: Tree | None = None) -> Tree:
         """Return this tree without some files, as if there were none. `former` is what that was before: its
         folders are taken over where no name changed since."""
         files = self.files.copy()
-        pending, unhashed, symbols = self._pending, self._unhashed, self._symbols
+        pending, unhashed, symbols = self.pending, self._unhashed, self._symbols
         for path in paths:
             record = files.pop(path, None)
             if record is not None:
@@ -206,7 +201,7 @@ class Tree:
         tree.hidden = len(self.files) - len(files)
         known = former is not None and former.names_generation == self.names_generation
         tree._layout = former._layout if known and former is not None else None
-        tree._pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
+        tree.pending, tree._unhashed, tree._symbols = pending, unhashed, symbols
         return tree
 
     def _next(self, generation: int, files: MappingProxyType[str, FileRecord]) -> Tree:
@@ -215,7 +210,7 @@ class Tree:
         tree.root, tree.generation, tree.files = self.root, generation, files
         tree.names_generation, tree.hidden = self.names_generation, self.hidden
         tree._layout, tree._symbols = self._layout, self._symbols
-        tree._pending, tree._unhashed = self._pending, self._unhashed
+        tree.pending, tree._unhashed = self.pending, self._unhashed
         return tree
 
 

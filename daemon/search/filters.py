@@ -1,4 +1,4 @@
-"""Owns filters: which files and chunks a question is asked of."""
+"""Filters: which files and chunks a question is asked of."""
 
 from __future__ import annotations
 

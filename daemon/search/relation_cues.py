@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..core.vocabulary import words
 from .patterns import any_of
-from .routes import Relation
+from .query import Relation
 
 Voice = Literal["active", "passive", "noun"]
 
