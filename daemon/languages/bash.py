@@ -38,7 +38,9 @@ BASH_FACTS = f"""
 """
 
 
-class _Definitions(DefinitionRules):
+class BashDefinitions(DefinitionRules):
+    """How definitions of Bash read."""
+
     def binding_kind(self, bound: BoundName) -> str:
         """Return `constant` for a name in capitals."""
         return "constant" if bound.name.isupper() else ""
@@ -209,7 +211,7 @@ LANGUAGES = (
         calls=BASH_CALLS,
         call_words=(b"source ", b". ", b"load "),
         facts=BASH_FACTS,
-        definition_rules=_Definitions(),
+        definition_rules=BashDefinitions(),
         # `[[ $a == @(b|c)* ]]` is an error to the end of the file, which parentheses alone aren't.
         gaps=((lazy_pattern(rb"(?<=[\s\w*|=])([@!?+*]\([^()\n\"'`$]*\))"), b"x"),),
         readable_parts=readable_parts,

@@ -204,7 +204,9 @@ CPP_FACTS = f"""
 """
 
 
-class _Definitions(DefinitionRules):
+class CDefinitions(DefinitionRules):
+    """How definitions of C and C++ read."""
+
     values_enclose = False
 
     def binding_kind(self, bound: BoundName) -> str:
@@ -329,7 +331,7 @@ _CPP_SIGNS = lazy_pattern(
 )
 
 
-_RULES = _Definitions()
+_RULES = CDefinitions()
 _SEARCHED = (
     ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".tcc", ".def", ".c", ".cc", ".cpp", ".cxx",
 )  # fmt: skip

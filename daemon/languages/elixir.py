@@ -111,7 +111,9 @@ _KERNEL = words(
 """The functions and macros of Kernel (Elixir 1.18), and of ExUnit's assertions, that a file may call."""
 
 
-class _Definitions(DefinitionRules):
+class ElixirDefinitions(DefinitionRules):
+    """How definitions of Elixir read."""
+
     keeps_inner_owners = False  # what implements a protocol inside of a module is a part of that
 
     def binding_kind(self, bound: BoundName) -> str:
@@ -298,7 +300,7 @@ LANGUAGES = (
         definitions=DEFINITIONS,
         references=REFERENCES,
         facts=FACTS,
-        definition_rules=_Definitions(),
+        definition_rules=ElixirDefinitions(),
         chain=_chain,
         call_in_tokens=_call,
         clause=_uses,

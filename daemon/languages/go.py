@@ -144,7 +144,9 @@ GO_FACTS = f"""
 """
 
 
-class _Definitions(DefinitionRules):
+class GoDefinitions(DefinitionRules):
+    """How definitions of Go read."""
+
     leading_words = True
     owners_stand_alone = True
 
@@ -290,7 +292,7 @@ LANGUAGES = (
         definitions=GO,
         references=GO_REFERENCES,
         facts=GO_FACTS,
-        definition_rules=_Definitions(),
+        definition_rules=GoDefinitions(),
         stalling=(b"[",),
         package_name=package_name,
         imports=GoImports,

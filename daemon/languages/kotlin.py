@@ -96,7 +96,9 @@ KOTLIN_FACTS = f"""
 """
 
 
-class _Definitions(DefinitionRules):
+class KotlinDefinitions(DefinitionRules):
+    """How definitions of Kotlin read."""
+
     keeps_inner_owners = False  # an extension that a class keeps to itself
 
 
@@ -122,7 +124,7 @@ LANGUAGES = (
         definitions=KOTLIN,
         references=KOTLIN_REFERENCES,
         facts=KOTLIN_FACTS,
-        definition_rules=_Definitions(),
+        definition_rules=KotlinDefinitions(),
         gaps=_GAPS,
         clause=lambda text, _inside: read_clause(text, java_uses),
         imports=partial(JavaImports, endings=_SOURCES),

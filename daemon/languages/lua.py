@@ -88,7 +88,9 @@ LUA_FACTS = f"""
 """
 
 
-class _Definitions(DefinitionRules):
+class LuaDefinitions(DefinitionRules):
+    """How definitions of Lua read."""
+
     owners_stand_alone = True
     has_methods = False
 
@@ -161,7 +163,7 @@ LANGUAGES = (
         call_words=(b"require",),
         references=LUA_REFERENCES,
         facts=LUA_FACTS,
-        definition_rules=_Definitions(),
+        definition_rules=LuaDefinitions(),
         import_calls=frozenset({b"require"}),
         specifier=_specifier,
         imports=LuaImports,

@@ -121,7 +121,9 @@ PYTHON_FACTS = f"""
 """
 
 
-class _Definitions(DefinitionRules):
+class PythonDefinitions(DefinitionRules):
+    """How definitions of Python read."""
+
     docstrings = True
 
     def binding_kind(self, bound: BoundName) -> str:
@@ -343,7 +345,7 @@ LANGUAGES = (
         call_words=(b"import_module(",),
         references=PYTHON_REFERENCES,
         facts=PYTHON_FACTS,
-        definition_rules=_Definitions(),
+        definition_rules=PythonDefinitions(),
         stalling=(b"/*",),
         bare_modules=True,
         imports=PythonImports,

@@ -163,7 +163,9 @@ RUST_FACTS = f"""
 """
 
 
-class _Definitions(DefinitionRules):
+class RustDefinitions(DefinitionRules):
+    """How definitions of Rust read."""
+
     full_scopes = False
 
 
@@ -268,7 +270,7 @@ LANGUAGES = (
         definitions=RUST,
         references=RUST_REFERENCES,
         facts=RUST_FACTS,
-        definition_rules=_Definitions(),
+        definition_rules=RustDefinitions(),
         stalling=(b"[",),
         call_in_tokens=called_in_tokens,
         clause=used_names,

@@ -29,7 +29,7 @@ DEPTH_MAX = 32
 """Modules of a path that are looked at."""
 
 
-class _Place(NamedTuple):
+class _ModulePlace(NamedTuple):
     """Where the modules of a path are looked for: below a folder; `file` is the module that holds them.
 
     A guess may be wrong about that: then nothing but a module's own file says that it isn't.
@@ -92,7 +92,7 @@ class RustImports(ImportLookup):
         keys += _parts(imported.module)[-1:]
         return keys
 
-    def _starts(self, importer: str, module: str) -> Iterator[tuple[_Place, tuple[str, ...]]]:
+    def _starts(self, importer: str, module: str) -> Iterator[tuple[_ModulePlace, tuple[str, ...]]]:
         """Yield where a path may begin, best first, each with the modules that are left of it."""
         parts = _parts(module)
         if not parts or not all(part.isidentifier() for part in parts):
@@ -102,7 +102,7 @@ class RustImports(ImportLookup):
         if first == "crate":
             yield self._root(importer, crate), rest
         elif first in {"self", "super"}:
-            place: _Place | None = self._own(importer, crate)
+            place: _ModulePlace | None = self._own(importer, crate)
             ups = sum(1 for _ in _leading(parts, "super"))
             for _ in range(ups):
                 place = self._parent(place, crate) if place is not None else None
@@ -111,48 +111,47 @@ class RustImports(ImportLookup):
         else:
             other = self._crates.named(crate.renamed.get(first, first) if crate else first, importer)
             if other is not None:
-                yield _Place(other.library.rpartition("/")[0], other.library), rest
+                yield _ModulePlace(other.library.rpartition("/")[0], other.library), rest
             yield self._own(importer, crate)._replace(is_guess=True), parts
             if crate is not None and crate.is_old:
                 yield self._root(importer, crate)._replace(is_guess=True), parts
 
-    def _file(self, place: _Place, parts: tuple[str, ...]) -> str | None:
+    def _file(self, place: _ModulePlace, parts: tuple[str, ...]) -> str | None:
         base = within(place.folder, "/".join(parts))
         for path in (f"{base}.rs", f"{base}/mod.rs"):
             if path in self._names:
                 return path
         return None
 
-    def _own(self, importer: str, crate: Crate | None) -> _Place:
+    def _own(self, importer: str, crate: Crate | None) -> _ModulePlace:
         """Return where the modules lie that a file declares."""
         folder, _, name = importer.rpartition("/")
         if name == "mod.rs" or self._is_root(importer, crate):
-            return _Place(folder, importer)
-        return _Place(importer.removesuffix(".rs"), importer)
+            return _ModulePlace(folder, importer)
+        return _ModulePlace(importer.removesuffix(".rs"), importer)
 
-    def _parent(self, place: _Place, crate: Crate | None) -> _Place | None:
+    def _parent(self, place: _ModulePlace, crate: Crate | None) -> _ModulePlace | None:
         """Return the module that declares another's, or None for a root."""
         if self._is_root(place.file, crate) or not place.folder:
             return None
         folder = place.folder.rpartition("/")[0]
         for path in (f"{folder}.rs", f"{folder}/mod.rs"):
             if path in self._names:
-                return _Place(folder, path)
-        return _Place(folder, self._root_in(folder, crate))
+                return _ModulePlace(folder, path)
+        return _ModulePlace(folder, self._root_in(folder, crate))
 
-    def _root(self, importer: str, crate: Crate | None) -> _Place:
+    def _root(self, importer: str, crate: Crate | None) -> _ModulePlace:
         """Return the root of the crate that a file is compiled into."""
         if self._is_root(importer, crate):
-            return _Place(importer.rpartition("/")[0], importer)
+            return _ModulePlace(importer.rpartition("/")[0], importer)
         for folder in ancestors(importer.rpartition("/")[0]):
             file = self._root_in(folder, crate)
             if file:
-                return _Place(folder, file)
+                return _ModulePlace(folder, file)
             if crate is not None and folder == crate.folder:
                 break
-        return (
-            _Place(crate.library.rpartition("/")[0], crate.library) if crate is not None else _Place("", "")
-        )
+        library = crate.library if crate is not None else ""
+        return _ModulePlace(library.rpartition("/")[0], library)
 
     def _root_in(self, folder: str, crate: Crate | None) -> str:
         """Return the root of a crate that lies in a folder, or an empty string."""

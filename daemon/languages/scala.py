@@ -100,7 +100,9 @@ SCALA_FACTS = """
 """
 
 
-class _Definitions(DefinitionRules):
+class ScalaDefinitions(DefinitionRules):
+    """How definitions of Scala read."""
+
     def head_end(self, source: bytes, start: int, end: int) -> int:
         """Return where the head ends without the sign before the body."""
         return start + len(source[start:end].rstrip().removesuffix(b"="))
@@ -157,7 +159,7 @@ LANGUAGES = (
         definitions=SCALA,
         references=SCALA_REFERENCES,
         facts=SCALA_FACTS,
-        definition_rules=_Definitions(),
+        definition_rules=ScalaDefinitions(),
         stalling=(b"`",),
         clause=lambda text, _inside: read_clause(text, _uses),
         imports=partial(JavaImports, endings=_SOURCES),

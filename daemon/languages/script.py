@@ -269,7 +269,9 @@ TYPESCRIPT_FACTS = f"""{_SCRIPT_FACTS}
 """
 
 
-class _Definitions(DefinitionRules):
+class ScriptDefinitions(DefinitionRules):
+    """How definitions of JavaScript and TypeScript read."""
+
     leading_words = True
     members_at_top = True
 
@@ -383,7 +385,7 @@ class ScriptRules(LinkRules):
 _row = partial(
     Language,
     family="script",
-    definition_rules=_Definitions(),
+    definition_rules=ScriptDefinitions(),
     calls=SCRIPT_CALLS,
     call_words=(b"require", b"import("),
     same_in_folder=True,

@@ -80,7 +80,7 @@ def link_file(
     return LinkedFile(links, consulted, questions.steps, questions.cut, questions.exhausted)
 
 
-class _Meaning(NamedTuple):
+class _ReferenceMeaning(NamedTuple):
     """The meaning of a reference: its last name, and what that may be."""
 
     name: str
@@ -88,7 +88,7 @@ class _Meaning(NamedTuple):
     state: LinkState
 
 
-_NOTHING: Final = _Meaning("", (), "name")
+_NOTHING: Final = _ReferenceMeaning("", (), "name")
 
 
 class _Linker:
@@ -118,7 +118,7 @@ class _Linker:
         }
         """Names known inside of some scope of the file; others are looked up at its top only."""
         self._holders: dict[int, str] = {}
-        self._meant: dict[tuple[ReferenceKind, int, str], _Meaning] = {}
+        self._meant: dict[tuple[ReferenceKind, int, str], _ReferenceMeaning] = {}
         self._found: dict[tuple[int, int, str], Values] = {}
         self._running: set[tuple[int, int, str]] = set()
 
@@ -144,7 +144,7 @@ class _Linker:
         steps = parts_of(reference.chain)
         return not (steps and self._is_local(steps[0], reference.scope))
 
-    def _meaning(self, reference: Reference) -> _Meaning:
+    def _meaning(self, reference: Reference) -> _ReferenceMeaning:
         name = last_name(reference.chain)
         if not name:
             return _NOTHING
@@ -160,11 +160,11 @@ class _Linker:
             if reference.kind in {"type", "use"}:
                 return _NOTHING
             state: LinkState = "name" if self._may_be_inside(values, reference) else "external"
-            return _Meaning(name, (Value(What.EXTERNAL),), state)
+            return _ReferenceMeaning(name, (Value(What.EXTERNAL),), state)
         if any(each.what is What.DEFINITION for each in targets):
             targets = [each for each in targets if each.what is What.DEFINITION]
         kept = dict.fromkeys((each.path, each.name) for each in targets)
-        return _Meaning(name, tuple(Value(What.DEFINITION, *each) for each in kept), "resolved")
+        return _ReferenceMeaning(name, tuple(Value(What.DEFINITION, *each) for each in kept), "resolved")
 
     def _linked(self, reference: Reference, name: str, target: Value, state: LinkState) -> Linked:
         place = reference.line, reference.kind, name, reference.scope

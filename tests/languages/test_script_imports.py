@@ -1,43 +1,65 @@
-"""Aliases hold below their tsconfig, with what it extends and refers to."""
+"""A JavaScript or TypeScript specifier means the file that a bundler or the compiler would take."""
 
 from __future__ import annotations
 
-from foveal.daemon.languages.shared.records import Import
+import pytest
 
-from tests.import_cases import check, resolver, tree
+from tests.import_cases import check, tree
+
+SCRIPTS = tree(
+    "src/a.ts",
+    "src/b.tsx",
+    "src/both.js",
+    "src/both.ts",
+    "src/types.d.ts",
+    "src/old.js",
+    "src/mod.mts",
+    "src/data.json",
+    "src/logo.svg",
+    "src/App.vue",
+    "src/x.service.ts",
+    "src/dir/index.ts",
+    "src/auth.ts",
+    "src/auth/index.ts",
+    "src/kit/package.json",
+    "src/kit/main.js",
+    "index.js",
+) | {"src/kit/package.json": '{"main": "./main"}'}
 
 
-def test_tsconfig_paths_extends_and_base_url() -> None:
-    files = tree(
-        "app/src/ui/button.tsx", "app/src/env.ts", "app/lib/x.ts", "shared/y.ts", "app/src/main.ts"
-    ) | {
-        "app/tsconfig.json": """{
-            // the usual // comment, and "/* in a string"
-            "extends": ["../base.json", "./missing.json"], /* more */
-            "compilerOptions": {
-                "paths": {
-                    "@/*": ["./src/*"], "env": ["./src/env.ts",], "@/lib/*": ["lib/*"],
-                    "*": ["./node_modules/*"],
-                },
-            },
-        }""",
-        "base.json": '\ufeff{"compilerOptions": {"paths": {"never/*": ["./shared/*"]}}}',
-        "web/tsconfig.json": '{"extends": "../base", "compilerOptions": {"baseUrl": "../app"}}',
-        "web/w.ts": "",
-        "vite/tsconfig.json": '{"files": [], "references": [{"path": "./tsconfig.app.json"}]}',
-        "vite/tsconfig.app.json": '{"compilerOptions": {"paths": {"~/*": ["./*"]}}}',
-        "vite/v.ts": "",
-    }
-    check(files, "app/src/main.ts", "typescript", "@/ui/button", "app/src/ui/button.tsx")
-    check(files, "app/src/main.ts", "typescript", "env", "app/src/env.ts")
-    check(files, "app/src/main.ts", "typescript", "@/lib/x", "app/lib/x.ts")
-    check(files, "app/src/main.ts", "typescript", "never/y", None)
-    check(files, "web/w.ts", "typescript", "src/env", "app/src/env.ts")
-    check(files, "web/w.ts", "typescript", "never/y", None)
-    check(files, "vite/v.ts", "typescript", "~/v", "vite/v.ts")
-    check(files, "shared/y.ts", "typescript", "@/ui/button", None)
-    project = resolver(files)
-    for module, expected in (("@/gone", True), ("react", False), ("./gone", True), ("../../../../x", False)):
-        assert project.is_internal("app/src/main.ts", "typescript", Import(module, "", 1)) is expected
-    assert resolver(files).is_config("base.json")
-    assert not resolver(files).is_config("data.json")
+@pytest.mark.parametrize(
+    ("importer", "language", "module", "expected"),
+    [
+        ("src/z.ts", "typescript", "./a", "src/a.ts"),
+        ("src/z.ts", "typescript", "./a.js", "src/a.ts"),
+        ("src/z.ts", "typescript", "./b.js", "src/b.tsx"),
+        ("src/z.ts", "typescript", "./mod.mjs", "src/mod.mts"),
+        ("src/z.ts", "typescript", "./types", "src/types.d.ts"),
+        ("src/z.ts", "typescript", "./both.js", "src/both.ts"),
+        ("src/z.js", "javascript", "./both.js", "src/both.js"),
+        ("src/z.js", "javascript", "./both", "src/both.js"),
+        ("src/z.tsx", "tsx", "./both", "src/both.ts"),
+        ("src/z.ts", "typescript", "./old", "src/old.js"),
+        ("src/z.ts", "typescript", "./data.json", "src/data.json"),
+        ("src/z.ts", "typescript", "./logo.svg?url", "src/logo.svg"),
+        ("src/z.ts", "typescript", "./App.vue", "src/App.vue"),
+        ("src/z.ts", "typescript", "./x.service", "src/x.service.ts"),
+        ("src/z.ts", "typescript", "./dir", "src/dir/index.ts"),
+        ("src/z.ts", "typescript", "./dir/index.js", "src/dir/index.ts"),
+        ("src/z.ts", "typescript", "./auth", "src/auth.ts"),
+        ("src/z.ts", "typescript", "./auth/", "src/auth/index.ts"),
+        ("src/auth/y.ts", "typescript", ".", "src/auth/index.ts"),
+        ("src/auth/y.ts", "typescript", "..", None),
+        ("src/auth/y.ts", "typescript", "../..", "index.js"),
+        ("src/auth/y.ts", "typescript", "../a", "src/a.ts"),
+        ("src/auth/y.ts", "typescript", "../../../a", None),
+        ("src/auth/y.ts", "typescript", "../../../other/src/a", None),
+        ("src/z.js", "javascript", "./kit", "src/kit/main.js"),
+        ("src/z.ts", "typescript", "./A", None),
+        ("src/z.ts", "typescript", "/src/a", None),
+        ("src/z.ts", "typescript", "react", None),
+        ("src/z.ts", "typescript", "", None),
+    ],
+)
+def test_scripts(importer: str, language: str, module: str, expected: str | None) -> None:
+    check(SCRIPTS, importer, language, module, expected)

@@ -81,14 +81,16 @@ def test_every_row_can_be_recognised_and_fenced() -> None:
             assert language_of(f"a/{name}") == row.name
 
 
-def test_the_table_loads_no_parser_and_compiles_no_pattern() -> None:
+def test_the_table_is_read_when_it_is_used_and_loads_no_parser_and_compiles_no_pattern() -> None:
     code = """
 import re, sys
 import msgspec
 compiled = []
 compile = re.compile
 re.compile = lambda *pattern: compiled.append(pattern) or compile(*pattern)
-import foveal.daemon.languages.shared.table
+from foveal.daemon.languages.shared.table import LANGUAGES
+assert "foveal.daemon.languages.python" not in sys.modules
+assert LANGUAGES["python"].grammar
 print([name for name in sys.modules if "tree_s" in name], compiled)
 """
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[] []"

@@ -21,7 +21,7 @@ Match = tuple[int, Captures]
 """The index of the pattern that matched and what it captured."""
 
 
-class Pattern(NamedTuple):
+class PatternSettings(NamedTuple):
     """The settings of a query's pattern: the kind and default name of its matches, and when they hold."""
 
     kind: str
@@ -30,7 +30,7 @@ class Pattern(NamedTuple):
     only: bool = False
 
     @classmethod
-    def of(cls, settings: Mapping[str, str | None]) -> Pattern:
+    def of(cls, settings: Mapping[str, str | None]) -> PatternSettings:
         """Return what a pattern's settings say; an import's pattern has none."""
         words = settings.get("when") or ""
         return cls(
@@ -62,7 +62,7 @@ class ParsedDefinition(Struct):
 class DefinitionReader:
     """Collects the definitions of one code file from its query matches."""
 
-    def __init__(self, text: SourceText, rules: DefinitionRules, patterns: Sequence[Pattern]) -> None:
+    def __init__(self, text: SourceText, rules: DefinitionRules, patterns: Sequence[PatternSettings]) -> None:
         self._text = text
         self._source = text.source
         self._rules = rules
@@ -106,7 +106,7 @@ class DefinitionReader:
         """Return the ranges of the decorators, in order."""
         return sorted(self._decorators)
 
-    def _holds(self, pattern: Pattern, captures: Captures) -> bool:
+    def _holds(self, pattern: PatternSettings, captures: Captures) -> bool:
         """Return whether a match holds by its pattern's settings."""
         return not pattern.when or self._text.name(captures["when"]) in pattern.when
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Query, QueryCursor, TreeCursor
 
-from .definitions import DefinitionReader, Match, Pattern
+from .definitions import DefinitionReader, Match, PatternSettings
 from .import_statements import ImportReader
 from .language import Language
 from .records import ParsedFile, SplitPoint
@@ -116,7 +116,7 @@ class _Toolbox(Struct, frozen=True):
 
     grammar: Grammar
     definitions: Query
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[PatternSettings, ...]
     calls: Query | None
     references: Query | None
     facts: Query | None
@@ -135,7 +135,7 @@ def _toolbox(language: str) -> _Toolbox:
     return _Toolbox(
         grammar,
         definitions,
-        tuple(Pattern.of(setting) for setting in settings),
+        tuple(PatternSettings.of(setting) for setting in settings),
         Query(grammar, row.calls) if row.calls else None,
         Query(grammar, row.references) if row.references else None,
         facts,

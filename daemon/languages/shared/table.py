@@ -1,12 +1,46 @@
-"""The table of languages: finds every file of `daemon/languages/`, and recognises the language of a file."""
+"""The table of languages: finds every file of `daemon/languages/`, and recognises the language of a file.
+
+The files are imported when the table is first used, which keeps them out of the daemon's start.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
 from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-from .language import Language
-from .link_rules import LinkRules
+if TYPE_CHECKING:
+    from .language import Language
+    from .link_rules import LinkRules
+
+
+class _Languages(Mapping[str, "Language"]):
+    """The languages that the files of the folder above this one declare, by name."""
+
+    def __getitem__(self, name: str) -> Language:
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def _rows(self) -> dict[str, Language]:
+        package = __name__.rpartition(".shared.")[0]
+        folder = os.path.dirname(os.path.dirname(__file__))
+        names = sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py"))
+        modules = [import_module(f"{package}.{name}") for name in names if name != "__init__"]
+        rows: list[Language] = [row for module in modules for row in getattr(module, "LANGUAGES", ())]
+        # Of two rows the one with a grammar counts: plain.py may still list the language.
+        return {row.name: row for row in sorted(rows, key=lambda row: (row.name, row.grammar))}
+
+
+LANGUAGES: Final[Mapping[str, Language]] = _Languages()
+"""Every known language by its name."""
 
 
 def language_of(path: str, head: bytes = b"") -> str:
@@ -15,16 +49,17 @@ def language_of(path: str, head: bytes = b"") -> str:
     `path` may be relative or absolute; `head` is the beginning of its content, of which only a shebang
     line is looked at, and only when the name doesn't tell.
     """
+    by_extension, by_file_name, by_interpreter = _names_by_sign()
     name = path.rpartition("/")[2]
-    found = _BY_FILE_NAME.get(name)
+    found = by_file_name.get(name)
     if found is None:
         stem, dot, extension = name.rpartition(".")
         # A leading dot alone makes a hidden file, not an extension.
-        found = _BY_EXTENSION.get(f".{extension.lower()}") if dot and stem else None
+        found = by_extension.get(f".{extension.lower()}") if dot and stem else None
         if found is None and dot:
-            found = _BY_FILE_NAME.get(name.partition(".")[0])
+            found = by_file_name.get(name.partition(".")[0])
     if found is None and head.startswith(b"#!"):
-        found = _BY_INTERPRETER.get(_interpreter(head))
+        found = by_interpreter.get(_interpreter(head))
     return found or ""
 
 
@@ -42,8 +77,7 @@ def family_of(language: str) -> str:
 
 def link_rules_of(language: str) -> LinkRules:
     """Return how a language's names are linked; the defaults for an unknown language."""
-    row = LANGUAGES.get(language)
-    return row.links if row is not None else _DEFAULT_RULES
+    return (LANGUAGES.get(language) or LANGUAGES["text"]).links
 
 
 def _interpreter(head: bytes) -> str:
@@ -55,20 +89,12 @@ def _interpreter(head: bytes) -> str:
     return names[0].rstrip("0123456789.") if names else ""
 
 
-def _read_languages() -> dict[str, Language]:
-    """Return what the files of the folder above this one declare, by name."""
-    package = __package__.rpartition(".")[0] if __package__ else ""
-    folder = os.path.dirname(os.path.dirname(__file__))
-    names = sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py"))
-    modules = [import_module(f"{package}.{name}") for name in names if name != "__init__"]
-    rows: list[Language] = [row for module in modules for row in getattr(module, "LANGUAGES", ())]
-    return {row.name: row for row in sorted(rows, key=lambda row: row.name)}
-
-
-LANGUAGES: dict[str, Language] = _read_languages()
-"""Every known language by its name."""
-
-_DEFAULT_RULES = LinkRules()
-_BY_EXTENSION = {extension: row.name for row in LANGUAGES.values() for extension in row.extensions}
-_BY_FILE_NAME = {name: row.name for row in LANGUAGES.values() for name in row.file_names}
-_BY_INTERPRETER = {name: row.name for row in LANGUAGES.values() for name in row.interpreters}
+@cache
+def _names_by_sign() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the names of languages by extension, by file name and by interpreter."""
+    rows = LANGUAGES.values()
+    return (
+        {extension: row.name for row in rows for extension in row.extensions},
+        {name: row.name for row in rows for name in row.file_names},
+        {name: row.name for row in rows for name in row.interpreters},
+    )
