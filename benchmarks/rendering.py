@@ -1,4 +1,4 @@
-"""Owns the measure of rendering: a full context of 100 KB out of its slices, and the building of one."""
+"""Measures rendering: a full context of 100 KB out of its slices, and the building of one."""
 
 from __future__ import annotations
 

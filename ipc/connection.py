@@ -1,4 +1,4 @@
-"""Owns one client's connection: dispatch, back-pressure, events; knows no method and no other connection."""
+"""A client's connection: dispatch, back-pressure and events."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from .client_process import ClientProcess
 from .errors import BUSY, INTERNAL, RpcError
-from .holdings import Holdings, Working
+from .holdings import ClientProcess, Holdings, Working
 from .protocol import (
     Decoder,
     InvalidRequest,
@@ -32,26 +31,29 @@ ToError = Callable[[Exception], RpcError | None]
 """Turns an exception that was raised on purpose into its error; None for every other."""
 
 LogError = Callable[[BaseException, str], None]
-"""Takes an exception that nobody foresaw, and the method in which it was raised. Called once for each."""
+"""Logs an unexpected exception and the method that raised it. Called once for each."""
 
 JOIN_BYTES = 64 * 1024
 """Replies to pipelined requests are joined into one write up to this size."""
 
 
 LARGE_BYTES = 64 * 1024
-"""Above this a frame counts for what all connections together may hold."""
+"""Size in bytes above which a frame counts for the limits on all connections together."""
 
 HEAVY_BYTES = 4 * 1024 * 1024
-"""Above this a frame is decoded in a millisecond or more, in which nobody else is answered."""
+"""Size in bytes above which decoding a frame takes a millisecond or more of the loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one client may take, and what all together. Beyond the former the daemon waits: it reads no
-    further, and refuses nothing. Beyond the latter a connection is cut off that made no progress for long."""
+    """Limits of a client and of all clients together.
+
+    Beyond the limits of a client the daemon stops reading from it and refuses nothing. Beyond those of all
+    clients, a connection without progress for long is cut off.
+    """
 
     requests_in_flight: int = 256
-    """Of one connection."""
+    """Requests in flight on a connection."""
     process_requests_in_flight: int = 1_024
     """Of one client process, on all of its connections."""
     events_queued: int = 1000
@@ -66,9 +68,9 @@ class Limits:
     unread_bytes: int = 256 * 1024 * 1024
     """Of replies that were not read, of all connections: sixteen of the largest."""
     connections: int = 10_000
-    """Of more the process that has most loses its oldest."""
+    """Maximum number of connections; the process with the most loses its oldest."""
     linger_s: float = 5.0
-    """How long a connection that is being closed may take to read what was written to it."""
+    """Seconds for a closing connection to read what was written to it."""
 
 
 @dataclass(slots=True)

@@ -1,9 +1,8 @@
-"""Owns MessagePack-RPC framing, bytes in and messages out; never touches a socket.
+"""MessagePack-RPC framing: bytes in, messages out, without I/O. The only module that knows msgpack.
 
-The only part that knows msgpack. A frame is first measured, then decoded. Measuring builds nothing, so what a
-peer claims (a string of 1 GB, a list of 100 million) costs no memory until its bytes are here, and they never
-are: the claim is refused at the header. msgpack measures frames that lie whole in one feed; the scanner here
-measures those that don't, as far as they have come.
+A frame is first measured, then decoded. Measuring builds nothing, so a claim of a peer (a string of 1 GB,
+a list of 100 million) costs no memory until its bytes are here, and they never are: the claim is refused
+at the header. msgpack measures frames that lie whole in one feed; the scanner here measures partial ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Owns the fuzzed readers and what must hold for any bytes.
+"""The fuzzed readers and what must hold for any bytes.
 
 python -m benchmarks.faults.fuzzing READER SECONDS is led by coverage and needs atheris; what it found worth
 keeping lies in `corpus/READER/`. `mutated` needs nothing: it changes what lies there by chance, the same for

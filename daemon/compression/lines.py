@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .document import NO_LINE, Blocks, Document, Term
 from .scoring import LOG_WEIGHTS, PartGroup, PartSelection, TextParts, choose, thinned
 from .summaries import separator_of

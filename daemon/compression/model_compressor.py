@@ -23,8 +23,8 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import System
+from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_piece
-from ..project.tree import Symbol
 from .compress import Compressed, compress, cut
 from .document import Document, Words
 from .model_endpoint import (

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .document import Document, Term, indent_of
 
 

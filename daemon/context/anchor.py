@@ -8,10 +8,10 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ..memory.choice import Chosen
+from ..memory.recall import Chosen
 from ..project.metadata import ProjectMetadata
 from ..project.tree import Layout
-from ..rules.item_plan import PlannedItem
+from ..rules.items import PlannedItem
 from . import render
 from .build_state import BuildState
 from .excerpt import fenced

@@ -18,7 +18,7 @@ from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.secret_values import MASK
 from ..project.metadata import ProjectMetadata
-from ..rules.item_plan import LeftOutItem, PlannedItem
+from ..rules.items import LeftOutItem, PlannedItem
 from .anchor import (
     SkeletonForms,
     constraint_slices,

@@ -10,12 +10,12 @@ from msgspec import Struct, field
 from ..compression.compress import Compress, compress
 from ..config.settings import WeightsConfig
 from ..index.store import Reader
-from ..project.languages import fence_tag, language_of
+from ..languages.shared.table import fence_tag, language_of
 from ..project.metadata import ProjectMetadata
 from ..project.snapshot import ProjectSnapshot
-from ..rules.item_plan import ItemPlan, plan_without_session
+from ..rules.items import ItemPlan, plan_without_session
 from ..rules.rule_files import RuleFiles, rule_files
-from ..search.hits import Hit
+from ..search.query import Hit
 from .content import Content
 from .division import split_lines
 from .excerpt import FileSource

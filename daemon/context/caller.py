@@ -8,13 +8,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest
-from ..privacy.permissions import policy_for
+from ..privacy.permissions import Agent, policy_for
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.item_plans import selection_of
 from ..rules.selection import ItemSelection
 from ..sessions.service import SessionState
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .requests import ContextRequest, Freshness
 from .scopes import Scope
 from .sent_content import Resident
@@ -74,7 +74,7 @@ class Callers:
         ask.
         """
         session = met.session
-        policy = policy_for(project.config, request.agent_name, request.agent_type, scope, met)
+        policy = policy_for(project.config, Agent(request.agent_name, request.agent_type), scope, met)
         if session is None:
             return Caller(problem=met.problem, policy=policy)
         if session.project_root != project.root:

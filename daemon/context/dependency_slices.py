@@ -7,9 +7,9 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from ..project.languages import fence_tag, language_of
+from ..languages.shared.table import fence_tag, language_of
+from ..project.path_roles import role_of
 from ..project.tree import ResolvedImport
-from ..search.path_roles import role_of
 from .build_state import BuildState, content_key
 from .file_forms import OutlineForms, name_of
 from .focus import FocusNode, package_files

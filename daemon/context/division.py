@@ -11,7 +11,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from ..core.sized_cache import SizedCache
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 
 KEPT_CHARACTERS = 8_000_000
 """Maximum characters of all files together whose divisions are kept, each of which takes about 2.5

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..compression.compress import MARK, Compress, Compressed, compress, kind_of
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .division import (
     DIVISIONS,
     DOCUMENTED,

@@ -19,13 +19,13 @@ from ..core.work import Work
 from ..privacy.permissions import Permissions
 from ..project.freshness import deadline_of
 from ..project.left_out import LeftOut, left_out
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.roots import relative_path
 from ..project.scan_settings import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import FileRecord, Tree
 from ..rules.items import Item
-from ..search.search import SearchQuery
+from ..search.query import SearchQuery
 from ..search.service import SearchService
 from .context_log import Given
 from .focus import split_node_id

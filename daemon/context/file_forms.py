@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from . import render
 from .content import Content
 from .division import count_lines

@@ -11,9 +11,9 @@ from typing import Literal
 from msgspec import Struct
 
 from ..index.store import Reader
+from ..languages.shared.table import language_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.globs import compile_glob
-from ..project.languages import language_of
 from ..project.tree import Layout, Tree
 
 Role = Literal["focus", "expansion", "session_set", "document"]

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 
 from ..core.errors import InvalidRequest
+from ..languages.shared.records import Symbol
 from ..project.roots import relative_path
-from ..project.tree import Symbol
 from .build_state import BuildState, content_key
 from .content import Content
 from .file_forms import DefinitionForms, FileForms, name_of, unshown_form

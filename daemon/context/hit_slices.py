@@ -7,12 +7,12 @@ from math import sqrt
 
 from msgspec.structs import replace
 
-from ..project.languages import language_of
-from ..project.tree import Symbol
-from ..search.code_graph import CLASSES
-from ..search.hits import FoundDefinition, Hit
-from ..search.needed_by import Needed, Role, needed_by
-from ..search.path_roles import role_of
+from ..graph.code_graph import CLASSES
+from ..graph.needed_by import Needed, Role, needed_by
+from ..languages.shared.records import Symbol
+from ..languages.shared.table import language_of
+from ..project.path_roles import role_of
+from ..search.query import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
 from .content import Content

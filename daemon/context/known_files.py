@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
 from ..index.store import Reader
+from ..languages.shared.records import Symbol
+from ..languages.shared.table import LANGUAGES, language_of
 from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
-from ..project.languages import LANGUAGES, language_of
 from ..project.snapshot import ProjectSnapshot
-from ..project.tree import FileRecord, ResolvedImport, Symbol
+from ..project.tree import FileRecord, ResolvedImport
 from .content import Content, ContentReader, Shown
 
 

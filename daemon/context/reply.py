@@ -8,8 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..rules.item_plan import PlannedItem
-from ..rules.items import Item
+from ..rules.items import Item, PlannedItem
 from . import render
 from .requests import ContextRequest
 from .selection import NOTHING, Cost, Dropped, Form, Selection, Slice, plain_measure, select

@@ -18,12 +18,12 @@ from ..privacy.permissions import Permissions
 from ..privacy.trust import TEMPLATE_FOLDER
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
 from ..project.metadata import ProjectMetadata
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.tree import Tree
 from ..rules.service import Items
-from ..search.search import NOTHING_FOUND
+from ..search.query import NOTHING_FOUND
 from ..sessions.request_log_service import sent_of
-from ..sessions.request_messages import conversation
+from ..sessions.request_record import conversation
 from ..sessions.service import NOBODY, Sessions, SessionState
 from .assembly import Built, build
 from .build_state import GatheredSources
@@ -98,7 +98,7 @@ class Contexts:
         if found is None:
             return None
         job, built = found
-        missing = project.unsettled(job.caller.policy)
+        missing = project.index_state.unsettled(project.tree, job.caller.policy)
         reply = _reply(job, built, missing, [*filter(None, (job.caller.problem, self._scoping.problem))])
         reply["cached"], reply["clock"] = True, project.clock_at(project.tree.generation)
         return self._log.given(job, built, reply)
@@ -148,7 +148,7 @@ class Contexts:
         await self._permissions.prepare(project, job.caller.policy)
         degraded += filter(None, (job.caller.problem, self._scoping.problem))
         job = replace(job, scope=self._scoping.with_hot(project, scope))
-        project.settle_feedback()
+        project.pending_edits.settle()
         # Before it is looked up, so that all who ask now ask for the same.
         metadata = await self._sources.metadata(project, times.gathered)
         validity = self._validity(job, compared)
@@ -181,7 +181,9 @@ class Contexts:
                     f"{named} changed and could not be read again in time: their definitions are left out"
                 )
         # Nothing is missing of a tree that was compared with the disk for this request.
-        missing = "" if compared is not None else project.unsettled(job.caller.policy)
+        missing = (
+            "" if compared is not None else project.index_state.unsettled(project.tree, job.caller.policy)
+        )
         reply = _reply(job, built, missing, degraded)
         latest = project.tree if compared is None else compared
         generation = latest.generation if cached else built.generation
@@ -210,7 +212,7 @@ class Contexts:
         """Build a context of a tree, the latest where None is given, and cache it if that can be done."""
         project, scope, request = job.project, job.scope, job.request
         deadline, started = times.gathered, time.perf_counter()
-        if not project.searchable:
+        if not project.index_state.searchable:
             self._sources.load_search()
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
@@ -222,12 +224,12 @@ class Contexts:
             if not self._items.holds(project, asyncio.get_running_loop().time()):
                 await self._sources.within(deadline, self._items.refresh(project), "refresh items")
             plan = await self._sources.plan(job, sources, deadline)
-            planned_of = project.items
+            planned_of = project.instructions.items
             # Both at the same moment, so that the entry says what it was built from.
             validity = self._validity(job, tree)
             snapshot = project.snapshot(job.caller.policy, tree)
             found = NOTHING_FOUND if sources.found is None else sources.found
-            need = found.need if request.news and project.searchable else None
+            need = found.need if request.news and project.index_state.searchable else None
             gathered = GatheredSources(
                 snapshot,
                 scope,
@@ -255,7 +257,7 @@ class Contexts:
         # What could not be asked may be asked the next time.
         settled = sources.is_whole and metadata is not None
         settled = settled and (not request.prompt or self._sources.is_settled(project))
-        settled = settled and not plan.degraded and planned_of is project.items
+        settled = settled and not plan.degraded and planned_of is project.instructions.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
             self._rendered.put(scope.id, request.key, RenderedEntry(scope.revision, validity, built))
         self._log.announce(job, built, started)
@@ -272,7 +274,7 @@ class Contexts:
             plan=await self._sources.plan_unsearched(job),
             unfinished=(SEARCH_UNFINISHED, QUICK) if request.prompt.strip() else (QUICK,),
             quick=True,
-            metadata=None if project.metadata is None else project.metadata[1],
+            metadata=project.metadata.value,
             resident=job.caller.resident,
             templates=self._templates(project),
         )
@@ -280,7 +282,7 @@ class Contexts:
 
     def _templates(self, project: Project) -> tuple[TemplateFolder, ...]:
         """Return the folders of prompt templates: the project's, as far as it is trusted, and the user's."""
-        trusted = project.trusted
+        trusted = project.settings.trusted
 
         def allows(name: str, data: bytes) -> bool:
             return trusted.covers(f"{TEMPLATE_FOLDER}/{name}", data)
@@ -306,12 +308,14 @@ class Contexts:
     ) -> tuple[ContextJob, Built] | None:
         """Return a cached context that is valid as far as can be told without waiting."""
         started = time.perf_counter()
-        if fresh == "tree" or not project.settings_hold():
+        if fresh == "tree" or not project.settings.hold():
             return None
         if project.state == "ready" and scope.hot != project.hot_nodes():
             return None
         now = asyncio.get_running_loop().time()
-        if fresh == "shown" and not (self._items.holds(project, now) and project.metadata_holds(now)):
+        if fresh == "shown" and not (
+            self._items.holds(project, now) and project.metadata.holds(project.tree, now)
+        ):
             return None
         session = self._sessions.known(scope.session_id) if scope.session_id else NOBODY
         if session is None:
@@ -322,7 +326,7 @@ class Contexts:
 
     def _cached(self, job: ContextJob, validity: tuple[object, ...]) -> Built | None:
         """Return a cached context whose files are unchanged: on the disk, or as far as the tree knows."""
-        hold = job.project.know if job.fresh == "no" else partial(all_hold, system=self._system)
+        hold = job.project.knows if job.fresh == "no" else partial(all_hold, system=self._system)
         return self._rendered.find(job.scope.id, job.request.key, job.scope.revision, validity, hold)
 
     def _validity(self, job: ContextJob, tree: Tree | None = None) -> tuple[object, ...]:

@@ -21,21 +21,20 @@ from ..config.settings import CompressionConfig, Environment
 from ..core.errors import StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..memory.experience_meaning import WAIT_S, ExperienceMeaning, Meanings
+from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
 from ..privacy.permissions import Permissions
 from ..privacy.visible import visible_session
 from ..project.freshness import Deadline
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
-from ..rules.item_plan import ItemPlan
 from ..rules.item_plans import ITEMS_WAIT_S, plan_items, profiles_for
-from ..rules.item_searching import ItemSearching
-from ..search.search import NOTHING_FOUND, SearchQuery, SearchResult
+from ..rules.item_search import WarmItemSearch
+from ..rules.items import ItemKey, ItemPlan
+from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .caller import Caller, ContextJob
 from .scopes import Scope
 
@@ -80,7 +79,7 @@ class ContextSources:
     def __init__(
         self,
         searching: SearchService,
-        item_search: ItemSearching,
+        item_search: WarmItemSearch,
         meaning: ExperienceMeaning,
         permissions: Permissions,
         requests: RequestLog,
@@ -119,7 +118,7 @@ class ContextSources:
 
     def warm(self, project: Project) -> None:
         """Have the texts of a project's items embedded in the background."""
-        self._item_search.warm(project.root, project.items.items)
+        self._item_search.warm(project.root, project.instructions.items.items)
 
     async def metadata(self, project: Project, deadline: Deadline) -> ProjectMetadata | None:
         """Return the metadata of a project, read again if its manifests or its commit changed.
@@ -127,8 +126,8 @@ class ContextSources:
         None where that takes too long; then the next request finds it.
         """
         now = asyncio.get_running_loop().time()
-        if project.metadata is not None and project.metadata_holds(now):
-            return project.metadata[1]
+        if project.metadata.value is not None and project.metadata.holds(project.tree, now):
+            return project.metadata.value
         left = Deadline(min(deadline.at, now + METADATA_WAIT_S))
         read = self._reading.run(project.root, partial(self._read_metadata, project), "metadata")
         return await self.within(left, read, "read metadata")
@@ -172,12 +171,12 @@ class ContextSources:
         tree = project.tree
         key = await self._work.in_builder(partial(metadata_key, tree, self._system))
         known = project.metadata
-        if known is not None and known[0] == key:
-            return known[1]
+        if known.value is not None and known.key == key:
+            return known.value
         denials = self._system.denials
         metadata = await self._work.in_builder(partial(read_metadata, tree, self._system))
         if self._system.denials == denials:
-            project.set_metadata(key, metadata)
+            known.set(key, metadata)
         return metadata
 
     async def _served(self, job: ContextJob) -> Mapping[ItemKey, float]:
@@ -201,7 +200,7 @@ class ContextSources:
 
     async def _visible(self, project: Project, caller: Caller) -> tuple[AgentItems, Session | None]:
         """Return the items and the session as the agent may see them."""
-        items = project.items
+        items = project.instructions.items
         known = await self._permissions.items(project, caller.policy)
         if caller.session is None:
             return known, None

@@ -27,20 +27,20 @@ from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.reader_pool import ReaderPool
 from foveal.daemon.index.store import Reader
-from foveal.daemon.memory.choice import Chosen
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.experience import Experience
+from foveal.daemon.memory.recall import Chosen
+from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.metadata import ProjectMetadata
-from foveal.daemon.project.projects import read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot
-from foveal.daemon.project.tree import Symbol, Tree
-from foveal.daemon.rules.instructions import discover
-from foveal.daemon.rules.item_plan import ItemPlan, PlannedItem
-from foveal.daemon.rules.items import Item
-from foveal.daemon.search.hits import FoundDefinition, Hit
+from foveal.daemon.project.tree import Tree
+from foveal.daemon.rules.instruction_files import discover
+from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
+from foveal.daemon.search.query import FoundDefinition, Hit
 from msgspec.structs import replace
 
 from tests.conftest import SMALL_PROJECT, write_files

@@ -6,8 +6,8 @@ from foveal.daemon.context.content import Content, Shown
 from foveal.daemon.context.division import Division, Divisions
 from foveal.daemon.context.excerpt import FileSource, excerpt
 from foveal.daemon.core.system import Stamp
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Symbol
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -18,8 +18,8 @@ from foveal.daemon.context.excerpt import (
     shorten_definition,
     shorten_text,
 )
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Symbol
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

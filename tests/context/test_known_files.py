@@ -12,14 +12,15 @@ from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.context.known_files import SIGNATURE_MAX, KeptSymbols, KnownFiles, masked_symbols
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.reader_pool import ReaderPool
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.secret_values import mask_secrets
-from foveal.daemon.project.projects import read_tree
+from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.snapshot import ProjectSnapshot
-from foveal.daemon.project.tree import FileRecord, Symbol
-from foveal.daemon.rules.instructions import RuleSet
+from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.rules.instruction_files import RuleSet
 
 from tests.conftest import write_files
 
