@@ -310,7 +310,8 @@ class Contexts:
         started = time.perf_counter()
         if fresh == "tree" or not project.settings.hold():
             return None
-        if project.state == "ready" and scope.hot != project.hot_nodes():
+        hot = project.hot_files.among(project.tree.files)
+        if scope.hot != hot and project.state == "ready":
             return None
         now = asyncio.get_running_loop().time()
         if fresh == "shown" and not (
