@@ -1,1 +1,1 @@
-"""Compression: the fullest useful form of a text within so many characters. See ARCHITECTURE.md."""
+"""Compression: the fullest useful form of a text that fits a number of characters. See ARCHITECTURE.md."""

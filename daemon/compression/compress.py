@@ -1,4 +1,4 @@
-"""Owns compression: the fullest useful form of a text within so many characters, for what a prompt asks.
+"""Compression: the fullest useful form of a text within a number of characters, for a prompt.
 
 Deterministic: the same text, words, room and symbols give the same form. Nothing here reads a file or waits.
 """
@@ -80,7 +80,7 @@ class Compress(Protocol):
         symbols: Sequence[Symbol] = (),
         wanted: Collection[str] = (),
     ) -> Compressed:
-        """Return the fullest useful form of a text within so many characters."""
+        """Return the fullest useful form of a text that fits a number of characters."""
         ...
 
 
@@ -92,7 +92,7 @@ def compress(
     symbols: Sequence[Symbol] = (),
     wanted: Collection[str] = (),
 ) -> Compressed:
-    """Return the fullest useful form of a text within so many characters; never longer, whatever the input.
+    """Return the fullest useful form of a text that fits a number of characters; never longer.
 
     `path` tells the kind of text, with the text itself; `words` are what the prompt asks about, by weight;
     `symbols` its definitions, if it was parsed: for code without them its indentation has to do; `wanted` the
@@ -217,7 +217,7 @@ def is_packed(document: Document, characters: int) -> bool:
 
 
 def _pieces(document: Document, terms: Sequence[Term], characters: int) -> str:
-    """Return pieces of the text around the terms, no longer than so many characters."""
+    """Return pieces of the text around the terms, within a number of characters."""
     text = document.text
     start = len(text) - len(text.lstrip())
     if characters < PIECE:

@@ -1,4 +1,4 @@
-"""Owns the document: a text's lines, how they lie in one another, on which of them a term stands.
+"""A text to compress: its lines, how they nest, where each term stands, and how prompt words match terms.
 
 Those of large texts are kept for the next prompt about them.
 """
@@ -28,7 +28,7 @@ WORKED_OUT_MAX = 4
 """Things that are remembered for a document besides its lines; all are forgotten when there are more."""
 
 AROUND_MAX = 12
-"""Of the blocks that a line lies in so many are shown, the inner ones; few people write deeper."""
+"""Maximum enclosing blocks shown for a line, the inner ones; few people nest deeper."""
 
 NO_LINE = -1
 
@@ -281,13 +281,13 @@ WORD_MAX = 64
 """A longer word (base64, a hash) is left out, in characters."""
 
 HITS_MAX = 3_000
-"""Of one term so many places are found in a text; one that occurs oftener tells nothing."""
+"""Maximum occurrences of a term that are found in a text; a more frequent term says nothing."""
 
 PART_WEIGHT = 0.6
 """What a part of an identifier weighs, of the identifier: `retry` of `retry_policy`."""
 
 SHORT = 3
-"""A word of so many letters is looked for as a whole part of an identifier; of a longer one the stem is."""
+"""Maximum letters of a word that must match a whole part of an identifier; longer words match by stem."""
 
 Words = Mapping[str, float] | Sequence[str]
 """The words of a prompt with their weights, or by themselves, each with the weight 1."""

@@ -1,4 +1,4 @@
-"""Owns texts that are shown by numbered lines: code, data and logs, as parts for the scorer."""
+"""Texts shown by numbered lines: code, data and logs as parts for the scorer, and their definitions."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ EDGE_HEAD, EDGE_TAIL = 4, 6
 """Lines with which a log begins and ends that are worth something by themselves."""
 
 EDGE, RARE, ERROR, WARNING = 0.2, 0.25, 0.6, 0.3
-"""What it is worth that a line of a log stands at an edge, is like no other, tells an error or a warning."""
+"""Weights of a log line at an edge, of a unique one, of an error and of a warning."""
 
 LONG_LINE = 800
 CLIPPED = 240
-"""A longer line of a log, such as the command of a linker, shows so many characters of both ends together."""
+"""Maximum characters of a log line; of a longer one, such as a linker's command, both ends are shown."""
 
 SEARCHED = 240
 """Characters of a line in which its level stands, if it has one."""
@@ -102,7 +102,7 @@ def compress_code(
     characters: int,
     wanted: Collection[str] = (),
 ) -> Folded:
-    """Return the lines of code to show within so many characters: signatures, and what matters in bodies."""
+    """Return the lines of code to show within a number of characters: signatures and the best of bodies."""
     document, symbols = thinned(document, terms, symbols, characters, wanted)
     rows = Rows(document)
     return rows.render(choose(rows.code(symbols), terms, rows.room(characters), wanted=wanted))
@@ -111,7 +111,7 @@ def compress_code(
 def compress_data(
     document: Document, path: str, terms: Sequence[Term], characters: int, summary: str
 ) -> Folded:
-    """Return the lines of data to show within so many characters, below a summary, "" for none."""
+    """Return the lines of data to show within a number of characters, below a summary, "" for none."""
     document, _ = thinned(document, terms, (), characters)
     rows = Rows(document)
     return rows.render(choose(rows.code((), path), terms, rows.room(characters, summary)), summary)
@@ -144,7 +144,7 @@ class Rows:
         self.place = {line: part for part, line in enumerate(self.lines)}
 
     def room(self, characters: int, summary: str = "") -> int:
-        """Return what of so many characters is left for lines."""
+        """Return the characters that are left for lines."""
         thin = self._document.count > len(self._document.numbers)
         return characters - (len(summary) + 1 if summary else 0) - (self._gap_cost if thin else 0)
 
@@ -304,7 +304,7 @@ def numbered(line: str, number: int, width: int) -> str:
 
 
 def gap(count: int, width: int) -> str:
-    """Return what stands for so many lines that were left out."""
+    """Return the note for a number of omitted lines."""
     return f"{'…':>{width}}  {count_of(count)}"
 
 
@@ -314,7 +314,7 @@ def count_of(lines: int) -> str:
 
 
 def width_of(lines: int) -> int:
-    """Return how many characters the numbers of so many lines take."""
+    """Return how many characters the line numbers take."""
     return len(str(max(lines, 1)))
 
 

@@ -1,4 +1,4 @@
-"""Owns compression by a model where the user switched it on, and the way back to the extractive one."""
+"""Compression by a language model where the user enabled it, its cache, and the fallback to extraction."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class ModelCompressor:
         wanted: Collection[str] = (),
         seconds: float = math.inf,
     ) -> Compressed:
-        """Return a text within so many characters, as `compress` does; raises nothing.
+        """Return a text within a number of characters, as `compress` does; raises nothing.
 
         `seconds` is the time that is left, if it is less than the setting; with 0 only what was answered
         before is used. A form that a model made bears its name.
@@ -200,18 +200,18 @@ class ModelCompressor:
         if self._system.monotonic() < self._rests_until or not self._slots.acquire(blocking=False):
             return None
         try:
-            told = instructions(path, names, room)
+            prompt = instructions(path, names, room)
             tokens = room // CHARACTERS_PER_TOKEN + 64
             time = min(seconds, self._settings.timeout_ms / 1000)
             self._count(calls=1)
-            answer = self._endpoint.ask(told, sent, tokens, time)
+            answer = self._endpoint.ask(prompt, sent, tokens, time)
         except EndpointFailed as error:
             self._fail(str(error))
             return None
         finally:
             self._slots.release()
         text = cleaned(answer.text, room)
-        self._count_tokens(answer, told, sent)
+        self._count_tokens(answer, prompt, sent)
         problem = problem_of_answer(text, sent, room)
         if problem:
             self._fail(problem)
@@ -288,8 +288,8 @@ class ModelCompressor:
         if not known:
             log.warning("Compression by a model: %s", problem)
 
-    def _count_tokens(self, answer: ModelAnswer, told: str, sent: str) -> None:
-        tokens_in = answer.tokens_in or math.ceil((len(told) + len(sent)) / CHARACTERS_PER_TOKEN)
+    def _count_tokens(self, answer: ModelAnswer, prompt: str, sent: str) -> None:
+        tokens_in = answer.tokens_in or math.ceil((len(prompt) + len(sent)) / CHARACTERS_PER_TOKEN)
         tokens_out = answer.tokens_out or math.ceil(len(answer.text) / CHARACTERS_PER_TOKEN)
         self._count(tokens_in=tokens_in, tokens_out=tokens_out)
 
@@ -323,7 +323,7 @@ class LaterCompressor:
 
     @property
     def wanted(self) -> tuple[Wanted, ...]:
-        """What the model wasn't asked about yet, at most `LATER_MAX`."""
+        """Texts that the model has not compressed yet, at most `LATER_MAX`."""
         return tuple(self._wanted.values())[:LATER_MAX]
 
     def __call__(
@@ -335,7 +335,7 @@ class LaterCompressor:
         symbols: Sequence[Symbol] = (),
         wanted: Collection[str] = (),
     ) -> Compressed:
-        """Return a text within so many characters, as `compress` does."""
+        """Return a text within a number of characters, as `compress` does."""
         made = self._model.compress(text, path, words, characters, symbols, wanted, seconds=0)
         if made.model:
             self._wanted.pop(path, None)

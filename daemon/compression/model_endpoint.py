@@ -1,4 +1,4 @@
-"""Owns what a model is asked over HTTP, and whether its answer, untrusted like the text, may stand for it.
+"""The HTTP request to a compression model, and the check of its untrusted answer.
 
 The only file of this room that knows HTTP. What it needs for that is imported at the first question, 80 ms.
 """
@@ -56,7 +56,7 @@ class EndpointFailed(FovealError):
 
 
 class _MayPass(EndpointFailed):
-    """A failure that another attempt may mend, after so many seconds if the endpoint said."""
+    """A failure that a retry may fix, after `Retry-After` seconds if the endpoint said so."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -85,7 +85,7 @@ class ChatEndpoint:
         self._system = system
 
     def ask(self, instructions: str, text: str, tokens: int, seconds: float) -> ModelAnswer:
-        """Ask for an answer of at most so many tokens, within so many seconds with all attempts.
+        """Ask for an answer with a maximum of tokens, within a number of seconds for all attempts.
 
         Raises `EndpointFailed`.
         """
@@ -199,7 +199,7 @@ def _count(usage: object, key: str) -> int:
 
 
 def instructions(path: str, words: Sequence[str], characters: int) -> str:
-    """Return what the model is told to do with the text that follows."""
+    """Return the instructions for the model, which the text follows."""
     about = ", ".join(_plain(word) for word in words[:WORDS_SHOWN])
     return (
         f"You shorten a file for a software engineer to at most {characters} characters. The user message is"

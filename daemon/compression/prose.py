@@ -1,4 +1,4 @@
-"""Owns prose: sentences and blocks in sections, as parts for the scorer, and how the shown ones read."""
+"""Prose: sentences and blocks in sections as parts for the scorer, and how the chosen ones are rendered."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class Units:
 
 
 def compress_prose(document: Document, terms: Sequence[Term], characters: int) -> Folded:
-    """Return the headings, sentences and blocks to show within so many characters, in their order."""
+    """Return the headings, sentences and blocks to show within a number of characters, in their order."""
     document, _ = thinned(document, terms, (), characters)
     units = document.worked_out((Units, None), lambda: Units(document))
     parts = _parts(document, units)

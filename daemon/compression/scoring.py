@@ -1,4 +1,4 @@
-"""Owns the one scorer: what each part of a text is worth for a prompt, and which parts are shown for it.
+"""The scorer: what each part of a text is worth for a prompt, and which parts are shown.
 
 Code, data, logs and prose give it their parts in the same form (`TextParts`): lines or sentences, in groups
 that are definitions, sections or records.
@@ -38,7 +38,7 @@ LOG_WEIGHTS = ScoreWeights(own=0.9, near=0.25)
 PROSE_WEIGHTS = ScoreWeights(own=0.35, near=0.4)
 
 DECAY = 0.9
-"""A term on a part nearby counts so much less with each part that lies between."""
+"""Factor by which a term on a nearby part counts less for each part between."""
 
 REACH = 12
 """Parts up to which a term says something of the parts around it."""
@@ -65,7 +65,7 @@ INNER_SHARE = 0.5
 """What of a class's score its members have too, and of a member's terms its class."""
 
 GAP_PARTS = 2
-"""Gaps of at most so many parts are filled with what room is left at the end."""
+"""Maximum parts of a gap that is filled with the remaining characters at the end."""
 
 
 class PartGroup(Struct, frozen=True):
@@ -112,7 +112,7 @@ def choose(
     weights: ScoreWeights = WEIGHTS,
     wanted: Collection[str] = (),
 ) -> PartSelection:
-    """Return which parts are shown within so many characters: heads first, then what is worth most.
+    """Return which parts are shown within a number of characters: heads first, then the most valuable.
 
     Groups whose names are `wanted` count as much as the one that is nearest to the terms.
     """
@@ -172,7 +172,7 @@ def _nearness(parts: TextParts, hits: Sequence[tuple[Counter[int], float]]) -> l
 
 
 def _share_with_named(parts: TextParts, nearness: list[float], share: float) -> None:
-    """Raise what the nearest groups name: a helper often does what is asked about."""
+    """Raise what the nearest groups name: a helper often does what the prompt is about."""
     raised: dict[int, float] = {}
     for index in sorted(range(len(nearness)), key=lambda index: (-nearness[index], index))[:3]:
         for named in parts.names(index) if nearness[index] > 0 else ():

@@ -1,4 +1,4 @@
-"""Owns the line above data and logs that says what they are: rows and columns, names at the top, levels."""
+"""The line above data and logs that summarizes them: rows and columns, top-level names, levels."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from .selection import Form, Slice
 from .skeleton import draw_skeleton, printable
 
 LEAST_CHARACTERS = 200
-"""A constraint or a decision enters with so many characters at first."""
+"""Characters with which a constraint or a decision first enters a context."""
 
 UNLIMITED = 1 << 40
 """More characters than any form has."""
@@ -169,7 +169,7 @@ DECISION_CHARACTERS = 2_000
 ERROR_CHARACTERS = 200
 
 METADATA_CHARACTERS_MIN = 160
-"""What a project is called and is takes so much in its smallest form."""
+"""Characters of the smallest form of the project's name and description."""
 
 SKELETON_CHARACTERS = 16_000
 """A map larger than 4,000 tokens isn't read any more, however large the budget."""
@@ -182,7 +182,7 @@ MAP_CHARACTERS_MIN = 40
 
 
 class SkeletonForms:
-    """The map of a project, in at most so many characters. `hidden` is left out, `near` unfolds first."""
+    """The map of a project, within a number of characters. `hidden` is left out, `near` unfolds first."""
 
     def __init__(self, layout: Layout, hidden: Collection[str], near: Collection[str], most: int) -> None:
         self._layout = layout

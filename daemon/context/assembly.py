@@ -1,4 +1,4 @@
-"""Owns the sandwich: from what was gathered for a request to the context and the record of it.
+"""The assembly of a context: from the sources of a request to the rendered text and its record.
 
 Pure but for reading the files that it shows; it runs in a thread, never on the event loop.
 """
@@ -82,7 +82,7 @@ class Built(Struct, frozen=True):
     tokens_before: int = 0
     tokens_by_type: Mapping[str, int] = field(default_factory=dict)
     compressible: tuple[Wanted, ...] = ()
-    """Documents in it that a model may make shorter, which was not asked about them yet."""
+    """Documents in it that the compression model may shorten and has not seen yet."""
     context_id: str = ""
     """By which it is known once it is given; empty until somebody names it."""
     generation: int = 0
@@ -211,8 +211,8 @@ def _record(
     copies = {
         dropped_slice.slice.path for dropped_slice in selection.dropped if dropped_slice.reason == "duplicate"
     }
-    told = {candidate.path for candidate, _ in selection.chosen} | copies | state.left_out
-    shown = tuple(shown for path, shown in sorted(state.files.shown.items()) if path in told)
+    named_paths = {candidate.path for candidate, _ in selection.chosen} | copies | state.left_out
+    shown = tuple(shown for path, shown in sorted(state.files.shown.items()) if path in named_paths)
     lines = sent_lines(sent.whole.chosen, state.lines_of) if state.scope.session_id else ()
     memory = sum(150 + 8 * len(hashes) for _, _, hashes in lines)
     memory += 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
@@ -236,7 +236,7 @@ def _record(
 
 
 def _compressible(state: BuildState, selection: Selection) -> tuple[Wanted, ...]:
-    """Return what of the documents that are shown shortened a model wasn't asked about yet."""
+    """Return the shortened documents that the compression model has not seen yet."""
     later = state.gathered.compress
     if not isinstance(later, LaterCompressor):
         return ()
@@ -245,7 +245,7 @@ def _compressible(state: BuildState, selection: Selection) -> tuple[Wanted, ...]
 
 
 def _prompts(state: BuildState, context: str) -> tuple[str, str]:
-    """Return the system prompt, which holds a context, and the user's; a broken template is told of."""
+    """Return the system prompt, which holds the context, and the user's; a broken template becomes a gap."""
     metadata = visible_metadata(state) or ProjectMetadata(os.path.basename(state.snapshot.tree.root))
     request = state.request
     values = PromptValues(metadata, context, request.prompt, request.task_type, request.agent_name)

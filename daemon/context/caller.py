@@ -24,11 +24,11 @@ TALKS_MAX = 200
 
 
 class Caller(Struct, frozen=True):
-    """The session that a request is of, as it was when it came.
+    """The session of a request, as it was when the request came.
 
-    `key` says what a context depends on of it, `selection` how it chooses items, and `problem`, in words, why
-    the session or its choice can't be used. `policy` holds for whoever asks. `resident` is what the
-    conversation holds of what it was sent, None where all is to be sent.
+    `key` is what a context depends on of it, `selection` how it chooses items, and `problem` says why the
+    session or its selection can't be used. `policy` is that of the agent. `resident` is what the
+    conversation still holds, None where everything is to be sent.
     """
 
     session: Session | None = None
@@ -44,7 +44,7 @@ NO_CALLER = Caller()
 
 
 class ContextJob(Struct, frozen=True):
-    """A request for a context on its way: of which project and scope, what is asked, how fresh, by whom."""
+    """A request for a context in progress: its project, scope, parameters, freshness and caller."""
 
     project: Project
     scope: Scope
@@ -62,7 +62,7 @@ class ContextJob(Struct, frozen=True):
 
 
 class Callers:
-    """The callers of sessions, made once for each state of one. On the event loop only."""
+    """The callers of sessions, made once for each state of a session. On the event loop only."""
 
     def __init__(self) -> None:
         self._callers: dict[str, Caller] = {}
@@ -98,7 +98,7 @@ def capped(request: ContextRequest, most: int) -> ContextRequest:
 
 
 def _key_of(session: Session) -> str:
-    """Return what a context depends on of a session: not when it was last used, nor what it is called."""
+    """Return what a context depends on of a session: neither its last use nor its name."""
     parts = (
         [[item.key.type, item.key.name, item.key.server_name, item.include] for item in session.items],
         [[key.type, key.name, key.server_name] for key in session.removed],

@@ -1,4 +1,4 @@
-"""Owns reading a project's files for a context: what was read, its stamp, and whether it still holds."""
+"""Reads the files of a project for a context, with the stamp that shows whether they changed since."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Content(Struct, frozen=True):
 
     @property
     def digest(self) -> bytes | None:
-        """That of the file, where it tells the text: neither masked nor cut. Not asked of unsaved buffers."""
+        """The file's digest where it identifies the text: neither masked nor cut, no unsaved buffer."""
         return None if self.shown is None or self.masked or self.cut else self.shown.digest
 
 

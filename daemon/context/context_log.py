@@ -31,7 +31,7 @@ LAST_MAX = 1_000
 
 
 class ContextLog:
-    """Notes each answer to GetContext. On the event loop only; takes some tens of microseconds."""
+    """Logs each reply to GetContext. On the event loop only; takes some tens of microseconds."""
 
     def __init__(
         self,
@@ -42,23 +42,23 @@ class ContextLog:
         system: System,
     ) -> None:
         self.windows = ContextWindows()
-        """What the agents of sessions hold of what they were sent."""
+        """What the context windows of sessions hold."""
         self.contexts = GivenContexts(system)
-        """The contexts that were given last, to be looked at."""
+        """The contexts delivered last."""
         self._sessions = sessions
         self._requests = requests
         self._metrics = metrics
         self._events = events
         self._last: dict[tuple[str, str], str] = {}
-        """What each window was given last, which it holds: the hot path needn't note it again."""
+        """The last context of each window: the hot path needn't note it again."""
 
     @property
     def reports(self) -> int:
-        """Counts what came of requests; each report may change what is chosen."""
+        """The number of reports on earlier requests; each may change the selection."""
         return self._requests.reports
 
     def given(self, job: ContextJob, built: Built, reply: dict[str, Any]) -> dict[str, Any]:
-        """Note that an agent is given a context; returns the reply with what that adds to it."""
+        """Log that a context is delivered; returns the reply with the fields that this adds."""
         scope, request, agent_name = job.scope, job.request, job.agent_name
         if request.prompt and not request.preview:
             job.project.feedback.shown(item["path"] for item in reply["slices"] if "path" in item)
@@ -110,7 +110,7 @@ class ContextLog:
         self._events.publish("context.built", data)
 
     def forget_window(self, session_id: str, agent_id: str | None = None) -> None:
-        """Forget what a session's agents hold, or one of them does: it was compacted, or begins anew."""
+        """Forget the windows of a session, or of one agent: it was compacted, or begins anew."""
         self.windows.forget(session_id, agent_id)
         for window in [item for item in self._last if item[0] == session_id and agent_id in {None, item[1]}]:
             del self._last[window]
@@ -131,29 +131,29 @@ class ContextLog:
 
 
 GIVEN_MAX = 300
-"""Maximum number of contexts kept: an afternoon of one busy agent, or some hours of a few."""
+"""Maximum number of contexts in the log: an afternoon of one busy agent, or some hours of a few."""
 
 MEMORY_MAX = 32 << 20
-"""They take at most so many bytes together."""
+"""Maximum bytes of all of them."""
 
 TEXTS_PER_SCOPE = 8
 """Maximum number of contexts of one scope that keep their text, the latest: one that is asked a thousand
 times must not take the texts of all others away."""
 
 TEXT_CHARACTERS_MAX = 1 << 20
-"""A longer text isn't kept: it would take the place of others, and hashing it, a millisecond, their time."""
+"""Maximum characters of a stored text: a longer one would displace others and take a millisecond to hash."""
 
 TEXT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
-"""What of an answer is its text; all else is the record of it."""
+"""Fields of a reply that hold its text; the others are its record."""
 
 SHORT_CHARACTERS = 64
-"""A shorter text costs less than its place in the table would."""
+"""Minimum characters of a shared text: a shorter one costs less than its entry."""
 
 SLICE_BYTES = 1_000
-"""What the record of one slice takes in memory, measured: a dictionary of twelve entries with its texts."""
+"""Bytes of the record of a slice, measured: a dictionary of twelve entries with its texts."""
 
 RECORD_BYTES = 2_200
-"""What the record of a context takes beside its slices and its prompt, measured."""
+"""Bytes of the record of a context without its slices and prompt, measured."""
 
 
 def new_context_id() -> str:
@@ -162,18 +162,18 @@ def new_context_id() -> str:
 
 
 class SharedTexts:
-    """Texts with the number of their holders. What one holder keeps, it must drop as it was given back."""
+    """Texts with a count of their holders. A holder drops the value that `keep` returned."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[str, int]] = {}
         self.memory_bytes = 0
-        """What the texts take, without the table."""
+        """Bytes of the texts, without the table."""
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def keep(self, value: Any) -> Any:
-        """Return a value of maps, lists and texts whose long texts are those that others hold already.
+        """Return a value of maps, lists and texts with its long texts shared.
 
         Takes the time to hash each text once: a tenth of a millisecond for 100 KB.
         """
@@ -186,7 +186,7 @@ class SharedTexts:
         return value
 
     def drop(self, value: Any) -> None:
-        """Forget the texts of a value that `keep` gave, as far as nobody else holds them."""
+        """Release the texts of a value that `keep` returned."""
         if isinstance(value, str):
             if len(value) >= SHORT_CHARACTERS:
                 self._drop(value)
@@ -214,7 +214,7 @@ class SharedTexts:
 
 
 class Given(Struct):
-    """A context that was given, as it was the first time, and how often it was given since.
+    """A delivered context as it was the first time, and how often it was delivered since.
 
     `reply` is the first answer, without its texts once these are forgotten, `request` is without history.
     `policy` is what it was built under; by `agent_names` scope and session know its agent.
@@ -241,7 +241,7 @@ class Given(Struct):
     previous: str = ""
     is_same: bool = False
     heading: str | None = None
-    """What a list tells of the prompt, as soon as it was asked for once."""
+    """The prompt as lists show it, set when first needed."""
 
     @property
     def record_bytes(self) -> int:
@@ -251,7 +251,7 @@ class Given(Struct):
 
 
 class GivenContexts:
-    """The contexts by id, the one given last at the end. On the event loop only.
+    """The delivered contexts by id, the latest at the end. On the event loop only.
 
     When there are too many, those whose text is forgotten go first; when they take too much, the oldest lose
     their text first.
@@ -262,9 +262,9 @@ class GivenContexts:
         self._given: OrderedDict[str, Given] = OrderedDict()
         self._texts = SharedTexts()
         self._with_text: dict[str, OrderedDict[str, None]] = {}
-        """By scope, the ids of its contexts that have their text, the one given last at the end."""
+        """By scope, the ids of its contexts that have their text, the latest at the end."""
         self._last: dict[str, str] = {}
-        """By scope, the id of the context that was given last."""
+        """By scope, the id of its latest context."""
         self._records_bytes = 0
 
     def __len__(self) -> int:
@@ -272,21 +272,21 @@ class GivenContexts:
 
     @property
     def memory_bytes(self) -> int:
-        """What they are counted with."""
+        """Bytes of texts and records."""
         return self._texts.memory_bytes + self._records_bytes
 
     def get(self, context_id: str) -> Given | None:
-        """Return a context that is kept, or None."""
+        """Return a logged context, or None."""
         return self._given.get(context_id)
 
     def latest_first(self) -> Iterator[Given]:
-        """Yield the contexts, the one given last first."""
+        """Yield the contexts, the latest first."""
         return reversed(self._given.values())
 
     def note(
         self, job: ContextJob, agent_name: str, built: Built, reply: Mapping[str, Any], elapsed_ms: float
     ) -> None:
-        """Note that a context is given; one that is given again takes a microsecond or two."""
+        """Log a delivery; a repeated one takes a microsecond or two."""
         scope, request = job.scope, job.request
         given = self._given.get(built.context_id)
         if given is None:
@@ -337,7 +337,7 @@ class GivenContexts:
         self._make_room()
 
     def _keep_text(self, given: Given) -> None:
-        """Take the texts of an answer over, shared with those that are kept already, unless they are huge."""
+        """Store the texts of a reply, shared with those stored already, unless they are huge."""
         texts = {name: given.reply[name] for name in TEXT_FIELDS if name in given.reply}
         if len(given.reply["context"]) > TEXT_CHARACTERS_MAX:
             for name in texts:

@@ -1,4 +1,4 @@
-"""Owns the slices of what the focus imports, of who imports it, and of what lies beside it: signatures."""
+"""Slices of dependencies: signatures of files that the focus imports, that import it, or lie beside it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .focus import FocusNode, package_files
 from .selection import Slice
 
 IMPORTS_MIN, TOKENS_PER_IMPORT = 6, 400
-"""A context shows so many imported files however small it is, and one more for so many of its tokens."""
+"""Imported files that every context shows, and tokens for each further one."""
 
 IMPORTERS_MAX, TOKENS_PER_IMPORTER = 20, 400
 """A context shows one file that imports the focus for so many of its tokens, at most so many: a file that

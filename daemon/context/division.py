@@ -27,7 +27,7 @@ DOCUMENTED, PLAIN = 0, 1
 """The places in `Unit.heads`."""
 
 RANKED_CHARACTERS = 2_000
-"""Of a section, or of what stands between definitions, so much is searched for the words of a prompt."""
+"""Characters of a section, or of text between definitions, that are searched for words of a prompt."""
 
 RANKED_LINES = 201
 """And no more lines of it."""
@@ -323,7 +323,7 @@ class Divisions:
         return self._kept.size
 
     def of(self, text: str, tag: str, symbols: tuple[Symbol, ...], digest: bytes | None) -> Division:
-        """Return the division of a text; with a digest, which tells the text, the same as before."""
+        """Return the division of a text; with a digest, which identifies the text, the cached one."""
         if digest is None:
             return Division(text, tag, symbols)
         kept_tag, known = self._kept.get(digest) or ("", None)

@@ -40,7 +40,7 @@ class Shortened(Struct, frozen=True):
 
 
 def shorten(source: FileSource, words: Iterable[str], wanted: Collection[str], characters: int) -> Shortened:
-    """Show as much of a file as fits into so many characters.
+    """Show as much of a file as fits a number of characters.
 
     Code by its definitions, whole ones and signatures (see `excerpt`), of which `wanted` come first; all
     other text by the parts that are nearest to the `words` of the prompt.
@@ -105,7 +105,7 @@ class FileSource(Struct, frozen=True, dict=True):
     compress: Compress = compress
     """What shortens it where it is a document."""
     digest: bytes | None = None
-    """That of the file, where it tells the text: nothing was masked, cut or put in its place."""
+    """The file's digest where it identifies the text: nothing was masked, cut or replaced."""
 
     @cached_property
     def lines(self) -> list[str]:
@@ -177,7 +177,7 @@ def outline(symbols: Sequence[Symbol], tag: str, *, docs: bool, depth: int = 99)
 def excerpt(
     source: FileSource, words: Collection[str], wanted: Collection[str], characters: int
 ) -> tuple[str, int]:
-    """Show as much of a file as fits into so many characters: whole definitions, the rest as signatures.
+    """Show as much of a file as fits a number of characters: whole definitions, the rest as signatures.
 
     `wanted` names definitions that come first; `words` (lower case, whatever their endings) rank the others
     by those that stand in a definition's signature and documentation, a word that few of them hold before

@@ -65,15 +65,17 @@ class Explaining:
         snapshot = project.snapshot(given.policy)
         path = _path_of(snapshot, asked)
         reply: Mapping[str, Any] = dict(given.reply)  # its texts may be forgotten while a thread reads them
-        told = await self._work.in_builder(partial(told_by_context, given.scope, given.request, reply, path))
-        if told.slices:
-            return _answer(snapshot, told, (), (), ())
+        found = await self._work.in_builder(
+            partial(reasons_in_context, given.scope, given.request, reply, path)
+        )
+        if found.slices:
+            return _answer(snapshot, found, (), (), ())
         absence = await self._work.in_builder(partial(why_not_there, snapshot, path))
         reasons, degraded = list(absence.reasons), list[str]()
-        if not absence.is_final and not told.is_settled:
+        if not absence.is_final and not found.is_settled:
             reasons += await self._why_not_led_to(project, given, snapshot, reply, path, degraded)
         advice = self._advice(given, absence, path)
-        return _answer(snapshot, told, reasons, advice, degraded)
+        return _answer(snapshot, found, reasons, advice, degraded)
 
     async def _why_not_led_to(
         self,
@@ -148,7 +150,7 @@ class Explaining:
 
 def _answer(
     snapshot: ProjectSnapshot,
-    told: PathReasons,
+    found: PathReasons,
     reasons: list[str] | tuple[str, ...],
     advice: tuple[str, ...],
     degraded: list[str] | tuple[str, ...],
@@ -156,11 +158,11 @@ def _answer(
     """Return the answer, without a sentence that names what is hidden from the context's agent."""
     policy, root = snapshot.policy, snapshot.tree.root
     return {
-        "shown": bool(told.slices),
-        "named": told.named,
-        "slices": list(told.slices),
-        "reasons": list(policy.sentences(dict.fromkeys([*told.reasons, *reasons]), root)),
-        "advice": list(policy.sentences(dict.fromkeys([*told.advice, *advice]), root)),
+        "shown": bool(found.slices),
+        "named": found.named,
+        "slices": list(found.slices),
+        "reasons": list(policy.sentences(dict.fromkeys([*found.reasons, *reasons]), root)),
+        "advice": list(policy.sentences(dict.fromkeys([*found.advice, *advice]), root)),
         "degraded": list(policy.sentences(dict.fromkeys([*snapshot.degraded, *degraded]), root)),
     }
 
@@ -191,7 +193,7 @@ LEFT_OUT: Mapping[str, str] = {
     "symlink": "{part} is a symlink, which is never followed: what it leads to has a path of its own",
     "": "{part} isn't known yet: the tree is still being compared with the disk",
 }
-"""What keeps something out of the tree, in words; `missing` is told apart."""
+"""Why a path is not in the tree, in words; `missing` is handled apart."""
 
 SHOWN_BY_NAME = frozenset({"ignored", "excluded", "vendored"})
 """What is left out for these reasons is shown all the same where it is put in focus by its path."""
@@ -204,7 +206,7 @@ SKIPPED: Mapping[str, str] = {
     "not_utf8_name": "its name isn't UTF-8",
     "quarantined": "it ended the indexer twice: it is left alone until it changes, or: foveal reindex --full",
 }
-"""Why a file of the tree has no content, in words; `too_large` is told with its size."""
+"""Why a file of the tree has no content, in words; `too_large` is reported with its size."""
 
 MODES: Mapping[str, str] = {
     "always": "in each context without a session, and in those of sessions that have it",
@@ -356,7 +358,7 @@ class PathReasons(Struct, frozen=True):
     is_settled: bool = False
 
 
-def told_by_context(
+def reasons_in_context(
     scope: Scope, request: ContextRequest, reply: Mapping[str, Any], path: str
 ) -> PathReasons:
     """Return what a context says of a file, or of what lies in a folder, by its path relative to the root."""

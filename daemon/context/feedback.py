@@ -1,4 +1,4 @@
-"""Owns feedback: which files and items of a project turned out to be of use, and what that adds to a weight.
+"""Feedback: which files and items of a project proved useful, and how much that raises their weight.
 
 Of use is what an agent went on with: a file that it edited after a context showed it, one that a decision is
 about, an item or a file that a reply referred to. No clock is in it: what was of use fades as other things
@@ -28,7 +28,7 @@ USE_MIN = 0.05
 """What faded below is forgotten: sixty signs after a single one's three quarters."""
 
 SHOWN_MAX = 500
-"""An edit counts for the last so many files that contexts of the project showed."""
+"""Maximum number of shown files, the latest, for which an edit counts as use."""
 
 FILE_BYTES = 1_048_576
 VERSION = 1

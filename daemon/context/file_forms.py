@@ -1,4 +1,4 @@
-"""Owns the forms of files in a context: whole, in part, one definition, an outline, a line that names it."""
+"""The forms of a file in a context: whole, in part, one definition, an outline, or a line that names it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .selection import Form
 from .skeleton import printable
 
 NAMES_MAX = 8
-"""The line that names a file names so many of its definitions."""
+"""Maximum definitions that the line naming a file lists."""
 
 NAMES_CHARACTERS = 200
-"""And takes at most so much for them, so that it has no more than about 100 tokens."""
+"""Maximum characters of these, which keeps the line to about 100 tokens."""
 
 PASSED_ON_MAX = 12
-"""Of a file that only imports so many others are named."""
+"""Maximum files that are named of a file that only imports."""
 
 EXCERPT_CHARACTERS_MIN = 80
 """With less room a file is named only."""
@@ -30,7 +30,7 @@ COMMENTS = ("/", "*", "#", "--", ";", "%")
 """What comment lines of the languages that are known begin with."""
 
 AROUND_CHARACTERS = 160
-"""What stands around a shortened text takes so much beside the file's name: fences and the note."""
+"""Characters around a shortened text beside the file's name: fences and the note."""
 
 
 class FileForms:
@@ -61,7 +61,7 @@ class FileForms:
             self.full_characters = len(source.text)
 
     def __call__(self, characters: int) -> Form:
-        """Give the fullest form within so many characters; the least is a line that names the file."""
+        """Give the fullest form that fits a number of characters; the smallest just names the file."""
         if self._whole is None:
             return Form(render.block(self._heading, "The file is empty.\n"))
         if not self._cut and len(self._whole) <= characters:
@@ -159,7 +159,7 @@ class OutlineForms:
         self.full_characters = max(len(form.text) for form in self._forms)
 
     def __call__(self, characters: int) -> Form:
-        """Give the fullest of the forms within so many characters."""
+        """Give the fullest form that fits a number of characters."""
         fitting = [form for form in self._forms if len(form.text) <= characters]
         return fitting[-1] if fitting else self._forms[0]
 

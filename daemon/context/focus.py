@@ -1,4 +1,4 @@
-"""Owns the focus: which files and definitions a caller's paths, node ids and prompt mean."""
+"""Resolves focus paths, node ids and the words of a prompt to files and definitions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def resolve_paths(
 ) -> tuple[list[FocusNode], list[str]]:
     """Turn paths, folders, globs and node ids into nodes, in the order given; also the gaps, in words.
 
-    What a policy denies is told in the gaps by its rule, whether there is such a file or not.
+    What a policy denies is reported in the gaps by its rule, whether there is such a file or not.
 
     Blocks: what the tree doesn't know is looked for on the disk.
     """

@@ -1,4 +1,4 @@
-"""Owns what is in focus: what caller, session and prompt name, each once, without files of rules."""
+"""The nodes in focus: what caller, session and prompt name, each once, without instruction files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the slices of what was found for a prompt: definitions, members of a class, what they need."""
+"""Slices of search hits: definitions, members of a class, and what these need to be understood."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BARE_LINES = 4
 """Where fewer lines of it stand above the first one."""
 
 MEMBERS_MAX = 40
-"""And at most so many of them."""
+"""Maximum number of these lines."""
 
 
 def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Found]) -> Iterator[Slice]:
@@ -137,7 +137,7 @@ def needed_slices(
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
     for _, match in found[:NEEDED_OF_MAX]:
         if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
-            continue  # a test is an example: what it calls is seldom what is asked about
+            continue  # a test is an example: what it calls is seldom what the prompt is about
         if state.files.unsaved(match.path) or not state.files.indexed(match.path):
             continue
         for needed in needed_by(state.reader, match.path, match.symbol):

@@ -125,7 +125,7 @@ since a parser sees nothing else of it."""
 
 
 class KeptSymbols:
-    """Definitions by what tells them, the least recently used ones forgotten first. Thread-safe."""
+    """An LRU cache of definitions by the content of their file. Thread-safe."""
 
     def __init__(self, most: int = SYMBOLS_MAX) -> None:
         self._most = most

@@ -1,4 +1,4 @@
-"""Owns the prompts around a context: the templates that make them, and what they may use.
+"""Prompt templates around a context: where they are found and which variables they may use.
 
 A template is the user's, or a project's that is trusted; it runs in a sandbox that changes nothing and reads
 no file. What it needs is text, so nothing else is handed to it.

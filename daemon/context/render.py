@@ -1,4 +1,4 @@
-"""Owns how slices read: the Markdown of each, the sections, and the other formats around them."""
+"""Renders slices: the Markdown of each, the sections, and the other formats around them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def code_frame(heading: str, fence: str, tag: str) -> tuple[str, str]:
 def rule_form(
     name: str, text: str, characters: int, *, is_file: bool = True, words: Iterable[str] = ()
 ) -> Form:
-    """Render a rule in at most so many characters: what doesn't fit leaves the sentences out that are
+    """Render a rule within a number of characters: what doesn't fit leaves the sentences out that are
     farthest from the `words` of the prompt. `is_file` if its name is a path."""
     heading = f"`{inline(name)}`"
     whole = code_block(heading, text, "markdown")
@@ -143,7 +143,7 @@ def is_file(item: Item) -> bool:
 
 
 def list_item(text: str, characters: int, words: Iterable[str] = ()) -> Form:
-    """Render one item of a list on one line, of at most so many characters.
+    """Render a list item on one line, within a number of characters.
 
     A longer one keeps the sentences that are nearest to the `words` of the prompt, and is cut where even
     one has no room.

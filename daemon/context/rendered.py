@@ -1,4 +1,4 @@
-"""Owns the rendered contexts that are kept: for an unchanged scope an answer is a look-up and some stats."""
+"""The cache of rendered contexts: a request for an unchanged scope costs a look-up and some stats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .assembly import Built
 from .content import Shown, digest_of
 
 ENTRIES_PER_SCOPE = 8
-"""A scope is asked for with few combinations of prompt, budget and format at a time."""
+"""Maximum contexts cached of a scope: few combinations of prompt, budget and format are in use at a time."""
 
 BYTES_MAX = 16 << 20
 """Maximum of all contexts together, in bytes as they are counted: those of some 200 prompts. Most are never
@@ -20,7 +20,7 @@ asked for again: bounded by `scopes.max_memory_bytes` alone, they grew by 15 MB 
 
 
 class RenderedEntry(Struct, frozen=True):
-    """A context with what it was built from: the scope's revision and the project's validity."""
+    """A context with what it depends on: the scope's revision and the project's validity."""
 
     revision: int
     validity: tuple[object, ...]
@@ -44,14 +44,13 @@ def all_hold(shown: Iterable[Shown], system: System) -> bool:
 
 
 class RenderedContexts:
-    """Contexts by scope and request key, the least recently used scope first, and of it the least recently
-    used context. On the event loop only."""
+    """An LRU cache of contexts by scope and request key. On the event loop only."""
 
     def __init__(self, max_bytes: int = BYTES_MAX) -> None:
         self._max_bytes = max_bytes
         self._scopes: OrderedDict[str, OrderedDict[bytes, RenderedEntry]] = OrderedDict()
         self.bytes = 0
-        """What all of them are counted with."""
+        """Bytes of all of them."""
         self.hits = 0
         self.misses = 0
 

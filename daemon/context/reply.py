@@ -1,4 +1,4 @@
-"""Owns the reply that a context is answered with: the text, and the record of what it was made of."""
+"""The reply to GetContext: the text that fits the limits, and the record of what it was made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the context request: what belongs to one call and not to its scope."""
+"""The parameters of GetContext that belong to one request and not to its scope."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Message(Struct, frozen=True):
 
 
 LONG_CHARACTERS, LONG_HISTORY = 256 * 1024, 500
-"""A millisecond is what it takes to hash so many characters, or to read so many messages."""
+"""Characters that take a millisecond to hash, and messages that take one to read."""
 
 
 class ContextRequest(Struct, frozen=True, dict=True):

@@ -1,4 +1,4 @@
-"""Owns the scopes: what each agent sees, who is evicted, and their record on disk."""
+"""Scopes: what each agent sees, their table with eviction, and their store on disk."""
 
 from __future__ import annotations
 

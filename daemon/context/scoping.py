@@ -1,4 +1,4 @@
-"""Owns what requests do to scopes: find, make, change, expand, release, evict, and keep on the disk."""
+"""The service of scopes: find, create, change, expand, release, evict and store them."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Scoping:
         if changed is not scope:
             scope = self._change(changed)
         if scope.revision == 0 or changed is not scope:
-            # A context is what was asked for: it can be given without the scope, which `problem` tells.
+            # The context can be delivered without storing the scope; `problem` reports that.
             with suppress(DatabaseError):
                 await self.persist()
         return scope
@@ -282,7 +282,7 @@ class Scoping:
                 await asyncio.sleep(RETRY_S)
                 if self._distrusted:
                     await self._open_anew()
-                with suppress(DatabaseError):  # told by `problem`
+                with suppress(DatabaseError):  # reported by `problem`
                     await self.persist()
         finally:
             self._retrying = False

@@ -54,7 +54,7 @@ class Form(Struct, frozen=True):
 
 
 GrowForm = Callable[[int], Form]
-"""Give the fullest form whose text has at most so many characters; may be larger if none is that small."""
+"""Give the fullest form whose text fits a number of characters; larger if none is that small."""
 
 
 class Slice(Struct, frozen=True):
@@ -99,7 +99,7 @@ def fixed(form: Form) -> tuple[Form, GrowForm, int]:
 
 
 def cut_lines(text: str, characters: int) -> tuple[str, int]:
-    """Cut a text after a whole line, at most so many characters; returns it and the lines left out.
+    """Cut a text after a whole line, within a number of characters; returns it and the lines left out.
 
     A first line that is too long by itself is cut inside, since an empty text would say nothing; it counts
     as left out.
@@ -137,7 +137,7 @@ ASKED_FOR: frozenset[SliceType] = frozenset(
 """What grows before anything that was found enters whole."""
 
 LEAST_TOKENS = 100
-"""With so many tokens left whatever comes next is shortened rather than dropped."""
+"""Remaining tokens above which the next slice is shortened rather than dropped."""
 
 ATTEMPTS = 4
 """Attempts to shrink a slice that came out larger than expected; few need three."""
@@ -280,7 +280,7 @@ class _Remaining:
         return self.admit(piece, part, self._measure(piece, part))
 
     def withhold(self, cost: Cost) -> None:
-        """Keep so much from being spent."""
+        """Reserve a part of the budget."""
         self.tokens = max(self.tokens - cost.tokens, 0)
         self.bytes = max(self.bytes - cost.bytes, 0)
 

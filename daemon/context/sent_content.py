@@ -1,4 +1,4 @@
-"""Owns what a conversation still holds of what it was sent, so that it needn't be sent again.
+"""What a conversation still holds of the contexts it was sent, so that it is not sent again.
 
 A conversation is one window: an agent of a session. What it holds is known here only as long as the daemon
 runs, and forgotten with a compaction: then everything is sent afresh, which costs tokens and loses nothing.
@@ -278,14 +278,14 @@ NOTES = ("\u2026", "\u22ee", MARK)
 """What rows begin with that say something of the lines around them."""
 
 NOTE_SHARE = 2
-"""Lines are left out where they have so many times the characters of the note that takes their place."""
+"""Least ratio of the characters of omitted lines to those of the note that replaces them."""
 
 _NUMBERED = re.compile(r" *(\d+)(?:  (.*))?")
 _TELLING = re.compile(r"\w")
 
 
 def line_hash(line: str) -> int:
-    """Return a number by which lines are told apart while the daemon runs, never 0."""
+    """Return a hash of a line, stable while the daemon runs, never 0."""
     return hash(line) or 1
 
 

@@ -42,15 +42,15 @@ ATTEMPTS = 3
 """Build attempts when shown files change meanwhile; after that the reply says that it is stale."""
 
 ITEMS_LEAST_S = 0.2
-"""Rules are waited for so long whatever the deadline: without them a context says too little."""
+"""Minimum wait for rules in seconds, whatever the deadline: without them a context says too little."""
 
 BUILD_SHARE, BUILD_S = 0.2, 0.4
-"""Of the time until the deadline so much is kept for the build, at most so long: eight times what it takes to
-build 100 KB."""
+"""Share of the time until the deadline reserved for the build, and its maximum in seconds: eight times
+what it takes to build 100 KB."""
 
 QUICK_SHARE, QUICK_S = 0.15, 0.2
-"""And so much for the context that is built where even that isn't enough: 20 ms, ten times that on a machine
-that is busy with a first index."""
+"""The same for the quick build that follows where the build takes longer: it needs 20 ms, and ten times that
+on a machine that is busy with a first index."""
 
 QUICK = "there was no time to read the index: files in focus are shown without what they define and import"
 
@@ -198,7 +198,7 @@ class Contexts:
         fresh: Freshness,
         deadline_ms: int | None,
     ) -> None:
-        """Begin to build a context in the background, for a request that follows."""
+        """Start to build a context in the background, for a request that follows."""
         job = ContextJob(project, scope, request, fresh, NO_CALLER, time.perf_counter())
         self._work.start_unheard(self._prepare(job, deadline_ms), f"prepare {scope.id}")
 
@@ -281,7 +281,7 @@ class Contexts:
         return await asyncio.to_thread(_built, gathered)
 
     def _templates(self, project: Project) -> tuple[TemplateFolder, ...]:
-        """Return where templates of prompts lie: the project's, as far as they are trusted, the user's."""
+        """Return the folders of prompt templates: the project's, as far as it is trusted, and the user's."""
         trusted = project.settings.trusted
 
         def allows(name: str, data: bytes) -> bool:
@@ -310,7 +310,8 @@ class Contexts:
         started = time.perf_counter()
         if fresh == "tree" or not project.settings.hold():
             return None
-        if project.state == "ready" and scope.hot != project.hot_nodes():
+        hot = project.hot_files.among(project.tree.files)
+        if scope.hot != hot and project.state == "ready":
             return None
         now = asyncio.get_running_loop().time()
         if fresh == "shown" and not (
@@ -325,12 +326,12 @@ class Contexts:
         return None if built is None else (job, built)
 
     def _cached(self, job: ContextJob, validity: tuple[object, ...]) -> Built | None:
-        """Return a rendered context whose files are as they were: on the disk, or as far as is known."""
+        """Return a cached context whose files are unchanged: on the disk, or as far as the tree knows."""
         hold = job.project.knows if job.fresh == "no" else partial(all_hold, system=self._system)
         return self._rendered.find(job.scope.id, job.request.key, job.scope.revision, validity, hold)
 
     def _validity(self, job: ContextJob, tree: Tree | None = None) -> tuple[object, ...]:
-        """Return what a context depends on beside its scope, its request and the files that it shows."""
+        """Return what a context depends on besides its scope, its request and the files that it shows."""
         scope, request, caller = job.scope, job.request, job.caller
         prompted = bool(request.prompt)
         return (
@@ -348,7 +349,7 @@ class Contexts:
 
 
 class _Times(Struct, frozen=True):
-    """When what a context is made of must be there, and when it must be built; the rest is for the answer."""
+    """When the sources must have answered, and when the context must be built; the rest is for the reply."""
 
     gathered: Deadline
     built: Deadline

@@ -1,4 +1,4 @@
-"""Owns the map of a project: folders and file names, folded by size until it fits."""
+"""The map of a project: folders and file names, folded by size until it fits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ design."""
 def draw_skeleton(
     layout: Layout, hidden: Collection[str], near: Iterable[str], characters: int
 ) -> tuple[str, bool]:
-    """Draw the folders of a layout in at most so many characters; returns the text and whether it is folded.
+    """Draw the folders of a layout within a number of characters; returns the text and whether it is folded.
 
     `hidden` are paths that are shown elsewhere and left out here. Folders on the way to the paths in `near`
     unfold first, then level by level the larger ones before the smaller. The cost is that of what is
@@ -128,7 +128,7 @@ class _Map:
             self._push(_join(path, name))
 
     def _inside(self, path: str, most: int, ranked: Sequence[str]) -> _Unfolded:
-        """Return what is right below a folder, with at most so many names of each kind."""
+        """Return the entries of a folder, with a maximum number of names of each kind."""
         folder = self._folders[path]
         names, names_complete = self._file_names(folder, path, most)
         chosen = folder.folders if len(folder.folders) <= most + 1 else sorted(ranked[:most])

@@ -1,6 +1,6 @@
 """The sources of a context beside its files: search, items, experiences, metadata, a compressing model.
 
-One that fails or takes too long is left out and named; the others don't wait for it.
+A source that fails or takes too long is left out and named; the others don't wait for it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ METADATA_WAIT_S = 0.5
 
 
 class Sources(Struct, frozen=True):
-    """What a prompt brought: hits, None where there was no time, and how near experiences are."""
+    """The results for a prompt: hits, None where there was no time, and the similarity of experiences."""
 
     found: SearchResult | None
     meanings: Meanings
@@ -59,22 +59,22 @@ class Sources(Struct, frozen=True):
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """What could not be asked, in words."""
+        """Sources that failed, in words."""
         return (*(() if self.found is None else self.found.degraded), *self.meanings.degraded)
 
     @property
     def is_whole(self) -> bool:
-        """Whether asked again the sources would say the same."""
+        """Whether the sources would answer the same again."""
         return self.found is not None and not self.degraded and not self.meanings.pending
 
     @property
     def unfinished(self) -> tuple[str, ...]:
-        """What there was no time for, in words."""
+        """Sources that there was no time for, in words."""
         return (SEARCH_UNFINISHED,) if self.found is None else ()
 
 
 class ContextSources:
-    """Asks the sources. On the event loop only."""
+    """Queries the sources. On the event loop only."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ContextSources:
         self._reading = SharedWork[str, ProjectMetadata](work)
 
     async def sources(self, job: ContextJob, deadline: Deadline) -> Sources:
-        """Ask what a prompt is about, all at once; nothing without one, or where nothing may enter."""
+        """Query all sources for a prompt at once; nothing without a prompt, or where no hit may enter."""
         meaning = self._meaning.near(job.project, job.request.prompt, deadline.left(WAIT_S))
         near = self._work.start(meaning, "compare experiences")
         served = self._work.start(self._served(job), "find what served earlier")
@@ -105,15 +105,15 @@ class ContextSources:
         return Sources(found, await near, served)
 
     def is_settled(self, project: Project) -> bool:
-        """Whether a search now finds all that there is to find."""
+        """Whether a search now would find everything."""
         return self._searching.is_settled(project)
 
     def prefer(self, project: Project, scope: Scope) -> None:
-        """Have what is in focus embedded first."""
+        """Have the focus embedded first."""
         self._searching.prefer(project, (*scope.focus_paths, *scope.expanded))
 
     def load_search(self) -> None:
-        """Have the first search find its code loaded."""
+        """Load the code of the search ahead of the first one."""
         self._searching.load()
 
     def warm(self, project: Project) -> None:
@@ -121,9 +121,9 @@ class ContextSources:
         self._item_search.warm(project.root, project.instructions.items.items)
 
     async def metadata(self, project: Project, deadline: Deadline) -> ProjectMetadata | None:
-        """Return what a project says of itself, read again if its manifests or its commit changed.
+        """Return the metadata of a project, read again if its manifests or its commit changed.
 
-        None where that can't be had in time; then the next request finds it.
+        None where that takes too long; then the next request finds it.
         """
         now = asyncio.get_running_loop().time()
         if project.metadata.value is not None and project.metadata.holds(project.tree, now):
@@ -151,7 +151,7 @@ class ContextSources:
     async def within(
         self, deadline: Deadline, work: Coroutine[Any, Any, T], name: str, least_s: float = 0.0
     ) -> T | None:
-        """Return what becomes of work, or None where it takes longer; then it goes on by itself."""
+        """Return the result of work, or None where it takes longer; then it goes on in the background."""
         future = self._work.start(work, name)
         await asyncio.wait({future}, timeout=max(deadline.left(LONG_S), least_s))
         if future.done():
@@ -212,7 +212,7 @@ CACHE_FILE = "compressions.sqlite"
 
 
 class Compressing:
-    """Gives each build what compresses, and asks the model afterwards. On the event loop only."""
+    """Provides each build with a compressor, and runs the model afterwards. On the event loop only."""
 
     def __init__(
         self, config: CompressionConfig, environment: Environment, system: System, work: Work
@@ -223,7 +223,7 @@ class Compressing:
         self._work = work
         self._model: ModelCompressor | None = None
         self._asked: set[tuple[str, str, int]] = set()
-        """Texts that are being asked about: project, path, room."""
+        """Texts being compressed: project, path, characters."""
 
     async def load(self) -> None:
         """Open the cache, where a model is switched on."""
@@ -240,11 +240,11 @@ class Compressing:
             self._model.close()
 
     def compress(self) -> Compress:
-        """Return what compresses the documents of one context."""
+        """Return the compressor for the documents of one context."""
         return compress if self._model is None else LaterCompressor(self._model)
 
     def ask_later(self, project: Project, wanted: Sequence[Wanted]) -> None:
-        """Have the model make documents shorter, for later contexts."""
+        """Have the model shorten documents for later contexts."""
         new = [
             document
             for document in wanted
@@ -255,7 +255,7 @@ class Compressing:
             self._work.start_unheard(self._ask(project, self._model, new), f"compress for {project.root}")
 
     def describe(self) -> dict[str, Any] | None:
-        """Return for Status what is sent where and what came of it; None where nothing is."""
+        """Describe the model and its statistics for Status; None where none is enabled."""
         if self._model is None:
             return None
         settings = {"endpoint": self._config.endpoint, "model": self._config.model}

@@ -29,7 +29,7 @@ class TokenCounter(Protocol):
         ...
 
     def characters(self, tokens: int) -> int:
-        """Return how long a text of so many tokens usually is; what is asked for first when one must fit."""
+        """Return how long a text of a number of tokens usually is; the first guess when one must fit."""
         ...
 
 
@@ -51,7 +51,7 @@ ESTIMATE = Estimate()
 
 
 def estimate(characters: int) -> int:
-    """Return the tokens of a text of so many characters: ceil(characters / 4)."""
+    """Return the estimated tokens of a number of characters: ceil(characters / 4)."""
     return -(-characters // CHARACTERS_PER_TOKEN)
 
 

@@ -76,7 +76,10 @@ class IndexState:
 
     def unsettled(self, tree: Tree, policy: Policy = NO_POLICY) -> str:
         """Say why an answer from the index may miss something, to an agent; "" where it can't."""
-        unread, state = self.unread(tree), "scanning" if self.progress is None else self.progress.state
+        state = "scanning" if self.progress is None else self.progress.state
+        if state == "ready" and self._searchable and not tree.pending:
+            return ""  # as each cached answer finds it
+        unread = self.unread(tree)
         if not unread and state not in {"scanning", "indexing"}:
             return ""
         if policy.deny_paths:

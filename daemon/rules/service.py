@@ -100,6 +100,9 @@ class Items:
         servers, due = known.in_use, project.instructions.is_check_due(now)
         if not servers.settled or not stamps_hold(self._system.stat, servers.stamps):
             return False
+        rules = known.rules
+        if not due and rules.lasting and not rules.racy:
+            return not project.instructions.stale and stamps_hold(self._system.lstat, rules.texts)
         return project.instructions.hold(now, due=due) and (not due or known.unchanged(self._system, now))
 
     async def refresh(self, project: Project) -> AgentItems:

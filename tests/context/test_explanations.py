@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from foveal.daemon.context.explanations import PathReasons, taken_hits, told_by_context
+from foveal.daemon.context.explanations import PathReasons, reasons_in_context, taken_hits
 from foveal.daemon.context.reply import DROPPED_MAX
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import HotNode, Scope
@@ -33,7 +33,7 @@ def a_slice(identifier: str, kind: str, source: str, **fields: Any) -> dict[str,
 
 def told(path: str, *slices: dict[str, Any], **fields: Any) -> PathReasons:
     reply = {"slices": list(slices), "gaps": [], "context": ""} | fields
-    return told_by_context(SCOPE, REQUEST, reply, path)
+    return reasons_in_context(SCOPE, REQUEST, reply, path)
 
 
 @pytest.mark.parametrize(
