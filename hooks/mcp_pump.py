@@ -1,4 +1,4 @@
-"""`foveal mcp`: carries JSON-RPC lines between a host's pipes and the MCP server in the faces process.
+"""The pump of `foveal mcp`: carries JSON-RPC lines between a host and the MCP server in the faces process.
 
 Imports the standard library and `ipc` only: an import of the SDK would cost each host a second. The pump
 knows just enough of MCP to continue after a restart of the daemon: the requests that wait for an answer, and
@@ -144,9 +144,7 @@ class Pump:
             self._opening = [self._opening[0], line]
 
     def _try_connect(self, lines: Sequence[McpLine]) -> bool:
-        """Connect and send the opening messages and these lines; on failure answer the lines with an
-        error.
-        """
+        """Connect and send the opening messages and these lines; on failure answer them with an error."""
         try:
             connection = self._upstream.connect()
         except (DaemonUnavailable, PathError, OSError) as error:

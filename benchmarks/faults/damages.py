@@ -49,8 +49,7 @@ from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
 from foveal.daemon.sessions.session_store import SessionStore
-from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.cursor_store import CursorStore
+from foveal.daemon.transcripts.cursor import Cursor, CursorStore
 from msgspec import to_builtins
 
 from . import damaging

@@ -37,7 +37,7 @@ from ..rules.tool_lists import list_in
 from ..sessions import request_log_file as ledger_file
 from ..sessions import request_log_migration as former
 from ..sessions.session_files import NewerVersion, session_in
-from ..transcripts import cursor_store
+from ..transcripts import cursor as cursor_store
 from .dashboard import check_dashboard_file
 from .state import VERSION_FILE, check_version
 

@@ -178,17 +178,17 @@ class Rows:
             found = blocks.around(line)
             index = owner[line]
             while index >= 0:
-                one = definitions.all[index]
-                if line >= one.head:
-                    found.append(one.head)
-                index = one.outer
+                definition = definitions.all[index]
+                if line >= definition.head:
+                    found.append(definition.head)
+                index = definition.outer
             return [place[line] for line in found]
 
         groups = []
-        for one in definitions.all:
-            head = [place[line] for line in range(one.head, one.head_end) if line in place]
-            heads = ([*head, place[one.doc]], head) if one.doc in place else (head,)
-            groups.append(PartGroup(heads, one.end - one.start, one.outer, one.depth, one.name))
+        for item in definitions.all:
+            head = [place[line] for line in range(item.head, item.head_end) if line in place]
+            heads = ([*head, place[item.doc]], head) if item.doc in place else (head,)
+            groups.append(PartGroup(heads, item.end - item.start, item.outer, item.depth, item.name))
         texts = [document.lines[line].lstrip() for line in self.lines]
         parents = [blocks.parents[line] for line in self.lines]
         return TextParts(
@@ -272,8 +272,10 @@ class Rows:
 
     def _named(self, definitions: Definitions, index: int) -> list[int]:
         """Return the definitions that one names in its body, as what it calls or looks into."""
-        one = definitions.all[index]
-        body = "\n".join(self._document.lines[one.head_end : min(one.end, one.head_end + BODY_LINES)])
+        definition = definitions.all[index]
+        body = "\n".join(
+            self._document.lines[definition.head_end : min(definition.end, definition.head_end + BODY_LINES)]
+        )
         return [
             bearer
             for name, bearers in definitions.by_name.items()
@@ -383,8 +385,8 @@ class Definitions:
             self._read_blocks(blocks)
         self.owner = self._owners()
         self.by_name: dict[str, list[int]] = {}
-        for index, one in enumerate(self.all):
-            name = one.name.rpartition(".")[2].partition("~")[0]
+        for index, item in enumerate(self.all):
+            name = item.name.rpartition(".")[2].partition("~")[0]
             if len(name) >= NAME_MIN:
                 self.by_name.setdefault(name, []).append(index)
         # The document keeps its definitions: holding it as well, both would stay until cycles are collected.
@@ -394,7 +396,7 @@ class Definitions:
         lines = self._document.lines
         open_ones: list[int] = []
         previous_end = 0
-        for symbol in sorted(symbols, key=lambda one: (one.start_line, -one.end_line)):
+        for symbol in sorted(symbols, key=lambda symbol: (symbol.start_line, -symbol.end_line)):
             first, end = symbol.start_line - 1, min(symbol.end_line, len(lines))
             if not 0 <= first < end:
                 continue  # of an older text than this one
@@ -449,15 +451,15 @@ class Definitions:
                 continue
             floor = self.all[outer].head_end if outer >= 0 else (self.all[-1].end if self.all else 0)
             start = self._comment_start(head, min(floor, head))
-            one = DefinitionLines(start, end, head, head + 1, NO_LINE, outer, len(open_ones), "")
-            self.all.append(one)
+            block = DefinitionLines(start, end, head, head + 1, NO_LINE, outer, len(open_ones), "")
+            self.all.append(block)
             open_ones.append(len(self.all) - 1)
 
     def _owners(self) -> list[int]:
         owner = [-1] * len(self._document.lines)
-        for index, one in enumerate(self.all):
+        for index, item in enumerate(self.all):
             # Inner ones come later, and overwrite the part that is theirs.
-            owner[one.start : one.end] = [index] * (one.end - one.start)
+            owner[item.start : item.end] = [index] * (item.end - item.start)
         return owner
 
 

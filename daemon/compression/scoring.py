@@ -230,7 +230,7 @@ def _near(parts: TextParts, hits: Sequence[tuple[Counter[int], float]]) -> list[
     near = [0.0] * len(group)
     fading = [DECAY**distance for distance in range(REACH + 1)]
     spent = 0
-    for holders, weight in sorted(hits, key=lambda one: len(one[0])):
+    for holders, weight in sorted(hits, key=lambda hit: len(hit[0])):
         spent += len(holders)
         if not holders or spent > SPREAD_MAX:
             continue
@@ -295,7 +295,7 @@ class PartSelection:
     def fill_gaps(self) -> None:
         """Show what is in gaps of one or two parts, the cheapest first, while there is room."""
         small = [(start, end) for start, end in self.gaps() if end - start <= GAP_PARTS]
-        for start, end in sorted(small, key=lambda one: sum(self._costs[one[0] : one[1]])):
+        for start, end in sorted(small, key=lambda item: sum(self._costs[item[0] : item[1]])):
             self.add(range(start, end))
 
     def gaps(self) -> Iterable[tuple[int, int]]:
@@ -399,7 +399,7 @@ def _buckets(document: Document, terms: Sequence[Term]) -> list[int]:
 
 def _climb(lines: Sequence[str], line: int, kept: set[int]) -> int:
     """Keep the lines that open what a line lies in; return how many were passed to find them."""
-    indent = next((found for one in lines[line : line + BUCKET] if (found := indent_of(one)) >= 0), 0)
+    indent = next((found for item in lines[line : line + BUCKET] if (found := indent_of(item)) >= 0), 0)
     end = max(0, line - CLIMB_LINES)
     for index in range(line - 1, end - 1, -1):
         if indent <= 0:

@@ -70,7 +70,7 @@ def _json(text: str) -> str:
     if isinstance(value, dict):
         return f"JSON, an object with {_some(list(value))}"
     if isinstance(value, list):
-        keys = dict.fromkeys(key for one in value[:1_000] if isinstance(one, dict) for key in one)
+        keys = dict.fromkeys(key for item in value[:1_000] if isinstance(item, dict) for key in item)
         what = f" of objects with {_some(list(keys))}" if keys else ""
         return f"JSON, a list of {len(value):,} value{'s' * (len(value) != 1)}{what}"
     return "JSON"

@@ -66,9 +66,9 @@ def visible_metadata(state: BuildState) -> ProjectMetadata | None:
         metadata,
         description=policy.mask("".join(policy.sentences([metadata.description], root))),
         commands=tuple(
-            replace(one, line=policy.mask(one.line))
-            for one in metadata.commands
-            if not policy.names_denied(one.line, root)
+            replace(command, line=policy.mask(command.line))
+            for command in metadata.commands
+            if not policy.names_denied(command.line, root)
         ),
         commits=tuple(map(policy.mask, policy.sentences(metadata.commits, root))),
     )
@@ -132,9 +132,9 @@ def experience_slices(state: BuildState, focus: set[str], neighbours: set[str]) 
     room = state.counter.characters(int(state.request.context_tokens * DECISIONS_SHARE))
     chosen = chosen[: room // LEAST_CHARACTERS]
     room -= len(chosen) * LEAST_CHARACTERS
-    for position, one in enumerate(chosen):
-        experience = one.experience
-        grow = partial(_decision, one, LEAST_CHARACTERS + room, state.words)
+    for position, candidate in enumerate(chosen):
+        experience = candidate.experience
+        grow = partial(_decision, candidate, LEAST_CHARACTERS + room, state.words)
         room -= max(len(grow(UNLIMITED).text) - LEAST_CHARACTERS, 0)
         yield Slice(
             id=f"experience:{experience.id}",
@@ -145,8 +145,8 @@ def experience_slices(state: BuildState, focus: set[str], neighbours: set[str]) 
             smallest=grow(LEAST_CHARACTERS),
             grow=grow,
             full_characters=len(grow(UNLIMITED).text),
-            source=f"{experience.agent_id}, {experience.timestamp}: {'; '.join(one.reasons)}",
-            score=one.score,
+            source=f"{experience.agent_id}, {experience.timestamp}: {'; '.join(candidate.reasons)}",
+            score=candidate.score,
         )
 
 

@@ -100,7 +100,7 @@ def capped(request: ContextRequest, most: int) -> ContextRequest:
 def _key_of(session: Session) -> str:
     """Return what a context depends on of a session: not when it was last used, nor what it is called."""
     parts = (
-        [[one.key.type, one.key.name, one.key.server_name, one.include] for one in session.items],
+        [[item.key.type, item.key.name, item.key.server_name, item.include] for item in session.items],
         [[key.type, key.name, key.server_name] for key in session.removed],
         session.context.get("files", ()),
         session.selection,

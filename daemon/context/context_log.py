@@ -61,7 +61,7 @@ class ContextLog:
         """Note that an agent is given a context; returns the reply with what that adds to it."""
         scope, request, agent_name = job.scope, job.request, job.agent_name
         if request.prompt and not request.preview:
-            job.project.feedback.shown(one["path"] for one in reply["slices"] if "path" in one)
+            job.project.feedback.shown(item["path"] for item in reply["slices"] if "path" in item)
         if scope.session_id and not request.preview:
             self._note_window(scope, request, built, reply)
             if job.caller.session is not None:
@@ -92,8 +92,8 @@ class ContextLog:
         if not self._events.wanted("context.built"):
             return
         types: dict[str, int] = {}
-        for one in built.reply["slices"]:
-            types[one["type"]] = types.get(one["type"], 0) + 1
+        for item in built.reply["slices"]:
+            types[item["type"]] = types.get(item["type"], 0) + 1
         data = {
             "context_id": built.context_id,
             "project": job.scope.root,
@@ -112,7 +112,7 @@ class ContextLog:
     def forget_window(self, session_id: str, agent_id: str | None = None) -> None:
         """Forget what a session's agents hold, or one of them does: it was compacted, or begins anew."""
         self.windows.forget(session_id, agent_id)
-        for window in [one for one in self._last if one[0] == session_id and agent_id in {None, one[1]}]:
+        for window in [item for item in self._last if item[0] == session_id and agent_id in {None, item[1]}]:
             del self._last[window]
 
     def _note_window(
@@ -180,9 +180,9 @@ class SharedTexts:
         if isinstance(value, str):
             return self._keep(value) if len(value) >= SHORT_CHARACTERS else value
         if isinstance(value, Mapping):
-            return {name: self.keep(one) for name, one in value.items()}
+            return {name: self.keep(item) for name, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.keep(one) for one in value]
+            return [self.keep(item) for item in value]
         return value
 
     def drop(self, value: Any) -> None:
@@ -191,11 +191,11 @@ class SharedTexts:
             if len(value) >= SHORT_CHARACTERS:
                 self._drop(value)
         elif isinstance(value, Mapping):
-            for one in value.values():
-                self.drop(one)
+            for item in value.values():
+                self.drop(item)
         elif isinstance(value, list | tuple):
-            for one in value:
-                self.drop(one)
+            for item in value:
+                self.drop(item)
 
     def _keep(self, text: str) -> str:
         known, holders = self._kept.get(text, (text, 0))
@@ -359,10 +359,10 @@ class GivenContexts:
     def _make_room(self) -> None:
         while len(self._given) > GIVEN_MAX:
             earlier = islice(self._given.values(), GIVEN_MAX)  # not the one that has just come
-            bare = next((one for one in earlier if not one.has_text), None)
+            bare = next((item for item in earlier if not item.has_text), None)
             self._forget(bare or next(iter(self._given.values())))
         while self.memory_bytes > MEMORY_MAX:
-            with_text = next((one for one in self._given.values() if one.has_text), None)
+            with_text = next((given for given in self._given.values() if given.has_text), None)
             if with_text is not None:
                 self._forget_text(with_text)
             else:

@@ -112,7 +112,7 @@ class Division:
     def search_in(self, texts: Sequence[str]) -> None:
         """Look for words in these texts, one for each unit; the last step of making a division."""
         self._searched = _BETWEEN.join(texts)
-        self._ends = array("I", accumulate(len(one) + 1 for one in texts))
+        self._ends = array("I", accumulate(len(text) + 1 for text in texts))
         self._starts = array("I", [0, *self._ends])
 
     def holders(self, word: str) -> Iterator[int]:

@@ -66,7 +66,7 @@ def shorten_definition(
     lines = source.lines[before : symbol.end_line]
     # Blank lines in its place, so that the lines keep their numbers.
     text = "\n" * before + "\n".join(lines)
-    inside = (*head, *(one for one in source.symbols if _holds(symbol, one)))
+    inside = (*head, *(item for item in source.symbols if _holds(symbol, item)))
     room = min(characters, len(text) - 1)  # a text that fits would come back without its numbers
     found = compress(text, source.path, sorted(words), room, inside)
     shown = found.text.split("\n")
@@ -254,7 +254,7 @@ class _Plan:
         """
         room = self._room // 2
         outlines = self._division.outlines
-        outline = next((one for one in outlines if one.sums[-1] <= room), None)
+        outline = next((item for item in outlines if item.sums[-1] <= room), None)
         if outline is None:
             heads = [""] * len(self._units)
             for index in order:

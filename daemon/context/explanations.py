@@ -121,11 +121,11 @@ class Explaining:
             return f"the search for the prompt doesn't find it among the first {RANKS_MAX}; {took}"
         hit = found.hits[ranks[path] - 1]
         place = f"the search for the prompt has it at place {ranks[path]} (score {hit.score:.2f})"
-        needed = [[one.probability for one in each.definitions] for each in found.hits]
-        best = max((one for each in needed for one in each), default=0.0)
+        needed = [[definition.probability for definition in each.definitions] for each in found.hits]
+        best = max((item for each in needed for item in each), default=0.0)
         if not best or hit.certainty:
             return f"{place}; {took}"
-        own = max((one.probability for one in hit.definitions), default=0.0)
+        own = max((definition.probability for definition in hit.definitions), default=0.0)
         needs = f"needed with probability {own:g}" if own else "hardly needed"
         return f"{place}, {needs}, the best place with probability {best:g}; {took}"
 
@@ -258,9 +258,11 @@ def why_not_related(
         return
     try:
         with snapshot.reader() as reader, reader.snapshot():
-            importers = [(one, line) for one, line in reader.importers(path) if one in focus]
+            importers = [(importer, line) for importer, line in reader.importers(path) if importer in focus]
             imported = [
-                (one.imported.line, one.target) for one in reader.imports(path) if one.target in focus
+                (imported.imported.line, imported.target)
+                for imported in reader.imports(path)
+                if imported.target in focus
             ]
     except DatabaseError as error:
         yield f"which files import it isn't known: the index can't be read ({error})"
@@ -301,7 +303,7 @@ def _of_record(record: FileRecord, most: int) -> Absence:
 
 def _missing(tree: Tree, path: str, found: LeftOut) -> str:
     name = path.rpartition("/")[2]
-    near = [one for one in tree.files if one.rpartition("/")[2].lower() == name.lower()]
+    near = [file for file in tree.files if file.rpartition("/")[2].lower() == name.lower()]
     there = f"; there is {', '.join(near[:NEAR_MAX])}" if near else ""
     if found.part != path and not near:
         return f"it doesn't exist: there is no {found.part} in the project"
@@ -320,7 +322,9 @@ def _unshown(snapshot: ProjectSnapshot, reply: Mapping[str, Any], path: str) -> 
 
 
 def _focus_in(reply: Mapping[str, Any]) -> Collection[str]:
-    return {one["path"] for one in reply["slices"] if one["type"] in {"focus", "expansion"} and "path" in one}
+    return {
+        item["path"] for item in reply["slices"] if item["type"] in {"focus", "expansion"} and "path" in item
+    }
 
 
 def _settings(config: ScanConfig) -> ScanSettings:
@@ -356,16 +360,16 @@ def told_by_context(
     scope: Scope, request: ContextRequest, reply: Mapping[str, Any], path: str
 ) -> PathReasons:
     """Return what a context says of a file, or of what lies in a folder, by its path relative to the root."""
-    shown = [one for one in reply["slices"] if _is_at(one.get("path", ""), path)]
+    shown = [item for item in reply["slices"] if _is_at(item.get("path", ""), path)]
     if shown:
-        reasons = [_why_shown(one, path) for one in shown]
+        reasons = [_why_shown(entry, path) for entry in shown]
         reasons += [gap for gap in reply["gaps"] if _names(gap, path)]
-        return PathReasons(tuple(one["id"] for one in shown), reasons=tuple(reasons), is_settled=True)
+        return PathReasons(tuple(entry["id"] for entry in shown), reasons=tuple(reasons), is_settled=True)
     advice: list[str] = []
     reasons = []
-    for one in reply.get("dropped", ()):
-        if any(_is_at(each, path) for each in _paths_in(one["id"])):
-            reason, what_to_do = _why_dropped(one, request)
+    for item in reply.get("dropped", ()):
+        if any(_is_at(each, path) for each in _paths_in(item["id"])):
+            reason, what_to_do = _why_dropped(item, request)
             reasons.append(reason)
             advice += what_to_do
     settled = bool(reasons)
@@ -378,42 +382,42 @@ def told_by_context(
 
 def taken_hits(reply: Mapping[str, Any]) -> int:
     """Return how many of the files that were found for the prompt are in a context."""
-    found = (one for one in reply["slices"] if one["source"].startswith("found for the prompt"))
-    return len({one["path"] for one in found})
+    found = (item for item in reply["slices"] if item["source"].startswith("found for the prompt"))
+    return len({match["path"] for match in found})
 
 
-def _why_shown(one: Mapping[str, Any], path: str) -> str:
-    template, source = WORDS.get(one["type"], "it was {source}"), one["source"]
-    if one["type"] == "dependency" and source.startswith(("imports ", "beside ")):
+def _why_shown(entry: Mapping[str, Any], path: str) -> str:
+    template, source = WORDS.get(entry["type"], "it was {source}"), entry["source"]
+    if entry["type"] == "dependency" and source.startswith(("imports ", "beside ")):
         template = "it {source}, which is in focus" if source.startswith("imports ") else "it lies {source}"
     elif source.startswith("`"):  # a definition that the prompt names
         template = "it defines {source}"
-    if one.get("path") != path:
-        template = f"of {one['path']}: {template}"
-    return f"{template.format(source=source)}; {_amount(one)}"
+    if entry.get("path") != path:
+        template = f"of {entry['path']}: {template}"
+    return f"{template.format(source=source)}; {_amount(entry)}"
 
 
-def _amount(one: Mapping[str, Any]) -> str:
+def _amount(entry: Mapping[str, Any]) -> str:
     """Return how much of it is shown, and with which weight."""
-    tokens, before = one["tokens"], one["tokens_before"]
-    lines = f"lines {one['start_line']} to {one['end_line']}, " if "start_line" in one else ""
-    size = f"{tokens:,} of its {before:,} tokens" if one["compressed"] else f"{tokens:,} tokens"
-    return f"{lines}{size}, weight {one['weight']:g}"
+    tokens, before = entry["tokens"], entry["tokens_before"]
+    lines = f"lines {entry['start_line']} to {entry['end_line']}, " if "start_line" in entry else ""
+    size = f"{tokens:,} of its {before:,} tokens" if entry["compressed"] else f"{tokens:,} tokens"
+    return f"{lines}{size}, weight {entry['weight']:g}"
 
 
-def _why_dropped(one: Mapping[str, Any], request: ContextRequest) -> tuple[str, tuple[str, ...]]:
-    if one["reason"] == "duplicate":
+def _why_dropped(entry: Mapping[str, Any], request: ContextRequest) -> tuple[str, tuple[str, ...]]:
+    if entry["reason"] == "duplicate":
         return "it is left out as another slice shows the same", ()
     room = request.context_tokens
     reason = (
-        f"there was no room for it in {room:,} tokens: as a {one['type']} it has the weight"
-        f" {one['weight']:g}, and other slices came first"
+        f"there was no room for it in {room:,} tokens: as a {entry['type']} it has the weight"
+        f" {entry['weight']:g}, and other slices came first"
     )
     return reason, (f"ask with more than {request.max_tokens:,} max_tokens, or with less in focus",)
 
 
 def _why_named(scope: Scope, reply: Mapping[str, Any], path: str) -> Iterator[str]:
-    types = {one["type"] for one in reply["slices"]}
+    types = {item["type"] for item in reply["slices"]}
     hot = next((node for node in scope.hot if node.path == path), None)
     if hot is not None and "hot" in types:
         yield f"it is named among the files that are worked on ({hot.reason})"
@@ -426,7 +430,7 @@ def _map_in(reply: Mapping[str, Any]) -> str:
     text: str = reply.get("context", "")
     if text.startswith("{"):
         slices = json.loads(text)["slices"]
-        text = next((one["text"] for one in slices if one["id"] == "skeleton"), "")
+        text = next((piece["text"] for piece in slices if piece["id"] == "skeleton"), "")
     else:
         _, _, text = text.rpartition(HEADING)
     _, _, fenced = text.partition("```")

@@ -55,68 +55,68 @@ def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Fo
     """Yield a slice for each definition that can be read and lies in no copy of a file in focus; of an
     unsaved buffer, of which nobody knows where its definitions lie, for the file."""
     inside = {content_key(state.files.note(node.path)) for node in nodes if found and not node.symbol}
-    places = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
+    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
     unsaved: set[str] = set()
     most = 0.0
-    for reasons, one in found:
-        content = state.files.note(one.path)
-        symbol = _as_shown(one, state.files.symbols(one.path))
-        is_unsaved = state.files.unsaved(one.path)
+    for reasons, match in found:
+        content = state.files.note(match.path)
+        symbol = _as_shown(match, state.files.symbols(match.path))
+        is_unsaved = state.files.unsaved(match.path)
         problem = content.problem
-        if not problem and not is_unsaved and one.symbol is not None and symbol is None:
+        if not problem and not is_unsaved and match.symbol is not None and symbol is None:
             problem = "it changed since it was indexed"
         if problem:
-            gap = f"{one.path} was found for the prompt but is not shown: {problem}"
+            gap = f"{match.path} was found for the prompt but is not shown: {problem}"
             if gap not in state.gaps:
                 state.gaps.append(gap)
             continue
         if content_key(content) in inside:
-            state.left_out.add(one.path)
+            state.left_out.add(match.path)
             continue
-        if one.path in unsaved:
+        if match.path in unsaved:
             continue
-        most = most or worth(one)
-        weight = round(state.weights.document * sqrt(worth(one) / most), 4)
+        most = most or worth(match)
+        weight = round(state.weights.document * sqrt(worth(match) / most), 4)
         if is_unsaved:
-            unsaved.add(one.path)
-            yield _unsaved(state, content, reasons, one, found, weight, places[one.path])
+            unsaved.add(match.path)
+            yield _unsaved(state, content, reasons, match, found, weight, places[match.path])
             continue
-        source = state.source(one.path, content)
-        frame = render.code_frame(name_of(one.path), source.fence, source.tag)
-        forms = DefinitionForms(source, symbol, one.first, one.last, state.words, in_frame=True)
-        name = f"#{one.symbol.name}" if one.symbol is not None else f":{one.first}"
+        source = state.source(match.path, content)
+        frame = render.code_frame(name_of(match.path), source.fence, source.tag)
+        forms = DefinitionForms(source, symbol, match.first, match.last, state.words, in_frame=True)
+        name = f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
         yield Slice(
-            id=f"document:{one.path}{name}",
+            id=f"document:{match.path}{name}",
             type="document",
             layer="focus",
             weight=weight,
-            order=(3, 10_000 + places[one.path], one.first),
+            order=(3, 10_000 + places[match.path], match.first),
             smallest=forms(LONG_CHARACTERS),
             grow=forms,
             full_characters=forms.full_characters,
-            path=one.path,
-            source=_source(reasons, one),
-            score=one.probability,
-            lines=(one.first, one.last),
-            content=content_key(content, (one.first, one.last)),
+            path=match.path,
+            source=_source(reasons, match),
+            score=match.probability,
+            lines=(match.first, match.last),
+            content=content_key(content, (match.first, match.last)),
             competes=True,
             frame=frame,
         )
-        if symbol is not None and _is_bare_class(state, one, symbol):
+        if symbol is not None and _is_bare_class(state, match, symbol):
             form, grow, characters = fixed(_members(source.symbols, symbol, source.tag))
             yield Slice(
-                id=f"members:{one.path}#{symbol.name}",
+                id=f"members:{match.path}#{symbol.name}",
                 type="document",
                 layer="focus",
                 weight=weight,
-                order=(3, 10_000 + places[one.path], one.first, 1),
+                order=(3, 10_000 + places[match.path], match.first, 1),
                 smallest=form,
                 grow=grow,
                 full_characters=characters,
-                path=one.path,
-                source=f"members of {name_of(one.path, symbol.name)}, which is probably meant",
-                score=one.probability,
-                lines=(one.last + 1, symbol.end_line),
+                path=match.path,
+                source=f"members of {name_of(match.path, symbol.name)}, which is probably meant",
+                score=match.probability,
+                lines=(match.last + 1, symbol.end_line),
                 competes=True,
                 frame=frame,
             )
@@ -131,16 +131,16 @@ def needed_slices(
     """
     if state.reader is None or not found or state.request.context_tokens < NEEDED_TOKENS_MIN:
         return
-    shown = {(one.path, one.first) for _, one in found}
+    shown = {(match.path, match.first) for _, match in found}
     inside = {node.path for node in nodes if not node.symbol}
     most = worth(found[0][1])
-    places = {path: place for place, path in enumerate(dict.fromkeys(one.path for _, one in found))}
-    for _, one in found[:NEEDED_OF_MAX]:
-        if one.symbol is None or role_of(one.path, language_of(one.path)) == "test":
+    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
+    for _, match in found[:NEEDED_OF_MAX]:
+        if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
             continue  # a test is an example: what it calls is seldom what is asked about
-        if state.files.unsaved(one.path) or not state.files.indexed(one.path):
+        if state.files.unsaved(match.path) or not state.files.indexed(match.path):
             continue
-        for needed in needed_by(state.reader, one.path, one.symbol):
+        for needed in needed_by(state.reader, match.path, match.symbol):
             if needed.role == "within" or (needed.role == "call" and needed.symbol.kind in CLASSES):
                 continue
             if needed.path in inside or (needed.path, needed.first) in shown:
@@ -157,7 +157,7 @@ def needed_slices(
             body = head
             if symbol.end_line - symbol.start_line < OPENED_LINES:
                 body = DefinitionForms(source, symbol, first, symbol.end_line, in_frame=True)
-            probability = one.probability * NEEDED_SHARES[needed.role]
+            probability = match.probability * NEEDED_SHARES[needed.role]
             value = probability / sqrt(needed.last - needed.first + LINES_FREE)
             yield Slice(
                 id=f"needed:{needed.path}#{symbol.name}",
@@ -169,11 +169,11 @@ def needed_slices(
                 grow=body,
                 full_characters=body.full_characters,
                 path=needed.path,
-                source=f"needed to understand {name_of(one.path, one.symbol.name)}, which {says} it",
+                source=f"needed to understand {name_of(match.path, match.symbol.name)}, which {says} it",
                 lines=(first, last),
                 competes=True,
                 frame=render.code_frame(name_of(needed.path), source.fence, source.tag),
-                beside=f"document:{one.path}#{one.symbol.name}",
+                beside=f"document:{match.path}#{match.symbol.name}",
             )
 
 
@@ -187,25 +187,27 @@ def _without_marks(lines: Sequence[str], needed: Needed) -> tuple[int, int]:
     return needed.first + skipped, min(needed.last + skipped, needed.symbol.end_line)
 
 
-def _source(reasons: str, one: FoundDefinition) -> str:
-    return f"found for the prompt, probability {one.probability}: {reasons}"
+def _source(reasons: str, definition: FoundDefinition) -> str:
+    return f"found for the prompt, probability {definition.probability}: {reasons}"
 
 
 def _unsaved(
     state: BuildState,
     content: Content,
     reasons: str,
-    one: FoundDefinition,
+    definition: FoundDefinition,
     found: Iterable[Found],
     weight: float,
     place: int,
 ) -> Slice:
-    names = [each.symbol.name for _, each in found if each.path == one.path and each.symbol is not None]
-    node = FocusNode(one.path, "", "document", reasons)
-    source = state.source(one.path, content)
+    names = [
+        each.symbol.name for _, each in found if each.path == definition.path and each.symbol is not None
+    ]
+    node = FocusNode(definition.path, "", "document", reasons)
+    source = state.source(definition.path, content)
     forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
     return Slice(
-        id=f"document:{one.path}",
+        id=f"document:{definition.path}",
         type="document",
         layer="focus",
         weight=weight,
@@ -213,22 +215,22 @@ def _unsaved(
         smallest=forms(LONG_CHARACTERS),
         grow=forms,
         full_characters=forms.full_characters,
-        path=one.path,
-        source=_source(reasons, one),
-        score=one.probability,
+        path=definition.path,
+        source=_source(reasons, definition),
+        score=definition.probability,
         content=content_key(content),
         competes=True,
     )
 
 
-def _is_bare_class(state: BuildState, one: FoundDefinition, symbol: Symbol) -> bool:
+def _is_bare_class(state: BuildState, definition: FoundDefinition, symbol: Symbol) -> bool:
     """Whether it is a class that is probably meant, of which the lines that are shown say hardly more than
     the name."""
     return (
         symbol.kind in CLASSES
-        and one.probability >= MEMBERS_PROBABILITY_MIN
-        and one.last < symbol.end_line
-        and one.last - one.first < BARE_LINES
+        and definition.probability >= MEMBERS_PROBABILITY_MIN
+        and definition.last < symbol.end_line
+        and definition.last - definition.first < BARE_LINES
         and state.request.context_tokens >= NEEDED_TOKENS_MIN
     )
 
@@ -236,9 +238,9 @@ def _is_bare_class(state: BuildState, one: FoundDefinition, symbol: Symbol) -> b
 def _members(symbols: Iterable[Symbol], around: Symbol, tag: str) -> Form:
     """Return the form that lists what a class holds, by signature."""
     members = [
-        one
-        for one in symbols
-        if around.start_line < one.start_line <= around.end_line and one.depth == around.depth + 1
+        symbol
+        for symbol in symbols
+        if around.start_line < symbol.start_line <= around.end_line and symbol.depth == around.depth + 1
     ]
     left_out = len(members) - MEMBERS_MAX
     more = f"⋮ {left_out:,} more\n" if left_out > 0 else ""
@@ -246,11 +248,11 @@ def _members(symbols: Iterable[Symbol], around: Symbol, tag: str) -> Form:
     return Form(f"⋮ members of {around.name}\n{listed}\n{more}", compressed=left_out > 0)
 
 
-def _as_shown(one: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:
+def _as_shown(definition: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:
     """Return a definition as its file has it now, without secrets; None where it isn't there any more."""
-    if one.symbol is None:
+    if definition.symbol is None:
         return None
-    wanted = (one.symbol.name, one.symbol.start_line, one.symbol.end_line)
+    wanted = (definition.symbol.name, definition.symbol.start_line, definition.symbol.end_line)
     return next((each for each in symbols if (each.name, each.start_line, each.end_line) == wanted), None)
 
 
@@ -286,41 +288,45 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Fou
     inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
     best: dict[tuple[str, int], Found] = {}
     in_focus: dict[str, list[FoundDefinition]] = {}
-    for reasons, one in _found(state):
-        if one.probability < SHOWN_MIN:
+    for reasons, match in _found(state):
+        if match.probability < SHOWN_MIN:
             continue
-        if one.path in inside:
-            if one.symbol is not None:
-                in_focus.setdefault(one.path, []).append(one)
+        if match.path in inside:
+            if match.symbol is not None:
+                in_focus.setdefault(match.path, []).append(match)
             continue
-        known = best.get((one.path, one.first))
-        if known is None or known[1].probability < one.probability:
-            best[one.path, one.first] = reasons, one
+        known = best.get((match.path, match.first))
+        if known is None or known[1].probability < match.probability:
+            best[match.path, match.first] = reasons, match
     for path, held in in_focus.items():
-        most = max(one.probability for one in held)
-        names = {one.symbol.name for one in held if one.symbol and one.probability >= WANTED_SHARE * most}
+        most = max(held_part.probability for held_part in held)
+        names = {
+            held_part.symbol.name
+            for held_part in held
+            if held_part.symbol and held_part.probability >= WANTED_SHARE * most
+        }
         state.wanted.setdefault(path, names)
     outermost = _outermost(best.values(), _shown_whole(state, nodes))
     ordered = sorted(outermost, key=lambda pair: (-worth(pair[1]), pair[1].path, pair[1].first))
     share = SHOWN_SHARE * min(SHARED_TOKENS / max(state.request.context_tokens, 1), 1.0)
-    whole = [one for _, one in ordered if one.symbol is None or one.last == one.symbol.end_line]
+    whole = [item for _, item in ordered if item.symbol is None or item.last == item.symbol.end_line]
     # That a class is named says nothing of its members: its head raises no bar for them.
-    least = share * max((one.probability for one in whole), default=0.0)
+    least = share * max((item.probability for item in whole), default=0.0)
     return [pair for pair in ordered if pair[1].probability >= least][:DEFINITIONS_MAX]
 
 
-def worth(one: FoundDefinition) -> float:
+def worth(definition: FoundDefinition) -> float:
     """Return what a definition is worth: its probability for its length. In benchmarks/needed the square
     root of the lines shows .02 more of the edited lines than none, at 1,000 tokens and above."""
-    return one.probability / sqrt(one.last - one.first + LINES_FREE)
+    return definition.probability / sqrt(definition.last - definition.first + LINES_FREE)
 
 
 def _found(state: BuildState) -> Iterator[Found]:
     for hit in state.gathered.hits:
         if hit.path not in state.rule_files:
             said = _reasons_of(hit)
-            for one in hit.definitions:
-                yield "; ".join(filter(None, (", ".join(one.reasons), said))), one
+            for definition in hit.definitions:
+                yield "; ".join(filter(None, (", ".join(definition.reasons), said))), definition
 
 
 def _shown_whole(state: BuildState, nodes: Sequence[FocusNode]) -> Mapping[str, list[tuple[int, int]]]:
@@ -328,9 +334,9 @@ def _shown_whole(state: BuildState, nodes: Sequence[FocusNode]) -> Mapping[str, 
     spans: dict[str, list[tuple[int, int]]] = {}
     for node in nodes:
         if node.role != "document" and node.symbol:
-            for one in state.files.symbols(node.path):
-                if one.name == node.symbol:
-                    spans.setdefault(node.path, []).append((one.start_line, one.end_line))
+            for symbol in state.files.symbols(node.path):
+                if symbol.name == node.symbol:
+                    spans.setdefault(node.path, []).append((symbol.start_line, symbol.end_line))
     return spans
 
 
@@ -338,16 +344,16 @@ def _outermost(found: Iterable[Found], shown: Mapping[str, Sequence[tuple[int, i
     """Yield what lies neither in what is shown whole nor in another that was found, which is as probable as
     what it holds."""
     outer: Found | None = None
-    for reasons, one in sorted(found, key=lambda pair: (pair[1].path, pair[1].first, -pair[1].last)):
-        if any(first <= one.first and one.last <= last for first, last in shown.get(one.path, ())):
+    for reasons, match in sorted(found, key=lambda pair: (pair[1].path, pair[1].first, -pair[1].last)):
+        if any(first <= match.first and match.last <= last for first, last in shown.get(match.path, ())):
             continue
-        if outer is not None and outer[1].path == one.path and one.last <= outer[1].last:
-            if one.probability > outer[1].probability:
-                outer = reasons, replace(outer[1], probability=one.probability)
+        if outer is not None and outer[1].path == match.path and match.last <= outer[1].last:
+            if match.probability > outer[1].probability:
+                outer = reasons, replace(outer[1], probability=match.probability)
             continue
         if outer is not None:
             yield outer
-        outer = reasons, one
+        outer = reasons, match
     if outer is not None:
         yield outer
 

@@ -76,7 +76,7 @@ class KnownFiles:
 
     def importers(self, path: str) -> tuple[str, ...]:
         """Return the files that import a file, as far as the index knows, by path."""
-        return () if self._reader is None else tuple(one for one, _ in self._reader.importers(path))
+        return () if self._reader is None else tuple(importer for importer, _ in self._reader.importers(path))
 
     def has_definitions(self, path: str) -> bool:
         """Whether the index knows definitions of a file, be they of its present content or not."""

@@ -30,10 +30,13 @@ class RenderedEntry(Struct, frozen=True):
 def all_hold(shown: Iterable[Shown], system: System) -> bool:
     """Whether files still have the content that was shown; one loop, since each hot answer waits for it."""
     try:
-        for one in shown:
-            if not is_stamp_of(one.stamp, system.stat(one.path)):
+        for shown_file in shown:
+            if not is_stamp_of(shown_file.stamp, system.stat(shown_file.path)):
                 return False
-            if one.racy and digest_of(system.read(one.path, one.length)[0]) != one.digest:
+            if (
+                shown_file.racy
+                and digest_of(system.read(shown_file.path, shown_file.length)[0]) != shown_file.digest
+            ):
                 return False
     except OSError:
         return False

@@ -326,7 +326,7 @@ def _scope_of(record: dict[str, object]) -> Scope:
         if name == "hot" and isinstance(value, list):
             known[name] = tuple(HotNode(str(node["path"]), str(node["reason"])) for node in value)
         elif isinstance(value, list):
-            if not all(isinstance(one, str) for one in value):
+            if not all(isinstance(item, str) for item in value):
                 raise ValueError(f"{name} holds more than texts")
             known[name] = tuple(value)
     return Scope(**known)  # type: ignore[arg-type]  # each was compared with the field's own type

@@ -203,36 +203,36 @@ def select(
     is `withheld` lets nothing grow, but doesn't keep anything out.
     """
     measure = measure or plain_measure(counter)
-    smallest = {id(one): measure(one, one.smallest) for one in slices}
-    ranked = sorted(slices, key=lambda one: _rank(one, smallest[id(one)]))
+    smallest = {id(piece): measure(piece, piece.smallest) for piece in slices}
+    ranked = sorted(slices, key=lambda piece: _rank(piece, smallest[id(piece)]))
     unique = _unique(ranked)
     remaining = _Remaining(limits, counter, measure)
-    given = [one for one in unique if not one.competes]
-    is_whole = all(remaining.admit(one, one.smallest, smallest[id(one)]) for one in given)
+    given = [item for item in unique if not item.competes]
+    is_whole = all(remaining.admit(piece, piece.smallest, smallest[id(piece)]) for piece in given)
     remaining.withhold(withheld)
     # Where the bytes bind before the tokens do, shares of the tokens would give all to who comes first.
     room = min(limits.tokens, limits.bytes // CHARACTERS_PER_TOKEN)
 
     def grow(types: Collection[SliceType], shares: Mapping[SliceType, float]) -> None:
-        chosen = [one for one in unique if one.id in remaining.chosen and one.type in types]
+        chosen = [item for item in unique if item.id in remaining.chosen and item.type in types]
         for group in _groups(chosen):
             share = shares.get(group[0].type)
             _grow(group, remaining, limits.tokens if share is None else int(room * share))
 
     grow(ASKED_FOR, SHARES)
     if is_whole:
-        _compete([one for one in unique if one.competes], smallest, remaining)
+        _compete([item for item in unique if item.competes], smallest, remaining)
     grow(SHARES.keys(), SHARES)
     grow(SHARES.keys(), {})
-    admitted = [one for one in unique if one.id in remaining.chosen]
-    inside, known = {id(one) for one in admitted}, {id(one) for one in unique}
+    admitted = [item for item in unique if item.id in remaining.chosen]
+    inside, known = {id(item) for item in admitted}, {id(item) for item in unique}
     return Selection(
-        tuple((one, remaining.chosen[one.id]) for one in slices if id(one) in inside),
+        tuple((piece, remaining.chosen[piece.id]) for piece in slices if id(piece) in inside),
         remaining.costs,
         tuple(
-            Dropped(one, "budget" if id(one) in known else "duplicate")
-            for one in slices
-            if id(one) not in inside
+            Dropped(piece, "budget" if id(piece) in known else "duplicate")
+            for piece in slices
+            if id(piece) not in inside
         ),
     )
 
@@ -250,62 +250,64 @@ class _Remaining:
         self._counter = counter
         self._measure = measure
 
-    def price(self, one: Slice, cost: Cost) -> Cost:
+    def price(self, piece: Slice, cost: Cost) -> Cost:
         """Return what it takes to admit a slice: its frame is paid for once."""
-        if one.frame is None or one.frame in self.frames:
+        if piece.frame is None or piece.frame in self.frames:
             return cost
-        text = "".join(one.frame)
+        text = "".join(piece.frame)
         size = len(text.encode("utf-8", "replace"))
         return Cost(cost.tokens + self._counter.count(text), cost.bytes + size)
 
-    def admit(self, one: Slice, form: Form, cost: Cost) -> bool:
+    def admit(self, piece: Slice, form: Form, cost: Cost) -> bool:
         """Take a slice in a form if there is room."""
-        price = self.price(one, cost)
+        price = self.price(piece, cost)
         if price.tokens > self.tokens or price.bytes > self.bytes:
             return False
         self.tokens -= price.tokens
         self.bytes -= price.bytes
         self.spent += price.tokens
-        if one.frame is not None:
-            self.frames.add(one.frame)
-        self.chosen[one.id], self.costs[one.id] = form, cost
+        if piece.frame is not None:
+            self.frames.add(piece.frame)
+        self.chosen[piece.id], self.costs[piece.id] = form, cost
         return True
 
-    def admit_part(self, one: Slice) -> bool:
+    def admit_part(self, piece: Slice) -> bool:
         """Take a slice in a form for what room there is, if it has one."""
-        around = self.price(one, NOTHING)
-        part = one.grow(min(self._counter.characters(self.tokens - around.tokens), self.bytes - around.bytes))
-        return self.admit(one, part, self._measure(one, part))
+        around = self.price(piece, NOTHING)
+        part = piece.grow(
+            min(self._counter.characters(self.tokens - around.tokens), self.bytes - around.bytes)
+        )
+        return self.admit(piece, part, self._measure(piece, part))
 
     def withhold(self, cost: Cost) -> None:
         """Keep so much from being spent."""
         self.tokens = max(self.tokens - cost.tokens, 0)
         self.bytes = max(self.bytes - cost.bytes, 0)
 
-    def can_grow(self, one: Slice) -> bool:
+    def can_grow(self, piece: Slice) -> bool:
         """Whether there is more of a slice than is shown."""
-        form = self.chosen[one.id]
-        return form.compressed or len(form.text) < one.full_characters
+        form = self.chosen[piece.id]
+        return form.compressed or len(form.text) < piece.full_characters
 
-    def grow(self, one: Slice, room: int) -> int:
+    def grow(self, piece: Slice, room: int) -> int:
         """Give a slice a fuller form that costs at most so many tokens more; returns how many it does.
 
         A form is asked for by characters: one that is too large in tokens or bytes shows how many fit.
         """
-        old, paid = self.chosen[one.id], self.costs[one.id]
+        old, paid = self.chosen[piece.id], self.costs[piece.id]
         room = min(room, self.tokens)
         most = Cost(paid.tokens + room, paid.bytes + self.bytes)
         limit = min(self._counter.characters(most.tokens), most.bytes)
         for _ in range(ATTEMPTS):
-            new = one.grow(limit)
-            cost = self._measure(one, new)
+            new = piece.grow(limit)
+            cost = self._measure(piece, new)
             if cost.tokens <= most.tokens and cost.bytes <= most.bytes:
                 if cost.tokens <= paid.tokens and not (old.compressed and not new.compressed):
                     return 0
                 self.tokens -= cost.tokens - paid.tokens
                 self.bytes -= cost.bytes - paid.bytes
                 self.spent += cost.tokens - paid.tokens
-                self.chosen[one.id], self.costs[one.id] = new, cost
+                self.chosen[piece.id], self.costs[piece.id] = new, cost
                 return cost.tokens - paid.tokens
             if new.text == old.text or limit <= 0:
                 return 0
@@ -315,11 +317,19 @@ class _Remaining:
         return 0
 
 
-def _rank(one: Slice, cost: Cost) -> tuple[object, ...]:
+def _rank(piece: Slice, cost: Cost) -> tuple[object, ...]:
     """Return what decides who comes first; nothing of it depends on the limits or on the order given."""
-    bulky = not one.required and cost.tokens > LEAST_TOKENS
-    place = (one.layer, one.order, one.id, one.path, one.lines or (), one.full_characters, one.smallest.text)
-    return (one.competes, not one.required, bulky and not one.competes, -one.weight, *place)
+    bulky = not piece.required and cost.tokens > LEAST_TOKENS
+    place = (
+        piece.layer,
+        piece.order,
+        piece.id,
+        piece.path,
+        piece.lines or (),
+        piece.full_characters,
+        piece.smallest.text,
+    )
+    return (piece.competes, not piece.required, bulky and not piece.competes, -piece.weight, *place)
 
 
 def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], remaining: _Remaining) -> None:
@@ -327,9 +337,9 @@ def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], remaining: _
 
     Of the first at least a part enters: what is most probably needed must not be missing for its length.
     """
-    for one in ranked:
-        if not one.beside or one.beside in remaining.chosen:
-            remaining.admit(one, one.smallest, smallest[id(one)])
+    for item in ranked:
+        if not item.beside or item.beside in remaining.chosen:
+            remaining.admit(item, item.smallest, smallest[id(item)])
     if ranked and ranked[0].id not in remaining.chosen:
         remaining.admit_part(ranked[0])
 
@@ -338,14 +348,14 @@ def _unique(ranked: Iterable[Slice]) -> list[Slice]:
     """Return the slices without those that show what one before them shows."""
     unique: list[Slice] = []
     seen: set[tuple[object, ...]] = set()
-    for one in ranked:
-        keys: list[tuple[object, ...]] = [("id", one.id)]
-        if one.path:
-            keys.append(("place", one.path, one.lines))
-        if one.content:
-            keys.append(("content", one.content))
+    for item in ranked:
+        keys: list[tuple[object, ...]] = [("id", item.id)]
+        if item.path:
+            keys.append(("place", item.path, item.lines))
+        if item.content:
+            keys.append(("content", item.content))
         if seen.isdisjoint(keys):
-            unique.append(one)
+            unique.append(item)
             seen.update(keys)
     return unique
 
@@ -353,8 +363,8 @@ def _unique(ranked: Iterable[Slice]) -> list[Slice]:
 def _groups(admitted: Iterable[Slice]) -> list[list[Slice]]:
     """Return the slices by type, types in the order of their first slice."""
     groups: dict[str, list[Slice]] = {}
-    for one in admitted:
-        groups.setdefault(one.type, []).append(one)
+    for item in admitted:
+        groups.setdefault(item.type, []).append(item)
     return list(groups.values())
 
 
@@ -364,17 +374,17 @@ def _grow(group: Sequence[Slice], remaining: _Remaining, allowance: int) -> None
     The smaller ones first, each a part of what is left by its weight, so that several files share the room
     fairly and a small one is shown whole.
     """
-    spent = sum(remaining.costs[one.id].tokens for one in group)
-    waiting = [one for one in group if remaining.can_grow(one)]
-    waiting.sort(key=lambda one: one.full_characters)
-    weights = sum(_share(one) for one in waiting)
-    for one in waiting:
-        room = int(max(min(allowance - spent, remaining.tokens), 0) * _share(one) / weights + ROUNDING)
-        weights = max(weights - _share(one), WEIGHT_MIN)
+    spent = sum(remaining.costs[item.id].tokens for item in group)
+    waiting = [item for item in group if remaining.can_grow(item)]
+    waiting.sort(key=lambda item: item.full_characters)
+    weights = sum(_share(item) for item in waiting)
+    for item in waiting:
+        room = int(max(min(allowance - spent, remaining.tokens), 0) * _share(item) / weights + ROUNDING)
+        weights = max(weights - _share(item), WEIGHT_MIN)
         # What is whole may be no larger than a smallest form, which has to say that it isn't.
-        if room > 0 or one.full_characters <= len(remaining.chosen[one.id].text):
-            spent += remaining.grow(one, room)
+        if room > 0 or item.full_characters <= len(remaining.chosen[item.id].text):
+            spent += remaining.grow(item, room)
 
 
-def _share(one: Slice) -> float:
-    return float(max(one.weight, WEIGHT_MIN) ** GROWTH_POWER)
+def _share(piece: Slice) -> float:
+    return float(max(piece.weight, WEIGHT_MIN) ** GROWTH_POWER)

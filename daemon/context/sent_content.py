@@ -110,53 +110,53 @@ def named_if_held(chosen: Sequence[tuple[Slice, Form]], resident: Resident, line
     so is the same whatever is held: a conversation that asks the same again isn't filled up with ever less
     that matters.
     """
-    rests = [_rest(one, form, resident, lines_of) for one, form in chosen]
+    rests = [_rest(candidate, form, resident, lines_of) for candidate, form in chosen]
     by_name: dict[str, list[tuple[Slice, Form]]] = {}
     for pair, rest in zip(chosen, rests, strict=True):
         if rest is None:
             by_name.setdefault(_name(pair[0]), []).append(pair)
     lines: dict[str, str] = {}
     for name, pairs in by_name.items():
-        line = _line(name, [one for one, _ in pairs])
+        line = _line(name, [pair for pair, _ in pairs])
         if len(line) < sum(len(form.text) for _, form in pairs):
-            lines |= {one.id: "" for one, _ in pairs} | {pairs[0][0].id: line}
+            lines |= {pair.id: "" for pair, _ in pairs} | {pairs[0][0].id: line}
     kept = []
-    for (one, form), rest in zip(chosen, rests, strict=True):
-        if one.id in lines:
-            order = (one.order[0], RESIDENT_ORDER, *one.order[1:])
-            kept.append((replace(one, order=order, frame=None), Form(lines[one.id])))
+    for (candidate, form), rest in zip(chosen, rests, strict=True):
+        if candidate.id in lines:
+            order = (candidate.order[0], RESIDENT_ORDER, *candidate.order[1:])
+            kept.append((replace(candidate, order=order, frame=None), Form(lines[candidate.id])))
         else:
-            kept.append((one, form if rest is None else rest))
-    held = frozenset(one.id for (one, _), rest in zip(chosen, rests, strict=True) if rest is None)
+            kept.append((candidate, form if rest is None else rest))
+    held = frozenset(candidate.id for (candidate, _), rest in zip(chosen, rests, strict=True) if rest is None)
     return Unsent(tuple(kept), frozenset(lines), held)
 
 
 def sent_lines(chosen: Iterable[tuple[Slice, Form]], lines_of: LinesOf) -> tuple[SentLines, ...]:
     """Return the lines of files that are sent with these forms."""
     return tuple(
-        (sys.intern(one.path), first, hashes)
-        for one, form in chosen
-        if one.path and one.type not in STANDING
-        for first, hashes in ShownLines(one, form, lines_of(one.path)).runs()
+        (sys.intern(candidate.path), first, hashes)
+        for candidate, form in chosen
+        if candidate.path and candidate.type not in STANDING
+        for first, hashes in ShownLines(candidate, form, lines_of(candidate.path)).runs()
     )
 
 
-def held_of(one: Slice, form: Form, tokens: int) -> tuple[str, Held]:
+def held_of(piece: Slice, form: Form, tokens: int) -> tuple[str, Held]:
     """Return what a window holds of a slice that was sent in this form."""
-    held = Held(_digest(form.text), _whole(one, form), len(form.text), tokens)
-    return sys.intern(one.id), held
+    held = Held(_digest(form.text), _whole(piece, form), len(form.text), tokens)
+    return sys.intern(piece.id), held
 
 
-def holds(resident: Resident, one: Slice, form: Form) -> bool:
+def holds(resident: Resident, piece: Slice, form: Form) -> bool:
     """Whether a window was sent a slice in this form."""
-    held = resident.slices.get(one.id)
+    held = resident.slices.get(piece.id)
     return held is not None and held.digest == _digest(form.text)
 
 
-def holds_whole(resident: Resident, one: Slice) -> bool:
+def holds_whole(resident: Resident, piece: Slice) -> bool:
     """Whether a window was sent a slice, in whatever form, and there is now no more or other of it."""
-    held = resident.slices.get(one.id)
-    return held is not None and held.whole == _digest(one.grow(one.full_characters).text)
+    held = resident.slices.get(piece.id)
+    return held is not None and held.whole == _digest(piece.grow(piece.full_characters).text)
 
 
 class ContextWindows:
@@ -196,7 +196,9 @@ class ContextWindows:
 
     def forget(self, session_id: str, agent_id: str | None = None) -> None:
         """Forget what a session's windows hold, or one agent's: it was compacted, or begins anew."""
-        for window in [one for one in self._windows if one[0] == session_id and agent_id in {None, one[1]}]:
+        for window in [
+            window for window in self._windows if window[0] == session_id and agent_id in {None, window[1]}
+        ]:
             self._pop(window)
 
     def _pop(self, window: tuple[str, str]) -> Resident:
@@ -206,21 +208,21 @@ class ContextWindows:
         return resident
 
 
-def _whole(one: Slice, form: Form) -> bytes:
+def _whole(piece: Slice, form: Form) -> bytes:
     """Return the digest of all that there is of a slice; of a file, which may be long, of what is shown."""
-    if form.compressed and one.type in STANDING:
-        form = one.grow(one.full_characters)
+    if form.compressed and piece.type in STANDING:
+        form = piece.grow(piece.full_characters)
     return _digest(form.text)
 
 
-def _rest(one: Slice, form: Form, resident: Resident, lines_of: LinesOf) -> Form | None:
+def _rest(piece: Slice, form: Form, resident: Resident, lines_of: LinesOf) -> Form | None:
     """Return what a window doesn't hold of a form, None where it holds all."""
-    if holds(resident, one, form):
+    if holds(resident, piece, form):
         return None
-    lines = resident.lines.get(one.path)
-    if lines is None or one.type in STANDING:
+    lines = resident.lines.get(piece.path)
+    if lines is None or piece.type in STANDING:
         return form
-    return ShownLines(one, form, lines_of(one.path)).without(lines.hashes)
+    return ShownLines(piece, form, lines_of(piece.path)).without(lines.hashes)
 
 
 def _with_lines(before: Mapping[str, HeldLines], sent: Iterable[SentLines]) -> Mapping[str, HeldLines]:
@@ -246,18 +248,20 @@ def _with_lines(before: Mapping[str, HeldLines], sent: Iterable[SentLines]) -> M
 
 
 def _count(lines: Mapping[str, HeldLines]) -> int:
-    return sum(len(one.hashes) for one in lines.values())
+    return sum(len(line.hashes) for line in lines.values())
 
 
-def _name(one: Slice) -> str:
+def _name(piece: Slice) -> str:
     """Return what a slice is named by; definitions share a line if they are of one file."""
-    return (one.path or one.id.partition(":")[2] or one.id) + ("\0" if one.path and one.lines else "")
+    return (piece.path or piece.id.partition(":")[2] or piece.id) + (
+        "\0" if piece.path and piece.lines else ""
+    )
 
 
 def _line(name: str, slices: Iterable[Slice]) -> str:
     """Return the line that names slices of one name."""
     ranges: list[tuple[int, int]] = []
-    for first, last in sorted({one.lines for one in slices if one.path and one.lines}):
+    for first, last in sorted({piece.lines for piece in slices if piece.path and piece.lines}):
         if ranges and first <= ranges[-1][1] + 1:
             ranges[-1] = (ranges[-1][0], max(ranges[-1][1], last))
         else:
@@ -292,12 +296,12 @@ class ShownLines:
     line of the slice where rows have no numbers. The rows of a form that is no code show none.
     """
 
-    def __init__(self, one: Slice, form: Form, source: Sequence[str]) -> None:
+    def __init__(self, piece: Slice, form: Form, source: Sequence[str]) -> None:
         self._form = form
         self._source = source
         self._rows = form.text.split("\n")
-        self._body = _body(self._rows, in_frame=one.frame is not None)
-        self._numbers = self._numbered() or self._in_place(one.lines[0] if one.lines else 1)
+        self._body = _body(self._rows, in_frame=piece.frame is not None)
+        self._numbers = self._numbered() or self._in_place(piece.lines[0] if piece.lines else 1)
 
     def runs(self) -> Iterator[tuple[int, array[int]]]:
         """Yield the number of the first and the hashes of all lines of each run of shown lines."""

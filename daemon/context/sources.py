@@ -245,9 +245,13 @@ class Compressing:
 
     def ask_later(self, project: Project, wanted: Sequence[Wanted]) -> None:
         """Have the model make documents shorter, for later contexts."""
-        new = [one for one in wanted if (project.root, one.path, one.characters) not in self._asked]
+        new = [
+            document
+            for document in wanted
+            if (project.root, document.path, document.characters) not in self._asked
+        ]
         if self._model is not None and new:
-            self._asked.update((project.root, one.path, one.characters) for one in new)
+            self._asked.update((project.root, document.path, document.characters) for document in new)
             self._work.start_unheard(self._ask(project, self._model, new), f"compress for {project.root}")
 
     def describe(self) -> dict[str, Any] | None:
@@ -260,12 +264,20 @@ class Compressing:
     async def _ask(self, project: Project, model: ModelCompressor, wanted: Sequence[Wanted]) -> None:
         made = False
         try:
-            for one in wanted:
+            for document in wanted:
                 work = partial(
-                    model.compress, one.text, one.path, one.words, one.characters, one.symbols, one.names
+                    model.compress,
+                    document.text,
+                    document.path,
+                    document.words,
+                    document.characters,
+                    document.symbols,
+                    document.names,
                 )
                 made |= bool((await asyncio.to_thread(work)).model)
         finally:
-            self._asked.difference_update((project.root, one.path, one.characters) for one in wanted)
+            self._asked.difference_update(
+                (project.root, document.path, document.characters) for document in wanted
+            )
         if made:
             project.note_compressed()

@@ -176,7 +176,7 @@ class EmbeddingStore:
 
         Those with an id in `keep` stay. The file gives their room to new ones. It is written anew, smaller,
         when more than half of it is empty or what went lay too scattered to free enough: that takes some
-        seconds a gigabyte, while nobody else can use the store, and for a moment the disk holds it twice.
+        seconds a gigabyte, while the store can't be used, and for a moment the disk holds it twice.
         """
         with self._lock:
             used, count = self._used_bytes(), self._count()
@@ -318,7 +318,7 @@ def _listed(ids: Ids | Iterable[int]) -> Ids | list[int]:
 
 
 def _remove_all_but_last_damaged(path: str) -> None:
-    """Remove what was set aside earlier; the last one is there for who wants to know what happened to it."""
+    """Remove the files quarantined earlier, except the last, which stays for inspection."""
     aside = f"{path}.damaged-"
     found = glob.glob(f"{glob.escape(aside)}*")
     moments = {name.removeprefix(aside).partition("-")[0] for name in found}

@@ -28,7 +28,7 @@ class KeepVectors(Struct, frozen=True):
 
 
 class DropVectors(Struct, frozen=True):
-    """Keep a project's vectors no more; what was embedded stays on the disk."""
+    """Drop a project's vectors; its embeddings stay on the disk."""
 
     root: str
 
@@ -47,7 +47,7 @@ class PreferFiles(Struct, frozen=True):
 
 
 class SetPaused(Struct, frozen=True):
-    """Embed nothing in the background until told otherwise; questions are answered all the same."""
+    """Pause or resume background embedding; questions are answered all the same."""
 
     paused: bool
 
@@ -156,7 +156,7 @@ class ModelUnavailable(FovealError):
 
 
 class ModelNotReady(FovealError):
-    """The embedding model is being fetched, rebuilt or loaded, which nobody should wait for."""
+    """The embedding model is being fetched, rebuilt or loaded, which takes too long to wait for."""
 
 
 class RebuildFailed(FovealError):

@@ -40,7 +40,7 @@ Measured on questions about code: 128 found better than 256, and 64 nearly as we
 """
 
 LOCK_WAIT_S = 60.0
-"""A rebuild takes a second, on a busy or slow machine ten; whoever holds the lock longer is stuck."""
+"""Maximum seconds to wait for another process's rebuild, which takes a second, on a slow machine ten."""
 
 
 class ModelFolder(Struct, frozen=True):
@@ -86,7 +86,7 @@ def is_whole(folder: str, system: System) -> bool:
         if not isinstance(manifest, dict) or manifest != _manifest(manifest.get("files")):
             return False
         files = {name: system.read(os.path.join(folder, name))[0] for name in _FILES}
-    except Exception:  # noqa: BLE001 - whatever it raises, it isn't what was made
+    except Exception:  # noqa: BLE001 - whatever it raises, the folder is damaged
         return False
     return bool(manifest["files"] == _hashes(files))
 
@@ -225,7 +225,7 @@ def _left_behind(folder: str) -> list[str]:
 
 
 def _clear(folder: str) -> None:
-    """Remove what was left behind; called under the lock, under which nobody is writing."""
+    """Remove leftovers of earlier writers; called under the lock, so that nobody is writing."""
     for path in _left_behind(folder):
         shutil.rmtree(path, ignore_errors=True)
 

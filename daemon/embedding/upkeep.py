@@ -51,7 +51,7 @@ look for some takes seconds."""
 class Upkeep:
     """The projects of a process and their embeddings. For one thread, but for `get` and `hurry`.
 
-    Nothing is raised for what may pass, such as a full disk: it is put off, and `report` hears the reason
+    Errors that may pass, such as a full disk, are not raised: work is put off, and `report` gets the reason
     with the progress. `stand_back` is called before each text is embedded, and may wait; `give_way` once on
     each thread that works in the background, with how nice it is to be.
     """
@@ -127,7 +127,7 @@ class Upkeep:
                 former.model.close()
 
     def close(self) -> None:
-        """Let go of everything; what was embedded is on the disk."""
+        """Close everything; the embeddings are on the disk."""
         self._threads.close()
         for root in list(self._kept):
             self.drop(root)
@@ -137,7 +137,7 @@ class Upkeep:
     def due(self) -> EmbeddedProject | None:
         """Return the project with the least to do, so that a small one doesn't wait for a large one.
 
-        Has the model loaded where that is what is missing. Raises what nobody foresaw of that.
+        Begins to load the model where only that is missing. Raises unexpected errors of that.
         """
         now = self._system.monotonic()
         due = [kept for kept in self._kept.values() if kept.again_at <= now]
@@ -181,7 +181,7 @@ class Upkeep:
     def keep_embedded(
         self, kept: EmbeddedProject, vectors: ProjectVectors, chunks: list[ChunkText], matrix: Floats
     ) -> None:
-        """Keep what was embedded for a question, unless its project was dropped meanwhile."""
+        """Store the embeddings made for a question, unless its project was dropped meanwhile."""
         if self._kept.get(kept.root) is kept and kept.vectors is vectors:
             try:
                 with damage_raised():
@@ -217,7 +217,7 @@ class Upkeep:
         kept.stale = False
 
     def _load(self, kept: EmbeddedProject, store: EmbeddingStore) -> ProjectVectors | None:
-        """Open the vectors of a project; None as long as nobody knows their size."""
+        """Open the vectors of a project; None as long as their size isn't known."""
         dim = DEFAULT_DIMENSIONS if self._is_default else store.dim(self._key)
         if dim is None:
             model = self.model.get_nowait()

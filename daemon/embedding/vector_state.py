@@ -101,12 +101,12 @@ class VectorState:
         return VectorState(self.graph, np.union1d(self.dead, ids), self.tail.without(ids))
 
     def buried(self) -> VectorState:
-        """Return this without the dead who are nowhere."""
+        """Return this state without removed ids that lie in neither graph nor tail."""
         dead = no_ids() if self.graph is None else self.dead[self.graph.contains(self.dead)]
         return VectorState(self.graph, dead, self.tail)
 
     def replaced(self, graph: Graph | None) -> VectorState:
-        """Return this with another graph; what was alive and isn't in the new one is in the tail."""
+        """Return this state with another graph; live vectors that the new graph lacks are in the tail."""
         tail = self.tail if graph is None else self.tail.without(graph.ordered_ids)
         if self.graph is not None:
             rows = np.flatnonzero(self.live)
@@ -161,7 +161,7 @@ def no_ids() -> Ids:
 
 
 def _picked(ids: Ids, rows: Rows | None, found: Floats, picked: Rows) -> Nearest:
-    """Return some of what was scored: all rows, or these."""
+    """Return some of the scored vectors: all rows, or these."""
     return Nearest(ids[picked if rows is None else rows[picked]], found[picked])
 
 

@@ -40,7 +40,7 @@ from .vector_search import VectorSearch
 class Embedder:
     """The state of the process. `send` takes replies and events to the daemon, from any thread.
 
-    What can't be done for now is put off, and all else goes on; an error that nobody foresaw ends `run`.
+    Work that can't be done now is put off, and all else goes on; an unexpected error ends `run`.
     """
 
     def __init__(self, system: System, send: Callable[[Reply | EmbedderEvent], None]) -> None:

@@ -70,7 +70,7 @@ class BulkWork:
         """Do one step of what is under way, or begin the periodic sweep when its time has come."""
         if self._steps is None:
             if self._index.lexing.patience() == 0.0:
-                self.read_later()  # the words of what was saved shortly before
+                self.read_later()  # the words of recent saves
             elif self._system.monotonic() >= self._next_sweep:
                 self._steps = self._sweep()
             return
@@ -196,7 +196,7 @@ class BulkWork:
         self._progress.become("ready")
 
     def _sweep(self) -> Iterator[None]:
-        """Look for what no event told; for the root, where that is gone."""
+        """Sweep for changes without an event; where the root is gone, look for it."""
         self._schedule_sweep()
         if self._progress.state == "degraded":
             if not os.path.isdir(self._index.command.root):
@@ -233,5 +233,5 @@ class BulkWork:
         self._files.note_commits(counts)
 
     def _version(self) -> str:
-        """How contents are read, and which files of secrets: what was read in another way is read again."""
+        """Return how contents are read, and which secret files; after a change all are read again."""
         return " ".join((CONTENT_VERSION, *self._index.command.show_files))

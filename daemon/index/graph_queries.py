@@ -122,7 +122,7 @@ class GraphQueries:
         return sorted(found)
 
     def edges_into(self, targets: Collection[str]) -> list[ImportEdge]:
-        """Return who imports files, by importer and target."""
+        """Return the imports between files, by importer and target."""
         found = [
             ImportEdge(*row)
             for batch in _batches(targets)
@@ -133,7 +133,7 @@ class GraphQueries:
         return sorted(found)
 
     def module_imports(self, module: str, limit: int) -> list[ModuleImport]:
-        """Return who imports a module, or what lies in it, that isn't the project's; by path and line."""
+        """Return the imports of an outside module, or of what lies in it, by path and line."""
         # What goes on behind one of `.`, `/` and `:` sorts before the character that follows it.
         ranges = [
             value for mark, after in ("./", "/0", ":;") for value in (f"{module}{mark}", f"{module}{after}")

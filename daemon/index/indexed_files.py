@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..core.system import System
+from ..languages.shared.import_folders import is_test
 from ..languages.shared.imports import ImportResolver, keys_of_path
 from ..languages.shared.records import Import
-from ..languages.shared.source_folders import is_test
 from ..languages.shared.table import language_of
 from ..project.metadata import NO_SOURCE
 from ..project.scan_results import ScanChanges
@@ -29,7 +29,7 @@ seen in answers at once. More are linked when all of them are read."""
 
 
 class IndexedFiles:
-    """One project's files, on the indexer's working thread; `announce` hears of each commit.
+    """One project's files, on the indexer's working thread; `announce` receives each commit.
 
     `known` are their records by path. `unread` are the paths to read, in order, each with what was known of
     its content before, if anything. Others may look at both while this changes them.
@@ -81,7 +81,7 @@ class IndexedFiles:
         added = [record.path for record in changes.upserted if record.path not in self.known]
         self._take_names(changes.upserted, added, removed)
         if self._progress.state == "ready" and len(self.unread) > LINK_NOW:
-            self._progress.become("indexing")  # before anybody hears of files that aren't read
+            self._progress.become("indexing")  # before unread files are announced
         with self._store.transaction() as generation:
             self._linking.names_changed(added, removed)
             self._linking.contents_lost([record.path for record in changes.upserted if record.skipped])
@@ -122,7 +122,7 @@ class IndexedFiles:
             self._store.put_records(records)
             changes: list[InterfaceChanged] = []
             for content in contents:
-                self._suspects.begin(content.record.path)  # what it shows to others is made out here
+                self._suspects.begin(content.record.path)  # its interface is computed here
                 changes += self._store.put_contents([content])
             read = [content.record.path for content in contents]
             self._linking.contents_changed(changes, read)
@@ -176,7 +176,7 @@ class ImportTargets:
     """The imports of one project, on the indexer's working thread.
 
     `names` are the paths of its files, live. The files that configure imports are read below `root`, up to
-    `max_bytes`. `resolver` is told of each name that came or went by whoever changes `names`.
+    `max_bytes`. The caller tells `resolver` of each name that comes or goes.
     """
 
     def __init__(

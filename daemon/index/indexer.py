@@ -134,8 +134,8 @@ class ProjectIndexer:
             yield
         if words:
             with self._index.suspects.work():
-                self._index.lexing.write_now(paths)  # words of what was read before may have been put off
-        self._bulk.begin()  # who refers to them is linked behind this
+                self._index.lexing.write_now(paths)  # words of earlier reads may have been put off
+        self._bulk.begin()  # the files that refer to them are linked later
         return Refreshed(self.generation, complete=True)
 
     def sync_in_steps(self) -> Steps[Refreshed]:

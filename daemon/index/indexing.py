@@ -58,7 +58,7 @@ PATHS_MAX = 100
 class Indexing:
     """The projects that the indexer is to index. On the event loop only.
 
-    `link.run` must be running as a task; a new indexer process is told of all projects again.
+    `link.run` must be running as a task; a new indexer process opens all projects again.
     """
 
     def __init__(self, work: Work, events: EventHub, semantics: Semantics) -> None:
@@ -109,14 +109,14 @@ class Indexing:
         return trees[-1] if trees and reply.complete else None
 
     async def open(self, project: Project) -> None:
-        """Have a project indexed. One that can't be is served without, and says so."""
+        """Have a project indexed. If that fails the project is served without an index, and says so."""
         self._projects[project.root] = project
         project.on_damage = partial(self.note_damage, project.root)
-        if self._begun.is_set():  # else the first indexer is told of all projects when it has started
+        if self._begun.is_set():  # else the first indexer opens all projects when it has started
             await self._open(project)
 
     def close(self, project: Project) -> None:
-        """Have a project indexed no more. The indexer hears of it when it comes to that."""
+        """Stop indexing a project. The indexer closes it when it comes to that."""
         self._projects.pop(project.root, None)
         self._opened.discard(project)
         self._forgive(project.root)
@@ -129,12 +129,12 @@ class Indexing:
         return project.root in self._left_out
 
     async def retry(self, project: Project) -> None:
-        """Have a project indexed again that was left out."""
+        """Index a project again that was left out."""
         self._forgive(project.root)
         await self._open(project)
 
     def note_damage(self, root: str, problem: str) -> None:
-        """Have an index that somebody could not read quarantined and built anew, once in a while."""
+        """Have an index that a reader found damaged quarantined and built anew, at most every `REOPEN_S`."""
         now, project = asyncio.get_running_loop().time(), self._projects.get(root)
         if project is None or self.is_left_out(project) or now < self._reopened.get(root, 0.0):
             return
@@ -177,7 +177,7 @@ class Indexing:
     async def _close(self, root: str) -> None:
         self._closing[root] += 1
         try:
-            with contextlib.suppress(FovealError):  # the next one isn't told of the project
+            with contextlib.suppress(FovealError):  # the next process doesn't open the project
                 await self.ask(CloseProject(root))
         finally:
             self._closing[root] -= 1
@@ -185,7 +185,7 @@ class Indexing:
                 del self._closing[root]
 
     def _forgive(self, root: str) -> None:
-        """Forget how often the indexer ended at work on a project: somebody asks for it."""
+        """Forget how often the indexer ended at work on a project, since it is requested again."""
         self._left_out.discard(root)
         self._deaths.pop(root, None)
 
@@ -226,7 +226,7 @@ class Indexing:
                 read = await self._work.in_builder(partial(read_tree, project.root, project.folder))
         except FovealError as error:
             project.index_state.set_indexer_problem(str(error))
-            if not isinstance(error, ChildDied):  # else the next process is told of it
+            if not isinstance(error, ChildDied):  # else the next process opens it
                 self._degrade(project)
         finally:
             del self._held[project]
@@ -302,7 +302,7 @@ class Indexing:
             self._held[project].append(event)
         elif isinstance(event, TreeDelta):
             project.apply(event)
-            if event.replaced:  # who reads the former one is to read this one, all of whose files are new
+            if event.replaced:  # readers of the former index have to read this one, whose files are all new
                 self._work.start_unheard(self._reopen(project), f"reopen {project.root}")
             if project.state == "ready" and (event.upserted or event.removed):
                 self._semantics.note_change(project.root)
@@ -317,7 +317,7 @@ class Indexing:
             self._work.start_unheard(self._load_activity(project), f"activity {project.root}")
 
     def _embed(self, project: Project) -> None:
-        """Have what was read embedded: only now, since names and words come first."""
+        """Have the contents embedded: only now, since names and words come first."""
         if self._semantics.keeps(project.root):
             self._semantics.note_change(project.root)
         else:

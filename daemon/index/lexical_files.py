@@ -26,7 +26,7 @@ FOLDER = "lexical"
 
 
 class LexicalDamaged(FovealError):
-    """The index is missing, of another version, or its files are not what was written: build it anew."""
+    """The index is missing, of another version, or its files were changed: build it anew."""
 
 
 class LexicalAbsent(LexicalDamaged):
@@ -117,7 +117,7 @@ def check_files(
 
 
 def check_kinds(folder: str) -> None:
-    """Raise `LexicalDamaged` where something in the folder is no regular file: the engine opens what it finds
+    """Raise `LexicalDamaged` where an entry of the folder is no regular file: the engine opens what it finds
     there, and on a pipe it would wait for ever."""
     with os.scandir(folder) as entries:
         for entry in entries:

@@ -66,7 +66,7 @@ CREATED_LATELY_S = 60.0
 FILLED_FROM = "lexical"
 """The setting in the store that says that the lexical index was filled from this very store, and by which of
 its commits: the number that the engine gave it. Without it what lies there belongs to a store that is gone,
-whose numbers meant other files; one of an earlier commit is a copy that somebody put back."""
+whose numbers meant other files; one of an earlier commit is a restored copy."""
 
 
 class Lexing:
@@ -119,7 +119,7 @@ class Lexing:
             self._create("it is to be built anew")
 
     def repair(self) -> None:
-        """Fill the index anew, since somebody could not read it; not if that was just done."""
+        """Fill the index anew, since a reader found it damaged, unless that was just done."""
         self._verified = False
         if self._system.monotonic() - self._created_at > CREATED_LATELY_S or not self._is_whole():
             self.close()
@@ -270,7 +270,7 @@ class Lexing:
         writer.replace(file_id, map(_document, chunks))
 
     def _documents_offered(self, file_id: int) -> list[LexicalDocument] | None:
-        """Return a file's documents of what was offered; None where that isn't of its chunks as they are."""
+        """Return a file's documents from the offered terms; None where these aren't of its present chunks."""
         path, chunks = self._store.chunks.kinds_of_file(file_id)
         terms = self._take_offered(path)
         if terms is None or [each[1:] for each in chunks] != [(chunk.digest, chunk.kind) for chunk in terms]:
@@ -302,7 +302,7 @@ class Lexing:
         return self._writer
 
     def _quarantine(self, error: LexicalDamaged) -> None:
-        """Keep the last damaged index, for who wants to know what happened to it."""
+        """Keep the last damaged index for inspection."""
         kept = quarantine_last(self._folder, self._system)
         log.warning("the lexical index in %s is damaged (%s) and kept as %s", self._folder, error, kept)
 
@@ -317,7 +317,7 @@ class Lexing:
         self._writer = LexicalWriter.create(self._folder)
         self._store.set_meta(FILLED_FROM, "0")
         self._created_at = self._system.monotonic()
-        self._committed_at = -APART_S  # what was found before is to be found again soon
+        self._committed_at = -APART_S  # what could be found before has to be found again soon
         self._pause_s = COMMIT_FIRST_S
         self._begin()
         return self._writer
@@ -337,7 +337,7 @@ class Lexing:
                 check_files(self._folder, listing)
                 self._check_age(listing)
             except (LexicalDamaged, OSError):
-                return False  # whoever opens it next hears why
+                return False  # the next one to open it sees why
             self._verified = True
         return self._verified
 
@@ -383,7 +383,7 @@ class LexicalWriter:
         check_files(folder, listing)
         with raising(LexicalDamaged):
             index = tantivy.Index.open(folder)
-            # Opened for reading too, it would load its segments with each commit, for nobody.
+            # Opened for reading too, it would load its segments with each commit for nothing.
             index.config_reader("manual")
         register_terms(index)
         self._folder = folder
@@ -400,7 +400,7 @@ class LexicalWriter:
         Raises `LexicalUnwritable` or `OSError`.
         """
         if os.path.islink(folder):
-            os.unlink(folder)  # what it leads to is somebody else's
+            os.unlink(folder)  # its target isn't ours
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with raising(LexicalUnwritable):
@@ -434,7 +434,7 @@ class LexicalWriter:
         del self._writer
 
     def statistics(self) -> LexicalStatistics:
-        """Count what was committed. Raises `LexicalDamaged`."""
+        """Count the committed documents. Raises `LexicalDamaged`."""
         return statistics(self._folder)
 
 

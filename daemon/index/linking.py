@@ -9,9 +9,9 @@ from typing import Final
 
 from ..core.system import System
 from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.link_rules import World
 from ..languages.shared.records import Symbol
 from ..languages.shared.references import References
-from ..linking.evaluator import World
 from ..linking.linker import LINKER_VERSION, LinkedFile, link_file
 from ..project.tree import FileRecord
 from .fact_table import FactsDamaged
@@ -127,7 +127,7 @@ class Linking:
     # Who is linked again; all of these belong in a transaction.
 
     def contents_changed(self, changes: Iterable[InterfaceChanged], paths: Iterable[str]) -> None:
-        """Queue who may mean something else, now that files of these `paths` were written anew."""
+        """Queue the files whose links may change, now that files of these `paths` were written anew."""
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
@@ -136,7 +136,7 @@ class Linking:
             self._queue_dependents(each)
 
     def names_changed(self, added: Collection[str], removed: Collection[str]) -> None:
-        """Queue who may mean something else, now that names came or went; the store still has the latter."""
+        """Queue the files whose links may change, now that names came or went; the store still has those."""
         self._epoch += 1
         for path in added:
             self._world.name_added(path)
@@ -150,7 +150,7 @@ class Linking:
         self._table.queue(self._table.consulting(sorted(places)), urgent=True)
 
     def contents_lost(self, paths: Iterable[str]) -> None:
-        """Queue who may mean something else, now that files' contents can't be known any more."""
+        """Queue the files whose links may change, now that files' contents can't be known any more."""
         self._epoch += 1
         for path in paths:
             self._world.content_changed(path)
@@ -158,7 +158,7 @@ class Linking:
             self._table.queue(self._table.consulting([path, _folder(path)]), urgent=True)
 
     def imports_changed(self, importers: Collection[str]) -> None:
-        """Queue who may mean something else, now that imports of files lead elsewhere."""
+        """Queue the files whose links may change, now that imports of files lead elsewhere."""
         self._epoch += 1
         self._world.imports_changed()
         if importers:
@@ -336,7 +336,7 @@ def _with_more(path: str, paths: Collection[str]) -> str:
 
 
 def _paths_in(text: str | None) -> set[str]:
-    """Return what was kept; nothing of what makes no sense."""
+    """Return the stored value, or nothing where it makes no sense."""
     try:
         return {path for path in json.loads(text or "[]") if isinstance(path, str)}
     except (ValueError, TypeError, RecursionError):

@@ -22,7 +22,7 @@ CHECKED_S = 60.0
 class ReaderPool:
     """Connections to an index, lent to one thread at a time and kept for the next.
 
-    `on_damage` hears, from any thread, of what can't pass by itself.
+    `on_damage` is called, from any thread, for errors that can't pass by themselves.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class ReaderPool:
     def borrow(self) -> Iterator[Reader]:
         """Lend a reader. Raises `DatabaseError` where there is no index yet, or a damaged one.
 
-        A value that no index holds raises anything in whoever reads it: then all of the file is read, and it
-        is `DatabaseError` if that is damaged.
+        A value that no index holds may raise anything in its reader: then the whole file is checked, and the
+        error becomes `DatabaseError` if it is damaged.
         """
         with self._lock:
             reader, lives = self._idle.pop() if self._idle else None, self._lives

@@ -99,7 +99,7 @@ class SideProcess:
         return self._process.pid
 
     def ask(self, context: object, pieces: Sequence[object]) -> None:
-        """Ask for an answer to each piece. To a process that has ended this sends nothing; `take` tells."""
+        """Ask for an answer to each piece. A process that has ended gets nothing, which `take` returns."""
         self._send((context, pieces))
 
     def take(self, seconds: float) -> object | None:

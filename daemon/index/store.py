@@ -48,7 +48,7 @@ written out and read again within a transaction: a twelfth of a first index."""
 
 class FileContent(Struct, frozen=True):
     """What is written for a file whose content was read: its record, definitions, imports and chunks, and
-    what it refers to (None where its language says nothing of that). The last two may be packed already."""
+    what it refers to (None where its language has no references). The last two may be packed already."""
 
     record: FileRecord
     symbols: Sequence[Symbol]
@@ -179,7 +179,7 @@ class Store:
                 self._clear_content(self._file_id(record.path))
 
     def put_contents(self, contents: Iterable[FileContent]) -> list[InterfaceChanged]:
-        """Write files that were read, in place of what was known of them; they are queued to be linked.
+        """Write files that were read, in place of their former contents; they are queued to be linked.
 
         Returns which of them show something else to others now.
         """
@@ -326,7 +326,7 @@ class Reader:
         )
 
     def importers(self, path: str) -> tuple[tuple[str, int], ...]:
-        """Return who imports a file: (path, line), by path; a file that does so twice comes once."""
+        """Return the importers of a file as (path, line), by path; each file comes once."""
         rows = self._db.execute(
             "SELECT f.path, MIN(i.line) FROM imports i JOIN files f ON f.id = i.file_id"
             # The index on targets holds those that are known; it is used if the question says so too.

@@ -124,7 +124,7 @@ class Suspects:
             self._count(path, record.stamp)
 
     def absolve(self) -> None:
-        """Forget who was suspected only: all of them were read now."""
+        """Forget the suspects, all of which have been read now."""
         kept = {path: entry for path, entry in self._deaths.items() if self._is_left_alone(path)}
         if kept != self._deaths:
             self._keep(kept)
@@ -217,7 +217,7 @@ def _noted_in(data: bytes) -> tuple[str, Stamp] | None:
 
 
 def _deaths_in(text: str | None) -> dict[str, tuple[int, Stamp]]:
-    """Return what was kept; nothing of what makes no sense, which only has the files tried again."""
+    """Return the stored notes, or nothing where they make no sense: then the files are only tried again."""
     try:
         rows = json.loads(text or "{}")
         return {str(path): (int(row[0]), Stamp(*map(int, row[1:]))) for path, row in rows.items()}

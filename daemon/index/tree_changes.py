@@ -129,7 +129,7 @@ class TreeChanges:
         if batch.overflow or len(touched) > TOUCHED_MAX:
             self._files.announce(resync=True)
             if batch.overflow and self._watch.active:
-                # A folder may have been replaced, and nobody heard that its watch is lost.
+                # A folder may have been replaced, and the loss of its watch went unnoticed.
                 self._watch.replace(self._scanner.watch_folders)
             self._sweep_soon()
             return
@@ -172,5 +172,5 @@ class TreeChanges:
             return
         folders = [os.path.join(self._root, folder) for folder in changes.folders_added]
         self._watch.add(folders)
-        # A folder is watched only from now on: what came into it before is found by looking.
+        # A folder is watched only from now on: earlier files in it are found by looking.
         self.examine(folders)

@@ -27,8 +27,8 @@ less time than a look at each."""
 class ProjectWatch:
     """The watch of one project's folders, on the indexer's working thread; there is none before `begin`.
 
-    `on_batch` is called from the watcher's thread when there is something to be taken: what came since the
-    last time, as one batch, however often the same file changed. Cookies are written into
+    `on_batch` is called from the watcher's thread when events can be taken: all since the last time, as one
+    batch, however often the same file changed. Cookies are written into
     `folder`, which is the project's own in the state folder. `make_watcher` is called as `Watcher` is.
     """
 

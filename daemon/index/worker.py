@@ -132,7 +132,7 @@ class Worker:
     """The loop of the indexer process.
 
     `send` takes a reply or an event to the daemon, `alarm` ends the process if a file takes too long,
-    `start_side_process` starts processes that read and link ahead, `at_work` hears the root of the project
+    `start_side_process` starts processes that read and link ahead, `at_work` gets the root of the project
     whose turn begins, "" for none.
     """
 
@@ -205,7 +205,7 @@ class Worker:
         now = self._system.monotonic()
         if again := next((root for root, moment in self._retries.items() if moment <= now), ""):
             self._begin(again)
-            with contextlib.suppress(FovealError):  # what was said of it before still holds
+            with contextlib.suppress(FovealError):  # its former problem still holds
                 self._open_again(again)
             return
         due = [root for root, project in self.projects.items() if project.patience() == 0.0]
@@ -267,7 +267,7 @@ class Worker:
         self._send(TreeDelta(root, self.projects[root].generation, resync=True, replaced=True))
 
     def _recover(self, root: str, error: Exception) -> None:
-        """Open a project anew after an error that nobody expected: with another index where this one is
+        """Open a project anew after an unexpected error: with another index where this one is
         damaged, or where that error comes again and again; not any more if it comes then, too."""
         log.error("the work on %s failed", root, exc_info=error)
         failed, command = self.projects.pop(root, None), self._commands.get(root)

@@ -39,7 +39,7 @@ V = TypeVar("V")
 class StoredWorld:
     """The linker's `World`, on the indexer's working thread. `records` are the project's files, live.
 
-    The caller tells of each change. `missed` gathers the places (see `missing_key`) under which the imports
+    The caller reports each change. `missed` gathers the places (see `missing_key`) under which the imports
     that led nowhere wait for files, `damaged` the files whose facts can't be used; the caller empties both.
     """
 

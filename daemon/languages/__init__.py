@@ -1,23 +1,29 @@
-"""The queries in tree-sitter's language, a language a file; nothing here runs one.
+"""The languages, one file each: extensions, queries, how imports resolve, how names are linked.
 
-Of a definition, `@def` is the node that is defined, `@name` what names it, `@path` a name with what it lies
-in (`DB::Open`), `@declarator` C's around a name. `@owner` is a type that it belongs to without lying in it,
-`@target` what it is assigned to, `@receiver` Go's. Its head ends before `@body`, or with `@head` where what
-follows has no name. `@decorator` stands before a definition, `@lead` begins `@of` earlier than its own node
-does, and what lies in `@local` declares nothing for others.
+To add one, write its file with a tuple `LANGUAGES` (see `shared/language.py`) and name its grammar in
+pyproject.toml. Nothing else lists languages. A file here compiles no query and imports no grammar: the daemon
+reads all of them when it starts, and parses nothing.
 
-A pattern's `kind` is the symbol's, its `name` stands in for one that isn't written; of two patterns that
-match one definition the earlier one counts. One with `when` holds only where the text of `@when` is among
-its words, one with `@tag` only where that isn't the name, and one with `only` hides what else begins there.
-(The engine's own predicates aren't used: with tree-sitter 0.26.1 the process died when a query that has
+Queries are in tree-sitter's language. Captures of a definition:
+
+- `@def` the node that is defined, `@name` its name, `@path` a name with what it lies in (`DB::Open`),
+  `@declarator` what C has around a name.
+- `@owner` the type that it belongs to without lying in it, `@target` the member that it is assigned to,
+  `@receiver` that of a Go method.
+- The head ends before `@body`, or with `@head`. `@decorator` stands before a definition, `@lead` begins
+  `@of` earlier than its own node does, and names in `@local` are hidden from other files.
+
+Settings of a pattern: `kind` is the symbol's kind and `name` its name where the source writes none. With
+`when` the pattern holds only if the text of `@when` is among these words, with `@tag` only if that isn't the
+name; with `only` it hides what else begins at the same place. Of two patterns that match one definition the
+earlier counts. (tree-sitter's own predicates aren't used: with 0.26.1 the process died when a query that has
 some was freed.)
 
-Kinds that no symbol has: a `scope` qualifies what it holds and is none itself; a `field` is one only if it
-is a function; `forward` and `extern` are types and variables that are announced, and give way, as a
-`prototype` does, to a definition in the same file.
+Kinds that are never shown: a `scope` qualifies what it holds; a `field` counts if it is a function;
+`forward`, `extern` and `prototype` announce something, and give way to its definition in the same file.
 
-Of an import, `@module` and `@imported` are the parts, `@outer` is what a group of PHP's has in common,
-`@function` what is called where it is written as a call, `@optional` a block whose failing imports its
-`@handler` may catch. Of a document, `@heading` begins
-a section unless it stands in what is `@quoted`.
+Captures of an import: `@module` and `@imported`, or `@tree` where `Language.clause` reads the text; `@outer`
+the common part of a PHP group, `@function` what is called to import, `@optional` a block whose failing
+imports its `@handler` catches. Captures of a document: `@heading` begins a section, unless it lies in
+`@quoted`. Captures of references and facts: `shared/reference_reader.py`.
 """

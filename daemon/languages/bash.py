@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..core.relative_paths import ancestors, is_relative, join_path
-from .shared.import_lookup import ImportLookup, key_of
 from .shared.import_text import relative
-from .shared.language import BoundName, DefinitionRules, Language, Specifier
+from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, Specifier, key_of
 from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
 from .shared.references import CHAIN_MAX, UNKNOWN

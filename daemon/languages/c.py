@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from ..core.relative_paths import is_relative, join_path
-from .shared.import_lookup import ImportLookup, key_of
-from .shared.language import BoundName, DefinitionRules, Language, Specifier
+from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, Specifier, key_of
 from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
 

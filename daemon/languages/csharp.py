@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from ..core.relative_paths import nearness, within
 from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_lookup import ImportLookup, key_of
+from .shared.import_folders import is_test
 from .shared.import_text import NAME, PATH, plain_path, read_clause, split_use
-from .shared.language import Language, UseItem
+from .shared.language import ImportLookup, Language, UseItem, key_of
 from .shared.lazy_pattern import lazy_pattern
 from .shared.link_rules import LinkRules, NameLookup
 from .shared.records import Import
-from .shared.source_folders import is_test
 
 if TYPE_CHECKING:
     from .shared.import_config import ImportConfig
@@ -252,7 +251,7 @@ class CsharpRules(LinkRules):
         yield from super().wildcard_files(evaluator, path, interface)
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
-        """Whether a file defines a class of this name: a part of a partial one."""
+        """Return whether a file defines a class of this name: a part of a partial one."""
         interface = evaluator.interface(path)
         return interface is not None and name in interface.names
 

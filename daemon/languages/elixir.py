@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 from ..core.relative_paths import nearness
 from ..core.vocabulary import words
-from .shared.import_lookup import ImportLookup, key_of
-from .shared.language import BoundName, DefinitionRules, Language, UseItem
+from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, UseItem, key_of
 from .shared.lazy_pattern import lazy_pattern
-from .shared.link_rules import LinkRules, NameLookup
+from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import Import
 from .shared.references import CHAIN_MAX, JOINT, UNKNOWN
 from .shared.source_text import MAX_NAME
-from .shared.values import UNKNOWN_VALUE, Value, Values, What, external
 
 if TYPE_CHECKING:
     from .shared.source_text import Span

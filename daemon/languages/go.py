@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from ..core.relative_paths import join_path, nearness, within
 from ..core.vocabulary import words
 from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_lookup import ImportLookup, key_of
-from .shared.language import DefinitionRules, Language
+from .shared.language import DefinitionRules, ImportLookup, Language, key_of
 from .shared.lazy_pattern import lazy_pattern
-from .shared.link_rules import LinkRules, NameLookup
+from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import Import
-from .shared.values import UNKNOWN_VALUE, Value, Values, What, external
 
 if TYPE_CHECKING:
     from .shared.import_config import ImportConfig

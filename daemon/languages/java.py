@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..core.relative_paths import nearness, within
 from ..core.vocabulary import words
-from .shared.import_lookup import ImportLookup, key_of
+from .shared.import_folders import is_test
 from .shared.import_text import NAME, PATH, plain_path, read_clause, split_use
-from .shared.language import Language, UseItem
+from .shared.language import ImportLookup, Language, UseItem, key_of
 from .shared.lazy_pattern import lazy_pattern
-from .shared.link_rules import LinkRules, NameLookup
+from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import Import
-from .shared.source_folders import is_test
-from .shared.values import UNKNOWN_VALUE, Value, Values, What, external
 
 if TYPE_CHECKING:
     from .shared.import_config import ImportConfig

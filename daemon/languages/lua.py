@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..core.relative_paths import ancestors, within
-from .shared.import_lookup import ImportLookup, key_of
 from .shared.import_text import quoted
-from .shared.language import DefinitionRules, Language, Specifier
+from .shared.language import DefinitionRules, ImportLookup, Language, Specifier, key_of
 from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
 

@@ -1,4 +1,4 @@
-"""Owns package.json: the packages of the project, their entries, `exports` and `imports`."""
+"""package.json: the packages of a project, their entry files, `exports` and `imports`."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ _FIXTURES = frozenset({"fixtures", "__fixtures__", "testdata"})
 
 
 def _is_visible(folder: str, importer: str) -> bool:
-    """Return whether a package can be meant: one among test fixtures only by files of the same fixtures."""
+    """Return whether an import can mean a package: those in fixtures are for these alone."""
     parts = folder.split("/")
     for index, part in enumerate(parts):
         if part in _FIXTURES:

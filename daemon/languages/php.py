@@ -10,9 +10,8 @@ from msgspec import Struct, field
 
 from ..core.relative_paths import ancestors, is_relative, join_path, nearness, within
 from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_lookup import ImportLookup, key_of
 from .shared.import_text import relative
-from .shared.language import Language, Specifier
+from .shared.language import ImportLookup, Language, Specifier, key_of
 from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
 

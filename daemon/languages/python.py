@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..core.relative_paths import ancestors, nearness, within
-from .shared.import_lookup import ImportLookup, key_of
-from .shared.language import BoundName, DefinitionRules, Language
+from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, key_of
 from .shared.lazy_pattern import lazy_pattern
-from .shared.link_rules import LinkRules, NameLookup
+from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import Import
 from .shared.references import LITERALS
-from .shared.values import UNKNOWN_VALUE, Value, Values, What, external
 
 if TYPE_CHECKING:
     from .shared.interface import FileInterface

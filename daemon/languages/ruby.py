@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 
 from ..core.relative_paths import ancestors, is_relative, join_path, within
-from .shared.import_lookup import ImportLookup, key_of
 from .shared.import_text import quoted, relative
-from .shared.language import Language, Specifier
+from .shared.language import ImportLookup, Language, Specifier, key_of
 from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
 

@@ -8,8 +8,7 @@ from ..core.vocabulary import words
 from .rust_imports import MANIFEST, RustImports, declared_module, used_names
 from .shared.language import DefinitionRules, Language
 from .shared.lazy_pattern import lazy_pattern
-from .shared.link_rules import LinkRules, NameLookup
-from .shared.values import UNKNOWN_VALUE, Value, Values, What, external
+from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 
 if TYPE_CHECKING:
     from .shared.source_text import Span
@@ -240,7 +239,7 @@ class RustRules(LinkRules):
         return external(f"{module}::{name}")
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
-        """Whether a file adds to a type that it doesn't define itself, by an impl block."""
+        """Return whether a file adds to a type that it doesn't define itself, by an impl block."""
         interface = evaluator.interface(path)
         return interface is not None and name not in interface.names
 

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from ..core.relative_paths import ancestors, join_path, nearness, within
 from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_lookup import ImportLookup, key_of
-from .shared.language import UseItem
+from .shared.language import ImportLookup, UseItem, key_of
 from .shared.lazy_pattern import lazy_pattern
 from .shared.records import Import
 from .shared.source_text import MAX_NAME

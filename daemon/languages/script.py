@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ..core.vocabulary import words
 from .script_imports import ALIAS_NAMES, ScriptImports
 from .shared.language import BoundName, DefinitionRules, Language
-from .shared.link_rules import LinkRules, NameLookup
-from .shared.values import UNKNOWN_VALUE, Value, Values, What, external
+from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 
 if TYPE_CHECKING:
     from .shared.interface import FileInterface

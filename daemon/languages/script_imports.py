@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ..core.relative_paths import ancestors, is_relative, join_path, within
 from .package_json import Packages, fits, package_name
 from .shared.import_config import MAX_PACKAGES, MAX_STARS, MAX_TARGETS
-from .shared.import_lookup import ImportLookup, key_of
+from .shared.language import ImportLookup, key_of
 from .shared.records import Import
 
 if TYPE_CHECKING:

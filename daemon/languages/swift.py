@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..core.relative_paths import join_path, nearness, within
 from .shared.import_config import MAX_PACKAGES, MAX_TARGETS
-from .shared.import_lookup import ImportLookup, key_of
 from .shared.import_text import PATH, plain_path, read_clause, split_use
-from .shared.language import Language, UseItem
+from .shared.language import ImportLookup, Language, UseItem, key_of
 from .shared.lazy_pattern import lazy_pattern
 from .shared.link_rules import LinkRules
 from .shared.records import Import

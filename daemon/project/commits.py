@@ -129,8 +129,8 @@ def _blobs(root: str, commit: str, paths: Collection[str]) -> dict[str, str]:
     if not paths:
         return {}
     listed = split_at_nuls(output_of(root, ["ls-tree", "-z", commit, "--", *sorted(paths)]))
-    told = (entry.partition(b"\t") for entry in listed)
-    return {os.fsdecode(path): about.split()[-1].decode() for about, _, path in told}
+    parts = (entry.partition(b"\t") for entry in listed)
+    return {os.fsdecode(path): about.split()[-1].decode() for about, _, path in parts}
 
 
 def _commits(root: str, what: list[str]) -> Iterator[Commit]:
@@ -149,8 +149,8 @@ def _commits(root: str, what: list[str]) -> Iterator[Commit]:
 
 def _commit(found: re.Match[bytes], files: Iterable[str]) -> Commit:
     name, parents, time, author = found.groups()
-    told = author.decode(errors="replace")
-    return Commit(name.decode(), tuple(parents.decode().split()), int(time), told, tuple(files))
+    name_and_time = author.decode(errors="replace")
+    return Commit(name.decode(), tuple(parents.decode().split()), int(time), name_and_time, tuple(files))
 
 
 def _blob_id(path: str, digits: int, system: System) -> str | None:

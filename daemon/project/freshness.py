@@ -125,14 +125,14 @@ class TreeFreshness:
                         if not waiter.done():
                             waiter.set_result(tree)
                 waiters, self._syncs[project] = self._syncs[project], []
-        finally:  # where that ended otherwise nobody is to wait for it, now or later
+        finally:  # however this ended, nobody waits for it any longer
             for waiter in (*waiters, *self._syncs.pop(project)):
                 if not waiter.done():
                     waiter.set_result(None)
 
 
 def _before_search(deadline: Deadline) -> Deadline:
-    """Return when a wait for a new project ends, so that what it was waited for can still be searched."""
+    """Return when a wait for a new project ends, so that time is left to search it."""
     left_s = deadline.left(NEW_S)
     return Deadline(deadline.at - min(left_s * SEARCH_SHARE, SEARCH_S))
 

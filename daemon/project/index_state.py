@@ -12,7 +12,7 @@ from .tree import ProjectState, Tree
 
 
 class IndexState:
-    """What the indexer last reported of one project, and who waits for more. On the event loop only."""
+    """The indexer's last report of one project, and a way to wait for the next. On the event loop only."""
 
     def __init__(self, tree: Tree) -> None:
         self.progress: ProjectProgress | None = None

@@ -39,7 +39,7 @@ class IndexSize(Struct, frozen=True):
 class IndexView:
     """The readers of one project's index, whole and by `deny_paths`. From any thread.
 
-    `on_damage` hears, from any thread, why the index can't be read.
+    `on_damage` gets, from any thread, the reason why the index can't be read.
     """
 
     def __init__(self, folder: str, on_damage: Callable[[str], None] = lambda _: None) -> None:

@@ -11,8 +11,7 @@ from ..core.relative_paths import within
 from ..core.system import System
 from . import git
 from .ignore import IgnoreRules
-from .lister import Lister
-from .listing import FolderListing
+from .lister import FolderListing, Lister
 from .scan_settings import ScanSettings
 
 Reason = Literal[

@@ -112,7 +112,7 @@ class OpenProjects:
             await self._work.in_writer(project.feedback.save)
         except OSError as error:
             project.feedback.unsaved = True  # the next time tries again
-            problem = f"what was of use can't be written ({error.strerror or error})"
+            problem = f"feedback on what was useful can't be written ({error.strerror or error})"
             project.set_problem("unsaved feedback", problem)
         else:
             project.set_problem("unsaved feedback", "")

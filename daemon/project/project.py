@@ -98,7 +98,7 @@ class Project:
         self.problems = {cause: problem for cause, problem in found.items() if problem}
         """What is wrong with the project as a whole beside its index, in words, by cause."""
         self.on_damage: Callable[[str], None] = lambda _: None
-        """Hears why the index can't be read, on the event loop."""
+        """Gets the reason why the index can't be read, on the event loop."""
         self._system = system
         self._loop = asyncio.get_running_loop()
         self._clock = os.path.basename(folder).rpartition("-")[2]
@@ -175,7 +175,7 @@ class Project:
         return all(record is None or record.stamp == stamp for record, stamp in records)
 
     def snapshot(self, policy: Policy = NO_POLICY, tree: Tree | None = None) -> ProjectSnapshot:
-        """Return the frozen view for a build for an agent; nothing in it tells of what the policy denies.
+        """Return the frozen view for a build for an agent; nothing in it shows what the policy denies.
 
         It is of the last tree, unless an earlier one is given. Call `index.prepare` first where the policy
         denies paths, as their names may be many.

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from ..core.relative_paths import within
 from ..core.system import System
-from .lister import UNKNOWN_STAMP, Lister, RulesChanged
-from .listing import printable
+from .lister import UNKNOWN_STAMP, Lister, RulesChanged, printable
 from .scan_results import ListingNeeded, RootGone, ScanChanges, ScanStatistics
 from .scan_settings import ScanSettings
 from .tree import FileRecord

@@ -86,7 +86,7 @@ class Watcher:
 
     The folders are given one by one because watching a root recursively follows its links (one to /usr/lib
     added 11,345 watches) and takes in what is ignored. So a new folder is to be `add`ed when it is first
-    heard of, and then looked into once more, for what came before its watch made no event.
+    reported, and then looked into once more, since earlier changes made no event.
 
     `on_batch` must only pass the batch on: while it runs nothing else is delivered, and it must not call the
     watcher. All methods may be called from any other thread.
@@ -271,7 +271,7 @@ class Watcher:
                 _touch(last_cookie)
             except OSError:
                 for other in others:
-                    other.retire_at = 0.0  # they can't be told, so they end with an overflow
+                    other.retire_at = 0.0  # they get no cookie, so they end with an overflow
 
     def _next_cookie_path(self) -> str:
         self._cookie_number += 1
@@ -303,7 +303,7 @@ class Watcher:
             self._deliver(WatchBatch(frozenset(paths), overdue or len(paths) >= OVERFLOW_PATHS, lost))
         with self._state:
             if finished or overdue:
-                # All from before the last cookie is delivered, and what came after has another witness.
+                # All before the last cookie is delivered, and what came later is seen by another stream.
                 self._streams.discard(stream)
                 cookies.update(self._cookies)
             for path in cookies & self._cookies.keys():

@@ -1,4 +1,4 @@
-"""`foveal lsp`: carries messages between an editor's pipes and the language server in the faces process.
+"""The pump of `foveal lsp`: carries messages between an editor and the language server in the faces process.
 
 Imports the standard library and `ipc` only. The pump knows just enough of the protocol to end as an editor
 expects and to continue after a restart of the daemon: it keeps the messages that opened the conversation and
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from .lsp_frames import Id
 
 REPLAY_ID: Final = "foveal-reconnect"
-"""Under this id a new server gets the host's `initialize` again; the answer goes to nobody."""
+"""The id under which a new server gets the host's `initialize` again; its answer is dropped."""
 
 DRAIN_S: Final = 1.0
-"""At `shutdown` what is being answered gets this long. Editors kill a server after about 2 s."""
+"""Seconds for open answers at `shutdown`. Editors kill a server after about 2 s."""
 
 WAKING: Final = frozenset({"textDocument/didOpen", "textDocument/didSave"})
-"""Notifications for which a lost connection is made again, but no more often than each `PAUSE_S`."""
+"""Notifications that reopen a lost connection, at most once in `PAUSE_S`."""
 
 PAUSE_S: Final = 5.0
 
@@ -90,11 +90,11 @@ class LspPump:
         self._retry_at = 0.0
 
     def run(self, source: BinaryIO) -> int:
-        """Carry messages until `exit` or the end of the source; return the code to end with.
+        """Carry messages until `exit` or the end of the source; return the exit code.
 
-        Raises `BadFrame`: the rest can't be understood.
+        Raises `BadFrame`, after which the rest can't be read.
         """
-        self._connect(())  # at once: the server starts while the editor is still starting
+        self._connect(())  # the server starts while the editor is still starting
         while True:
             try:
                 body = read_frame(source)
@@ -127,7 +127,7 @@ class LspPump:
             self._carry(message, body, request_id)
 
     def _carry(self, message: dict[str, Any], body: bytes, request_id: Id | None) -> None:
-        """Send a message on, over a new connection where the last one is gone."""
+        """Send a message on, over a new connection if the last one is gone."""
         with self._state:
             if request_id is not None:
                 self._waiting.add(request_id)
@@ -144,12 +144,12 @@ class LspPump:
             self._connect((body,), request_id)
             self._opening.note(message)
             return
-        self._opening.note(message)  # a new server is told of it with all that is open
+        self._opening.note(message)  # the replay holds it
         if method_of(message) in WAKING and time.monotonic() >= self._retry_at:
             self._connect(())
 
     def _connect(self, bodies: Sequence[bytes], request_id: Id | None = None) -> None:
-        """Connect and send messages behind what is open; on failure answer a request with an error."""
+        """Connect, replay, and send a message; on failure answer a request with an error."""
         try:
             connection = self._upstream.connect()
         except (DaemonUnavailable, PathError, OSError) as error:
@@ -166,23 +166,23 @@ class LspPump:
         _send(connection, b"".join((*self._opening.replayed(), *(frame(body) for body in bodies))))
 
     def _receive(self, connection: socket.socket) -> None:
-        """Carry what the server says to the editor until the connection ends; runs in a thread of its own."""
+        """Carry the server's messages to the editor until the connection ends; runs in its own thread."""
         with connection:
             try:
                 with connection.makefile("rb") as stream:
                     while (body := read_frame(stream)) is not None:
                         self._deliver(body)
             except (OSError, ValueError, BadFrame, FrameTooLarge):
-                pass  # a connection that broke, within a message perhaps, ends like any other
+                pass  # a broken connection ends like any other
         self._lose(connection)
 
     def _lose(self, connection: socket.socket, keep: Id | None = None) -> None:
-        """Answer what a connection took with it with an error, but for `keep`, which it never had whole."""
+        """Answer the requests of a lost connection with an error, except `keep`, which wasn't sent whole."""
         with self._state:
             if self._connection is not connection:
                 return  # noticed before
             self._connection = None
-            failed = [one for one in self._waiting if one != keep]
+            failed = [waiting for waiting in self._waiting if waiting != keep]
             self._waiting.difference_update(failed)
             self._state.notify_all()
         for request_id in failed:
@@ -211,7 +211,7 @@ class LspPump:
             _shut(connection)
 
     def _write(self, data: bytes) -> None:
-        """Write a whole frame; where the editor doesn't read any more, there is nothing left to do."""
+        """Write a whole frame; ends the process if the editor stopped reading."""
         view = memoryview(data)
         try:
             with self._writing:
@@ -237,7 +237,7 @@ def _shut(connection: socket.socket) -> None:
 
 
 class LspOpening:
-    """What was opened and not closed. `note` each message of the editor; `replayed` gives the frames."""
+    """The handshake and the open documents, to replay them: `note` takes the editor's messages."""
 
     def __init__(self) -> None:
         self._handshake: dict[str, dict[str, Any]] = {}
@@ -245,7 +245,7 @@ class LspOpening:
         self._unsaved: set[str] = set()
 
     def note(self, message: dict[str, Any]) -> None:
-        """Take note of a message that the editor sent, as far as it opens, changes or closes something."""
+        """Record a message that opens, changes or closes something."""
         method = method_of(message)
         if method in {"initialize", "initialized"}:
             self._handshake[method] = message
@@ -274,7 +274,7 @@ class LspOpening:
                 self._unsaved.add(uri)
 
     def replayed(self) -> list[bytes]:
-        """Return the frames that bring a new server to where the last one was; none before `initialize`."""
+        """Return the frames that restore the state of the last server, none before `initialize`."""
         if "initialize" not in self._handshake:
             return []
         frames = [encode({**self._handshake["initialize"], "id": REPLAY_ID})]

@@ -40,8 +40,7 @@ class DaemonSession:
         self._link = link
         self._call_s = call_s
         self.has_unseen = False
-        """Whether the daemon recorded contexts as sent that the agent never saw, because they were too
-        large."""
+        """Whether the daemon counts contexts as sent that were too large for the agent to see."""
         self._folder: str | None = None
         self._roots: dict[str, str] = {}
         self._session_made = False

@@ -30,8 +30,7 @@ DEFAULT_TOKENS = 4000
 each answer until the end. It holds the rules, the map, and three to five files in part or whole."""
 
 MOST_TOKENS = 20_000
-"""Maximum tokens of a context. Claude Code cuts at 25,000 by its own count, up to a seventh higher for
-code."""
+"""Maximum tokens of a context. Claude Code cuts at 25,000 by its own, higher count."""
 
 REMARKS_TOKENS = 250
 """Tokens reserved for what stands beside the context, such as files and gaps; an eighth of small answers."""

@@ -99,7 +99,7 @@ def test_what_cannot_be_written_is_told_and_written_later(
         shared_daemon.call("ClearFeedback", cwd=root)
         return str(shared_daemon.call("Status", cwd=root)["projects"])
 
-    assert "what was of use can't be written" in problems()
+    assert "feedback on what was useful can't be written" in problems()
     file.rmdir()
     assert "what was of use" not in problems()
     assert file.is_file()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from foveal.daemon.languages.rust_imports import Crates
 from foveal.daemon.languages.shared.import_config import ImportConfig
-from foveal.daemon.languages.shared.import_folders import ImportFolders
-from foveal.daemon.languages.shared.source_folders import SourceFolders
+from foveal.daemon.languages.shared.import_folders import ImportFolders, SourceFolders
 
 FILES = {
     "Cargo.toml": '[workspace]\nmembers = ["a-b"]\n',

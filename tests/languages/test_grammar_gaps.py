@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from foveal.daemon.languages.bash import readable_parts
 from foveal.daemon.languages.c import is_cpp
-from foveal.daemon.languages.shared.grammar_gaps import MAX_OPEN, is_tangled, readable
-from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.parse import MAX_OPEN, is_tangled, parse_source, readable
 from foveal.daemon.languages.shared.records import ParsedFile
 from foveal.daemon.languages.shared.table import LANGUAGES
 from hypothesis import given

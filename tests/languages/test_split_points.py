@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.split_points import LARGE_BYTES, MAX_DEPTH, MAX_STEPS
+from foveal.daemon.languages.shared.parse import LARGE_BYTES, SPLIT_DEPTH, SPLIT_STEPS, parse_source
 from foveal.daemon.languages.shared.table import LANGUAGES
 
 LONG = "x" * LARGE_BYTES
@@ -66,7 +65,7 @@ PARSED = [name for name, row in LANGUAGES.items() if row.grammar]
         ("[\n" * 2_000 + "]\n" * 2_000, PARSED),
         ("f(a,\n" * 2_000, PARSED),
         ("a\n" * 2_000, PARSED),
-        ("x = [\n" + "1,\n" * (2 * MAX_STEPS) + "]\n", ["python"]),
+        ("x = [\n" + "1,\n" * (2 * SPLIT_STEPS) + "]\n", ["python"]),
     ],
     ids=["deep", "open", "flat", "wide"],
 )
@@ -74,9 +73,9 @@ def test_points_rise_and_are_bounded(source: str, languages: list[str]) -> None:
     lines = source.count("\n")
     for language in languages:
         points = parse_source(source.encode(), language).split_points
-        assert len(points) <= MAX_STEPS
+        assert len(points) <= SPLIT_STEPS
         assert all(before.line < after.line for before, after in pairwise(points))
-        assert all(1 <= point.line <= lines and 1 <= point.depth <= MAX_DEPTH for point in points)
+        assert all(1 <= point.line <= lines and 1 <= point.depth <= SPLIT_DEPTH for point in points)
 
 
 @pytest.mark.parametrize(

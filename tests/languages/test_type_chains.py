@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.shared.type_chains import type_chains
+from foveal.daemon.languages.shared.chains import type_chains
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""Owns expressions as chains: source text in, the names that can be followed out; sees no tree."""
+"""Expressions and written types as chains: from source text to the names that can be followed."""
 
 from __future__ import annotations
 
@@ -12,26 +12,57 @@ EXPRESSION_MAX = 4_000
 """Characters of an expression that are looked at. Fluent calls repeat all that came before in each of them,
 so that without a bound their total grows with the square; of a longer one only the last name is kept."""
 
+
 _IDENTIFIER = re.compile(r"[@#]?[^\W\d][\w$]*|[$@#][\w$@]+|\$")
+
+
 _MARKED = re.compile(r".*\w[?!]\Z", re.DOTALL).match
+
+
 _PREFIX = re.compile(
     r"(?:(?:await|new(?!\()|yield|async|typeof|mut|dyn|ref|const|move|try)\b\s*|[*&]+\s*|\.\.\.|\\(?=\w)|::(?=\w))+"
 )
+
+
 _JOINT = re.compile(r"\s*(?:\?\.|!\.|!!\.|&\.|\?->|->|::|\.|:(?=\w))\s*|\\(?=\w)")
+
+
 _STRING = re.compile(r"[rRbBfFuU]{0,2}(\"\"\"|'''|\"|')|(`)")
+
+
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
 _LAST_NAME = re.compile(r"[^\W\d][\w$]*\Z")
+
+
 _TYPE_ARGUMENTS = re.compile(r"<[\w\s,.:<>\[\]&'?*|$]*>")
+
+
 _BRACKET = re.compile(r"[\"'`()\[\]{}]")
+
+
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
 _NOT_NAMED = LITERALS | {UNKNOWN}
+
+
 _OPERAND = re.compile(r"[ \t\n]*(?=[\w\"'$@])")
+
+
 _ARGUMENTS = r"(?:<[\w\s,.:<>&']*>)?"
+
+
 _QUALIFIED = re.compile(rf"<\s*([\w:]+){_ARGUMENTS}\s+as\s+[^<>()]{{1,100}}{_ARGUMENTS}>")
+
+
 _STATEMENT_WORDS = (
     "if else for while loop do try switch match when unsafe func function fn class struct enum object "
     "interface case return throw goto select begin"
 )
+
+
 _STATEMENTS = frozenset(_STATEMENT_WORDS.split())
 """Words that begin what has a block and is no path of names."""
 
@@ -81,7 +112,10 @@ def parts_of(chain: str) -> tuple[str, ...]:
 
 
 _IS_PLAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\Z").match
+
+
 _STEP = re.compile(r"\.?[^.()\[\]]+|\(\)|\[\]")
+
 
 MAX_NESTING = 8
 """Parentheses around a chain that are looked into."""
@@ -232,3 +266,122 @@ def shortened(text: str) -> str:
     if match is None or len(match[0]) > CHAIN_MAX - 2:
         return UNKNOWN
     return f"{UNKNOWN}.{match[0]}"
+
+
+UNION_MAX = 4
+"""Members of a union that are looked at; a variable of more types says nothing of any."""
+
+
+ELEMENT = "[]."
+"""Stands in a chain between a container and the type of its elements: `list[].Foo`."""
+
+
+INFERRED: Final = frozenset({"var", "auto", "_", "val", "let"})
+"""Written where a type could stand, by which the language takes that of the value."""
+
+
+def type_chains(written: str, depth: int = 0) -> tuple[str, ...]:
+    """Return the chains of the project's types that a written type names, of a union one for each.
+
+    Wrappers that stand for what they hold (`Optional[Foo]`, `Arc<Foo>`, `*Foo`, `Promise<Foo>`) are left out,
+    containers become `list[].Foo`. Empty where nothing can be followed: `int | None` gives only `int`,
+    a callable nothing.
+    """
+    text = _BEFORE.sub("", written.strip().strip("\"'")).strip()
+    if not text or len(text) > _WRITTEN_MAX or depth > _DEPTH_MAX:
+        return ()
+    members = [each for each in _split(text, "|") if each not in _NOTHING]
+    if len(members) != 1:
+        found = dict.fromkeys(chain for each in members for chain in type_chains(each, depth + 1))
+        return tuple(found) if len(members) <= UNION_MAX else ()
+    return _single(members[0], depth)
+
+
+_WRITTEN_MAX = 400
+
+
+_DEPTH_MAX = 6
+
+
+_BEFORE = re.compile(
+    r"^(?:(?:[:?]|->|&+|\*+|'\w+\b(?!')|(?:mut|dyn|impl|const|readonly|final|some|any|struct|in|out|asserts)\b)\s*)+"
+)
+
+
+_NOTHING = frozenset({"None", "null", "undefined", "nil", "void", "NoneType", ""})
+
+
+_WRAPPERS = frozenset(
+    """Optional Annotated Final ClassVar Required NotRequired Type type Promise Awaitable Coroutine Partial
+    Readonly PromiseLike Box Arc Rc Cell RefCell Mutex RwLock Option Result Ref RefMut Pin Cow Weak Supplier
+    CompletableFuture Future Task ValueTask Nullable IO Lazy AtomicReference NonNullable Self
+    unique_ptr shared_ptr weak_ptr optional""".split()  # noqa: SIM905 - a list of words reads worse
+)
+"""Generic types whose methods are mostly called on what they hold, where calls are resolved."""
+
+
+_LAST_ARGUMENT = frozenset(
+    "Coroutine dict Dict Mapping MutableMapping Map HashMap BTreeMap Record Dictionary MutableMap".split()  # noqa: SIM905 - as above
+)
+
+
+_CONTAINERS = frozenset(
+    """list List tuple Tuple set Set frozenset Sequence Iterable Iterator Collection MutableSequence Generator
+    AsyncIterator AsyncIterable Array ReadonlyArray Vec VecDeque HashSet BTreeSet dict Dict Mapping
+    MutableMapping Map HashMap BTreeMap Record ArrayList LinkedList Queue Deque deque Stream
+    MutableList MutableSet MutableMap Dictionary IEnumerable ICollection IList IReadOnlyList Seq Vector
+    vector span""".split()  # noqa: SIM905 - as above
+)
+
+
+_GO = re.compile(r"map\[[^\[\]]*\](?=.)|\[[\w.]*\](?=.)|\.\.\.|(?:<-\s*)?chan(?:\s*<-)?\s+")
+
+
+_GENERIC = re.compile(r"([\w.$:]+?)\s*(?:\[(.*)\]|<(.*)>)\Z", re.DOTALL)
+
+
+def _single(text: str, depth: int) -> tuple[str, ...]:
+    if text.endswith("[]") or text.startswith("[]"):
+        return _elements("list", text.removesuffix("[]").removeprefix("[]"), depth)
+    if text.startswith("[") and text.endswith("]") and "," not in text:  # Swift's `[Foo]`, `[Key: Foo]`
+        return _elements("list", _split(text[1:-1], ":")[-1], depth)
+    go = _GO.match(text)
+    if go is not None:
+        return _elements("map" if go[0].startswith("map") else "list", text[go.end() :], depth)
+    text = text.rstrip("?!&* ")
+    generic = _GENERIC.fullmatch(text)
+    if generic is None:
+        chain = chain_of(text)
+        return (chain,) if chain != UNKNOWN and "(" not in chain and not chain.startswith("'") else ()
+    outer, arguments = generic[1], _split(generic[2] or generic[3] or "", ",")
+    last = re.split(r"[.:]", outer)[-1]
+    if last == "Union":
+        return type_chains(" | ".join(arguments), depth + 1)
+    if not arguments:
+        return ()
+    chosen = arguments[-1] if last in _LAST_ARGUMENT else arguments[0]
+    if last in _WRAPPERS:
+        return type_chains(chosen, depth + 1)
+    if last in _CONTAINERS:
+        return _elements(last, chosen, depth)
+    chain = chain_of(outer)
+    return (chain,) if chain != UNKNOWN else ()
+
+
+def _elements(container: str, written: str, depth: int) -> tuple[str, ...]:
+    return tuple(f"{container}{ELEMENT}{chain}" for chain in type_chains(written, depth + 1))
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Return the parts of a text at a separator that stands in no bracket."""
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        if character in "[(<{":
+            depth += 1
+        elif character in "])>}":
+            depth -= 1
+        elif character == separator and depth == 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    parts.append(text[start:].strip())
+    return parts

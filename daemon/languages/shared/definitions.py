@@ -22,7 +22,7 @@ Match = tuple[int, Captures]
 
 
 class Pattern(NamedTuple):
-    """What a query says of a pattern's matches: their kind, name where none is written, when it holds."""
+    """The settings of a query's pattern: the kind and default name of its matches, and when they hold."""
 
     kind: str
     name: str
@@ -60,7 +60,7 @@ class ParsedDefinition(Struct):
 
 
 class DefinitionReader:
-    """Gathers the definitions of one code file from its query matches."""
+    """Collects the definitions of one code file from its query matches."""
 
     def __init__(self, text: SourceText, rules: DefinitionRules, patterns: Sequence[Pattern]) -> None:
         self._text = text
@@ -74,7 +74,7 @@ class DefinitionReader:
         self._claims: dict[int, int] = {}
 
     def read(self, matches: Iterable[Match]) -> None:
-        """Take in the matches of the query for definitions; those of imports are passed over."""
+        """Read the matches of the query for definitions; matches of imports are skipped."""
         for pattern, captures in matches:
             if not self._holds(self._patterns[pattern], captures):
                 continue
@@ -107,7 +107,7 @@ class DefinitionReader:
         return sorted(self._decorators)
 
     def _holds(self, pattern: Pattern, captures: Captures) -> bool:
-        """Return whether a match is one that its pattern means."""
+        """Return whether a match holds by its pattern's settings."""
         return not pattern.when or self._text.name(captures["when"]) in pattern.when
 
     def _add(self, pattern: int, captures: Captures) -> None:
@@ -159,7 +159,7 @@ class DefinitionReader:
         return name, owner
 
     def _path(self, span: Span, kind: str) -> tuple[str, str]:
-        """Return the name and the owner that a path says; a scope's stays whole."""
+        """Return the name and the owner in a path; a scope's path stays whole."""
         path = self._text.name(span)
         if kind == "scope":
             return path, ""
@@ -185,7 +185,7 @@ class DefinitionReader:
         return self._rules.binding_kind(BoundName(kind, name, before, written, declarator is not None))
 
     def _is_require(self, start: int, end: int) -> bool:
-        """Return whether what is assigned is another module, so that the name only passes it on."""
+        """Return whether the value is another module, which the name only passes on."""
         value = self._source[start : min(end, start + 400)].partition(b"=")[2].lstrip()
         return value.startswith(b"require(")
 

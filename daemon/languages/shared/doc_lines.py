@@ -1,4 +1,4 @@
-"""Owns doc lines: the first sentence of what a docstring or a comment says about a definition."""
+"""Doc lines: the first sentence of what a docstring or a comment says about a definition."""
 
 from __future__ import annotations
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 
 from ...core.relative_paths import ancestors, nearness, within
-from .source_folders import SourceFolders
 
 MAX_NAMESAKES = 1_000
-"""Files of one name that are compared for one import."""
+"""Maximum number of files of one name that are compared for an import."""
 
 
 class ImportFolders:
@@ -142,3 +141,91 @@ def _toggle(index: dict[str, set[str]], key: str, value: str, difference: int) -
         index[key].discard(value)
         if not index[key]:
             del index[key]
+
+
+MAX_NAMESAKE_FOLDERS = 2_000
+"""Maximum number of folders of one name; with more, the name doesn't tell which is meant."""
+
+
+class SourceFolders:
+    """The folders that directly hold files with the endings of `sources`, kept true through `change`.
+    `projects` are the paths of files with the endings of `manifests`.
+
+    What was found out of them is kept by `remembered` until a folder comes or goes.
+    """
+
+    def __init__(self, sources: tuple[str, ...] = (), manifests: tuple[str, ...] = ()) -> None:
+        self._sources = sources
+        self._manifests = manifests
+        self._files: dict[str, set[str]] = {}
+        self._named: dict[str, set[str]] = {}
+        self._memory: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self.projects: set[str] = set()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for index in (self._files, self._named, self._memory, self.projects):
+            index.clear()
+
+    def forget(self) -> None:
+        """Forget the cached answers."""
+        self._memory.clear()
+
+    def change(self, path: str, difference: int) -> None:
+        """Take a path in (1) or out (-1), if it is a source."""
+        if path.endswith(self._manifests):
+            self.projects ^= {path}
+            self._memory.clear()
+        if not path.endswith(self._sources):
+            return
+        folder = path.rpartition("/")[0]
+        files = self._files.get(folder)
+        if difference > 0:
+            if files is None:
+                files = self._files[folder] = set()
+                self._named.setdefault(folder.rpartition("/")[2], set()).add(folder)
+                self._memory.clear()
+            files.add(path)
+        elif files is not None:
+            files.discard(path)
+            if not files:
+                del self._files[folder]
+                self._named[folder.rpartition("/")[2]].discard(folder)
+                self._memory.clear()
+
+    def files(self, folder: str, endings: tuple[str, ...]) -> list[str]:
+        """Return the files directly in a folder with one of the endings, sorted."""
+        return sorted(path for path in self._files.get(folder, ()) if path.endswith(endings))
+
+    def below(self, folder: str) -> list[str]:
+        """Return the folders with sources at or below a folder, sorted."""
+        found = (
+            each for each in self._files if not folder or each == folder or each.startswith(f"{folder}/")
+        )
+        return sorted(found)
+
+    def ending_with(self, tail: str) -> list[str]:
+        """Return the folders whose path ends with another, sorted; none where they are too many to tell."""
+        namesakes = self._named.get(tail.rpartition("/")[2], ())
+        if len(namesakes) > MAX_NAMESAKE_FOLDERS:
+            return []
+        return sorted(each for each in namesakes if f"/{each}".endswith(f"/{tail}"))
+
+    def remembered(self, question: tuple[str, ...], answer: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+        """Return the answer to a question about the folders, computed once until a folder comes or goes."""
+        found = self._memory.get(question)
+        if found is None:
+            found = self._memory[question] = tuple(answer())
+        return found
+
+
+TEST_FOLDERS = frozenset(
+    {"test", "tests", "testing", "fixtures", "testData", "testdata", "androidTest", "it"}
+)
+
+
+def is_test(folder: str) -> bool:
+    """Return whether a folder belongs to tests."""
+    return any(
+        part in TEST_FOLDERS or part.endswith(("Test", "Tests", ".Tests")) for part in folder.split("/")
+    )

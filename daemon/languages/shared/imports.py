@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from .import_config import ImportConfig
-from .import_folders import ImportFolders
-from .import_lookup import ImportLookup, key_of
+from .import_folders import ImportFolders, SourceFolders
+from .language import ImportLookup, key_of
 from .records import Import
-from .source_folders import SourceFolders
 from .table import LANGUAGES
 
 

@@ -1,4 +1,4 @@
-"""Owns a file's interface: what others can see of it when they resolve their references through it."""
+"""A file's interface: what other files see of it when their references are resolved through it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INLINE_MAX: Final = 3
 """Maximum number of variables followed from an attribute's value to its type."""
 
 ALTERNATIVES_MAX: Final = 4
-"""Types of one name that are kept: what is bound to more says nothing."""
+"""Maximum number of types of a name; a name bound to more says nothing."""
 
 
 class LinkEvidence(NamedTuple):
@@ -60,7 +60,7 @@ class FileInterface(Struct, frozen=True):
 
     @classmethod
     def decode(cls, data: bytes) -> FileInterface:
-        """Return what `encode` made bytes of."""
+        """Return the interface that `encode` turned into bytes."""
         language, package, names, bindings, exports, bases, types = json.loads(
             data.decode("utf-8", "surrogatepass")
         )
@@ -132,7 +132,7 @@ def _base(name: str) -> str:
 
 
 def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tuple[LinkEvidence, ...]]:
-    """Return the types of what can be seen from outside, with what is local inlined."""
+    """Return the types of names that other files can see, with local variables inlined."""
     by_scope: dict[int, dict[str, list[LinkEvidence]]] = {}
     for fact in facts:
         said = by_scope.setdefault(fact.scope, {}).setdefault(fact.name, [])
@@ -167,7 +167,7 @@ _CALLABLE = frozenset({"function", "method", "macro", "constant", "variable", "p
 
 
 def _key(name: str, owner: Symbol | None, callable_: bool, classes: set[str]) -> str:
-    """Return under which name others see a variable of an owner, or an empty string."""
+    """Return the name under which other files see a variable, an empty string if they don't."""
     if owner is None:
         return name if "." not in name else ""
     if name == "()":
@@ -184,7 +184,7 @@ def _key(name: str, owner: Symbol | None, callable_: bool, classes: set[str]) ->
 
 
 SELF_NAMES: Final = frozenset({"self", "this", "cls", "$this", "@"})
-"""What languages call the object whose code runs."""
+"""Names of the object whose method runs, in all languages."""
 
 
 def _inlined(

@@ -1,18 +1,94 @@
-"""What a language says about names when references are linked: the defaults, which its file overrides.
+"""What names may mean, and what a language says about that: the defaults, which its file overrides.
 
-`values.py` are what names may mean; linking/ follows chains with these rules.
+linking/ follows chains with these rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from ...core.vocabulary import words
 from .references import LITERALS, Binding, Export
-from .values import UNKNOWN_VALUE, Value, Values, What, external
 
 if TYPE_CHECKING:
     from .interface import FileInterface
+
+
+class What(Enum):
+    """The kinds of values."""
+
+    DEFINITION = auto()
+    INSTANCE = auto()
+    MODULE = auto()
+    SUPER = auto()
+    ELEMENTS = auto()
+    EXTERNAL = auto()
+
+    __hash__ = object.__hash__  # by identity, in C: values are looked up a million times
+
+
+class Value(NamedTuple):
+    """One thing that a chain may mean.
+
+    A `DEFINITION` is that of `name` in the file `path`; an `INSTANCE` one of that class; a `MODULE` the file,
+    or the package whose files lie in the folder `path` (with its slash). `SUPER` is an object of that class
+    seen as its bases see it. `ELEMENTS` is a container, or one of its methods: `element` is what it holds.
+    `EXTERNAL` certainly lies outside of the project; `name` is what it is called there. A `receiver` is the
+    class, as path and name, through which a method was found: what it returns may depend on it.
+    """
+
+    what: What
+    path: str = ""
+    name: str = ""
+    receiver: tuple[str, str] = ("", "")
+    element: tuple[Value, ...] = ()
+
+
+ELEMENT_METHODS: Final = words(
+    """
+    get pop popleft setdefault first last next at find shift peek poll getFirst getLast unwrap
+    expect unwrap_or_default iter cloned clone as_ref as_mut
+    """
+)
+"""Methods of a container that give one of its elements, in whatever language."""
+
+ELEMENT_METHOD: Final = "()"
+"""The name that all of them go by in a value."""
+
+Values = tuple[Value, ...]
+"""What a chain may mean, the likeliest first; empty where nothing is known."""
+
+
+UNKNOWN_VALUE: Final[Values] = ()
+
+
+VALUES_MAX: Final = 4
+"""Maximum number of alternatives that are followed; more would be guessing."""
+
+
+def external(name: str = "") -> Values:
+    """Return a value that certainly lies outside of the project."""
+    return (Value(What.EXTERNAL, "", name),)
+
+
+def called_external(name: str) -> Values:
+    """Return the result of calling something outside: an object if it is a class, else unknown."""
+    return external(name) if name.rpartition(".")[2][:1].isupper() else UNKNOWN_VALUE
+
+
+def merged(groups: Iterable[Values]) -> Values:
+    """Return the alternatives of several without repetitions; what is outside only if nothing is inside."""
+    found = dict.fromkeys(value for values in groups for value in values)
+    inside = tuple(value for value in found if value.what is not What.EXTERNAL)
+    return (inside or tuple(found))[:VALUES_MAX]
+
+
+def is_external(values: Values) -> bool:
+    """Return whether all values lie outside of the project."""
+    return bool(values) and all(value.what is What.EXTERNAL for value in values)
+
 
 CLASS_KINDS: Final = frozenset(
     {"class", "struct", "union", "interface", "trait", "protocol", "enum", "record", "object", "type"}
@@ -28,8 +104,8 @@ class ModuleFiles(NamedTuple):
     internal: bool
 
 
-class NameLookup(Protocol):
-    """What rules ask about the files of a project while a reference is followed."""
+class World(Protocol):
+    """What is known of a project's files; cheap to ask."""
 
     def interface(self, path: str) -> FileInterface | None:
         """Return what a file shows to others, or None if it isn't known."""
@@ -39,6 +115,10 @@ class NameLookup(Protocol):
 
     def siblings(self, path: str) -> tuple[str, ...]:
         """Return the files of the same language in the same folder, sorted, the file itself included."""
+
+
+class NameLookup(World, Protocol):
+    """What rules may ask while a reference is followed; the evaluator answers."""
 
     def spend(self, steps: int = 1) -> bool:
         """Count steps; return whether the reference may take another."""
@@ -72,17 +152,17 @@ class NameLookup(Protocol):
 
 
 class LinkRules:
-    """How names are looked up in one language; the defaults are those that most have in common."""
+    """How names are looked up in one language; the defaults suit most languages."""
 
     self_names: frozenset[str] = frozenset({"self", "this"})
-    """What the object is called whose code runs."""
+    """Names of the object whose method runs."""
 
     class_names: frozenset[str] = frozenset({"Self"})
-    """What its class is called."""
+    """Names of its class."""
 
     parts_max: int = 0
-    """Maximum number of files of a folder in which a class may have further parts; larger folders hold no
-    one's parts, and with 0 none does."""
+    """Maximum number of files in a folder whose classes may have parts in its other files; 0 where the
+    language has no such parts."""
 
     super_names: frozenset[str] = frozenset({"super", "base"})
     implicit_members: bool = False
@@ -98,18 +178,18 @@ class LinkRules:
     """Whether a wildcard brings in what whole files have at their top, and nothing else."""
 
     passes_imports_on: bool = True
-    """Whether who imports a file also sees what that file imports."""
+    """Whether importing a file also brings in what that file imports."""
 
     class_kinds: frozenset[str] = CLASS_KINDS
     opaque_types: frozenset[str] = frozenset({"Any", "object", "Object", "any", "unknown", "never", "T"})
-    """Types of which an object says nothing: it may be of any."""
+    """Types that say nothing about an object."""
 
     def ambient(self, evaluator: NameLookup, path: str, name: str) -> Values:
-        """Return what a name means that nothing in its file introduces: that of a neighbour, or a builtin."""
+        """Return what a name means that its file doesn't introduce: a neighbour's definition or a builtin."""
         return UNKNOWN_VALUE
 
     def literal(self, root: str) -> Values:
-        """Return what a chain of a literal begins with."""
+        """Return the value of a literal at the beginning of a chain."""
         return external(root) if root in LITERALS else UNKNOWN_VALUE
 
     def imported(
@@ -151,5 +231,5 @@ class LinkRules:
         return (path, *(each for each in siblings if each != path and self.adds_to(evaluator, each, name)))
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
-        """Whether another file of the folder has members of a class; asked where `parts_max` says so."""
+        """Return whether another file of the folder has members of a class; `parts_max` bounds the search."""
         return False

@@ -4,51 +4,57 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
 from importlib import import_module
 
 from msgspec import Struct
 from tree_sitter import Language as Grammar
-from tree_sitter import Node, Parser, Query, QueryCursor
+from tree_sitter import Node, Parser, Query, QueryCursor, TreeCursor
 
 from .definitions import DefinitionReader, Match, Pattern
-from .grammar_gaps import is_tangled, readable
 from .import_statements import ImportReader
 from .language import Language
-from .records import ParsedFile, Symbol
+from .records import ParsedFile, SplitPoint
 from .reference_reader import ReferenceReader, Settings
 from .references import NOTHING, References
-from .source_text import MAX_NAME, MAX_SIGNATURE, SourceText, Span, clean_source, is_inside, merged_spans
-from .split_points import split_points
-from .symbols import UniqueNames, symbols_of
+from .source_text import SourceText, Span, clean_source
+from .symbols import sections, symbols_of
 from .table import LANGUAGES
 
 PARSER_VERSION: int = 5
 """Raised whenever the same bytes would give another result, so that stored files are parsed again."""
+
 
 PARSE_SECONDS = 2.0
 """CPU time that one file's syntax tree may take. Ordinary code runs at 5 MB/s, so 1 MiB takes 0.2 s; sources
 made to be ambiguous (`(a,(a,(a,…`) go on for longer and take up to 1.4 GB a MiB. The parser asks only
 between its steps, so that the worst of them still took 5.6 s."""
 
+
 LEAST_RATE = 50_000
 """Bytes a second of CPU time below which a source is given up after `PATIENCE`: the slowest grammar, Swift's,
 reads 2 MB/s, sources made to be ambiguous fall below 5 KB/s. A parse that was stopped may leave its memory
 behind (Lua's 230 MB for two seconds), so that it is stopped early."""
 
+
 PATIENCE = 0.25
 """Seconds of CPU time after which the rate counts."""
+
 
 MAX_DEPTH = 500
 """Levels of the syntax tree at which a definition may begin. In real code few lie below 100; a query that
 goes all the way down takes time by the square (13 s for Ruby's 50,000 nested calls)."""
 
+
 PACKED_BYTES = 20_000
+
+
 PACKED_LINE = 300
 """Sources of this size whose lines have on average so many bytes were packed by a tool: names of one letter
 that mean something else in each function. Of those that people wrote in svelte, Django, zod and fzf none has
 more than 130."""
+
 
 WIDE_ERROR = 2_000
 """Children of an error node from which the tree isn't queried: a query's time grows with their square
@@ -204,44 +210,121 @@ def _has_wide_error(root: Node) -> bool:
     return False
 
 
-def sections(
-    text: SourceText,
-    headings: Iterable[Span],
-    quoted: Iterable[Span],
-    lines: int,
-    heading: Callable[[str], tuple[int, str]],
-) -> list[Symbol]:
-    """Return a document's sections; headings inside quotations and lists belong to those."""
-    inner = merged_spans(quoted)
-    outline = [
-        (start, *heading(text.slice(start, end)))
-        for start, end in sorted(headings)
-        if not is_inside(inner, start)
-    ]
-    names = UniqueNames()
-    open_sections: list[tuple[int, str]] = []
-    ends = _section_ends([(text.line(start), level) for start, level, _ in outline], lines)
-    found = []
-    for (start, level, title), end in zip(outline, ends, strict=True):
-        while open_sections and open_sections[-1][0] >= level:
-            open_sections.pop()
-        name = f"{open_sections[-1][1]}/{title}" if open_sections else title
-        if not title or len(name) > MAX_NAME:
+def readable(source: bytes, gaps: Iterable[tuple[re.Pattern[bytes], bytes]]) -> bytes:
+    """Return a source in which what its language's grammar can't read is written over.
+
+    Its length and its lines stay, so that ranges of the result are ranges of the source, from which names
+    and heads must be quoted.
+    """
+    for pattern, filler in gaps:
+        source = pattern.sub(partial(_over, filler), source)
+    return source
+
+
+def is_tangled(source: bytes, opening: Sequence[bytes]) -> bool:
+    """Return whether a source would cost its parser minutes or gigabytes: none that anybody wrote does.
+
+    A parser puts off what it can't decide until the source ends, and what it put off costs the square of its
+    count: 24,000 generics that nobody closed (`a<a<a<…`) took Java's 6 s, 50,000 more than 2 GB, between two
+    looks at the clock. `MAX_OPEN` of them take 0.2 s.
+    """
+    if not opening:
+        return False
+    for piece in _STATEMENT_END.split(source):
+        if len(piece) > MAX_OPEN and any(_open(piece, each) > MAX_OPEN for each in opening):
+            return True
+    return False
+
+
+MAX_OPEN = 2_000
+"""Brackets that one statement may leave open, or signs of another language that it may hold. Data in a
+statement of its own may be long, but closes them."""
+
+
+_STATEMENT_END = re.compile(rb"[;{}]")
+
+
+def _open(piece: bytes, sign: bytes) -> int:
+    """Return how many of a bracket stay open, shifts aside; of another sign, how many there are."""
+    if sign == b"<":
+        return piece.count(b"<") - 2 * piece.count(b"<<") - piece.count(b">")
+    return piece.count(sign) - (piece.count(b"]") if sign == b"[" else 0)
+
+
+def _over(filler: bytes, match: re.Match[bytes]) -> bytes:
+    """Return what matched with its first group written over."""
+    whole, start = match[0], match.start()
+    first, last = match.start(1) - start, match.end(1) - start
+    return whole[:first] + _NOT_LINE_END.sub(filler, whole[first:last]) + whole[last:]
+
+
+_NOT_LINE_END = re.compile(rb"[^\n]")
+
+
+LARGE_BYTES = 1_400
+"""A node of more bytes is entered; a smaller one stays whole. A little less than a chunk holds, since blank
+lines and brackets around a node count there too; bytes, not characters, since those need no decoding."""
+
+
+SPLIT_DEPTH = 48
+"""Levels of a tree that are entered. In the Python of Django 5.2 large nodes go down to level 20; sources
+made to be nested have a million."""
+
+
+SPLIT_STEPS = 50_000
+"""Nodes that are visited in one file, 0.07 s. No Python file of Django 5.2 needs more than 3,100; an array
+literal of a megabyte has a million elements."""
+
+
+def split_points(cursor: TreeCursor, source: bytes) -> tuple[SplitPoint, ...]:
+    """Return where the parts of the root, and of every node too large for a chunk, begin: by line.
+
+    A part is a node that is the first of its line; `depth` counts the nodes around it. Comments, decorators
+    and attributes belong to what stands right below them, so that no point parts the two; `/**` comments of
+    the older style leave one line empty. The lines rise. `source` is what the tree was made of.
+    """
+    points: list[SplitPoint] = []
+    depth = 0
+    busy = attached = -1
+    part_start = 0
+    entered = cursor.goto_first_child()
+    for _ in range(SPLIT_STEPS):
+        if entered:
+            depth += 1
+        elif not cursor.goto_next_sibling():
+            # All children of the node were seen.
+            depth -= 1
+            if depth <= 0 or not cursor.goto_parent():
+                break
             continue
-        name = names.unique(name)
-        open_sections.append((level, name))
-        first = text.line_start(start)
-        line = text.slice(first, first + 4 * MAX_SIGNATURE).partition("\n")[0].strip()[:MAX_SIGNATURE]
-        found.append(Symbol(name, "section", text.line(start), end, line, "", level - 1))
-    return found
+        node = cursor.node
+        if node is None:
+            break
+        row = node.start_point[0]
+        is_first_of_line = row > busy
+        if is_first_of_line:
+            busy = row
+            if row > attached:
+                part_start = node.start_byte
+                if node.is_named:
+                    points.append(SplitPoint(row + 1, depth))
+        # Measured from where its part begins: a body has to fit into a chunk with its head and comment.
+        is_large = node.end_byte - part_start > LARGE_BYTES
+        entered = is_large and depth < SPLIT_DEPTH and cursor.goto_first_child()
+        if not entered:
+            end_row, end_column = node.end_point
+            # Some nodes, such as a directive of the C preprocessor, span their line's end.
+            busy = max(busy, end_row - (end_column == 0))
+            if is_first_of_line and _belongs_below(node.type):
+                attached = busy + 1 + source.startswith(b"/**", node.start_byte)
+    return tuple(points)
 
 
-def _section_ends(headings: Sequence[tuple[int, int]], lines: int) -> list[int]:
-    """Return each section's last line: the one before the next heading of the same or a higher level."""
-    ends = [lines] * len(headings)
-    waiting: list[int] = []
-    for index, (line, level) in enumerate(headings):
-        while waiting and headings[waiting[-1]][1] >= level:
-            ends[waiting.pop()] = line - 1
-        waiting.append(index)
-    return ends
+_ATTACHED = frozenset(
+    {"decorator", "attribute", "attribute_item", "attribute_list", "annotation", "access_specifier"}
+)
+
+
+def _belongs_below(kind: str) -> bool:
+    """Return whether a node of this kind belongs to the one that begins on the next line."""
+    return "comment" in kind or kind in _ATTACHED

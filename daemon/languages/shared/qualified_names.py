@@ -1,4 +1,4 @@
-"""Owns names as languages write them: paths, declarators, receivers and targets, taken apart."""
+"""Names as languages write them (paths, declarators, receivers, targets), taken apart."""
 
 from __future__ import annotations
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast, get_args
 
-from .chains import EXPRESSION_MAX, chain_of, shortened
+from .chains import ELEMENT, EXPRESSION_MAX, INFERRED, chain_of, shortened, type_chains
 from .definitions import BINDINGS, Captures, Match
 from .import_statements import ATTRIBUTES_MAX
 from .language import Language, UseItem
-from .owners import Owners
 from .qualified_names import type_name
-from .records import Symbol
+from .records import Owners, Symbol
 from .references import (
     CHAIN_MAX,
     UNKNOWN,
@@ -23,14 +22,13 @@ from .references import (
     TypeFact,
 )
 from .source_text import SourceText, Span
-from .type_chains import ELEMENT, INFERRED, type_chains
 
 REFERENCES_MAX = 50_000
-"""References of one file that are kept, and the same of what is known of its names; the largest file of
-Django 5.2 has 4,500. What is generated has more, and nobody asks for those."""
+"""Maximum number of references of a file that are kept, and of facts about its names. The largest file of
+Django 5.2 has 4,500; only generated files have more."""
 
 SPAN_MAX = 4 * EXPRESSION_MAX
-"""Bytes of an expression that are decoded."""
+"""Maximum number of bytes of an expression that are decoded."""
 
 KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
 
@@ -46,7 +44,7 @@ is one of these words: the engine's own predicates aren't safe to free."""
 
 
 class ReferenceReader:
-    """Gathers what one code file refers to; `symbols` are its definitions, in source order."""
+    """Collects the references of one code file; `symbols` are its definitions in source order."""
 
     def __init__(self, text: SourceText, language: Language, symbols: Sequence[Symbol]) -> None:
         self._text = text
@@ -64,7 +62,7 @@ class ReferenceReader:
         self._bare: set[tuple[int, str, str]] = set()
 
     def read(self, spans: Mapping[str, Sequence[Span]]) -> None:
-        """Take in the ranges that the query of references captured, by kind.
+        """Read the ranges that the query of references captured, by kind.
 
         A `bare` name is a call unless it is a variable, a `token` one in what Rust hands to a macro.
         """
@@ -81,7 +79,7 @@ class ReferenceReader:
                     self._add("call", called)
 
     def read_facts(self, matches: Iterable[Match], settings: Sequence[Settings]) -> None:
-        """Take in the matches of the query of facts."""
+        """Read the matches of the query of facts."""
         for pattern, captures in matches:
             chosen = settings[pattern]
             if (
@@ -159,7 +157,7 @@ class ReferenceReader:
                 )
 
     def _refer(self, kind: ReferenceKind, captures: Captures, settings: Settings) -> None:
-        """Take in a reference that takes more than one capture."""
+        """Read a reference that takes more than one capture."""
         last = captures["last"]
         span = captures.get("first", last)[0], last[1]
         if "first" not in captures and self._text.name(span) in (settings.get("unless") or "").split():
@@ -171,7 +169,7 @@ class ReferenceReader:
         self._add(kind, span, owner)
 
     def _symbol(self, name: str, around: int) -> int:
-        """Return the definition of a name that can be seen in a symbol, or else the symbol."""
+        """Return the definition that a name means inside of a symbol, or else the symbol."""
         places = self._by_name()
         scope = around
         while scope >= 0:
@@ -188,7 +186,7 @@ class ReferenceReader:
         return self._places
 
     def _use(self, captures: Captures) -> None:
-        """Take in what an import brings in, and with `@exported` also gives to others."""
+        """Read the names that an import brings in, and with `@exported` passes on."""
         span = captures["tree"]
         line = self._text.line(span[0])
         inside = self._inside(line)
@@ -200,7 +198,7 @@ class ReferenceReader:
                 self._exports[Export(".".join((*inside, use.name)), use.module, use.imported)] = None
 
     def _declare(self, captures: Captures) -> None:
-        """Take in a module of Rust that is a file of its own."""
+        """Read the declaration of a module that is a file."""
         start, _ = captures["declared"]
         line = self._text.line(start)
         before = self._text.slice(max(0, start - ATTRIBUTES_MAX), start)
@@ -221,7 +219,7 @@ class ReferenceReader:
         return tuple(self._symbols[scope].name.split(".")) if scope >= 0 else ()
 
     def _chain(self, written: str) -> str:
-        """Return the chain of an expression; files repeat theirs, and a long one takes a while."""
+        """Return the chain of an expression, computed once: files repeat them, and long ones take time."""
         if self._language.chain is not None:
             return self._language.chain(written)
         if written not in self._chains:
@@ -229,7 +227,7 @@ class ReferenceReader:
         return self._chains[written]
 
     def _types_of(self, written: str) -> tuple[str, ...]:
-        """Return the chains of a written type; few of a file's are different."""
+        """Return the chains of a written type, computed once."""
         if written not in self._written:
             self._written[written] = type_chains(written)
         return self._written[written]
@@ -258,7 +256,7 @@ class ReferenceReader:
             self._exports[Export(name, module, imported)] = None
 
     def _know(self, captures: Captures, settings: Settings) -> None:
-        """Note what is evident of a variable; one of whose value nothing is known still hides others."""
+        """Note a fact about a variable. A variable of an unknown value still hides others of its name."""
         span = captures.get("variable") or captures.get("type") or captures["value"]
         line = self._text.line(span[0])
         name = settings.get("name") or self._chain(self._text.name(span))
@@ -291,7 +289,7 @@ class ReferenceReader:
         return settings.get(what) or ""
 
     def _is_variable(self, reference: Reference, hidden: set[tuple[str, int]]) -> bool:
-        """Whether a chain is no more than a variable of the functions around it."""
+        """Return whether a chain is only a variable of the functions around it."""
         scope = reference.scope
         while scope >= 0:
             if (reference.chain, scope) in hidden:
@@ -300,7 +298,7 @@ class ReferenceReader:
         return False
 
     def _function(self, line: int) -> int:
-        """Return the innermost symbol around a line that holds names of its own: no variable does."""
+        """Return the innermost symbol around a line that has a scope, which variables don't."""
         scope = self._owners.around(line)
         while scope >= 0 and self._symbols[scope].kind in BINDINGS:
             scope = self._owners.outer(scope)

@@ -1,4 +1,4 @@
-"""Owns the records of what a source file refers to, as written and not yet resolved; knows no project.
+"""The records of what a source file refers to, as written and not yet resolved.
 
 A *chain* is an expression reduced to what names can be followed: parts joined by `.`, whatever a language
 writes between them (`::`, `->`, `?.`). A part is a name; behind it stand `()` for a call and `[]` for an

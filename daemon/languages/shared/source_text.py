@@ -1,4 +1,4 @@
-"""Owns a source as text: clean bytes, ranges of them, the lines they lie on, and what is quoted from them."""
+"""A source as text: clean bytes, ranges and the lines they lie on, and what is quoted from them."""
 
 from __future__ import annotations
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .definitions import BINDINGS, ParsedDefinition
 from .doc_lines import comment_above, docstring, summary
 from .language import DefinitionRules, Language
 from .records import Symbol
-from .source_text import MAX_NAME, SourceText, Span
+from .source_text import MAX_NAME, MAX_SIGNATURE, SourceText, Span, is_inside, merged_spans
 
 
 def symbols_of(
@@ -44,6 +44,49 @@ def symbols_of(
     return found
 
 
+def sections(
+    text: SourceText,
+    headings: Iterable[Span],
+    quoted: Iterable[Span],
+    lines: int,
+    heading: Callable[[str], tuple[int, str]],
+) -> list[Symbol]:
+    """Return a document's sections; headings inside quotations and lists belong to those."""
+    inner = merged_spans(quoted)
+    outline = [
+        (start, *heading(text.slice(start, end)))
+        for start, end in sorted(headings)
+        if not is_inside(inner, start)
+    ]
+    names = UniqueNames()
+    open_sections: list[tuple[int, str]] = []
+    ends = _section_ends([(text.line(start), level) for start, level, _ in outline], lines)
+    found = []
+    for (start, level, title), end in zip(outline, ends, strict=True):
+        while open_sections and open_sections[-1][0] >= level:
+            open_sections.pop()
+        name = f"{open_sections[-1][1]}/{title}" if open_sections else title
+        if not title or len(name) > MAX_NAME:
+            continue
+        name = names.unique(name)
+        open_sections.append((level, name))
+        first = text.line_start(start)
+        line = text.slice(first, first + 4 * MAX_SIGNATURE).partition("\n")[0].strip()[:MAX_SIGNATURE]
+        found.append(Symbol(name, "section", text.line(start), end, line, "", level - 1))
+    return found
+
+
+def _section_ends(headings: Sequence[tuple[int, int]], lines: int) -> list[int]:
+    """Return each section's last line: the one before the next heading of the same or a higher level."""
+    ends = [lines] * len(headings)
+    waiting: list[int] = []
+    for index, (line, level) in enumerate(headings):
+        while waiting and headings[waiting[-1]][1] >= level:
+            ends[waiting.pop()] = line - 1
+        waiting.append(index)
+    return ends
+
+
 _HOLDERS = frozenset(
     {"class", "struct", "union", "interface", "trait", "protocol", "enum", "record", "object", "scope"}
     | {"module", "namespace"}
@@ -51,17 +94,20 @@ _HOLDERS = frozenset(
 """Kinds whose members are known by the holder's name, though the file may open several of that name: the
 parts of a C# class, a Scala object beside its class. What lies in a second function goes by `load~2`."""
 
+
 _TYPES = _HOLDERS - {"module", "namespace"}
 """Kinds in which a function is a method."""
 
+
 _ANNOUNCED = {"prototype": "prototype", "extern": "variable", "forward": "type"}
-"""Kinds that give way to a definition of the name in the same file, and what they are shown as."""
+"""Kinds that give way to a definition of the name in the same file, and the kinds they are shown as."""
+
 
 _REBOUND = BINDINGS | {"macro"}
 
 
 class _Placed(NamedTuple):
-    """A definition in its place: the index of what encloses it or -1, its qualified name, kind and depth."""
+    """A definition with the index of the one around it (or -1), its qualified name, kind and depth."""
 
     definition: ParsedDefinition
     outer: int
@@ -71,7 +117,7 @@ class _Placed(NamedTuple):
 
 
 def _placed(definitions: Iterable[ParsedDefinition], rules: DefinitionRules) -> list[_Placed]:
-    """Return the definitions, which come in source order, with what they lie in."""
+    """Return the definitions, given in source order, with the definitions around them."""
     placed: list[_Placed] = []
     enclosing: list[int] = []
     for definition in definitions:
@@ -91,7 +137,7 @@ def _placed(definitions: Iterable[ParsedDefinition], rules: DefinitionRules) -> 
 def _place(
     definition: ParsedDefinition, index: int, placed: Sequence[_Placed], rules: DefinitionRules
 ) -> _Placed | None:
-    """Return a definition in its place, or None if it defines nothing for others there."""
+    """Return a definition with its place, None if other files can't see it there."""
     outer = placed[index] if index >= 0 else None
     owner, kind = definition.owner, definition.kind
     if outer is not None:
@@ -136,7 +182,11 @@ class UniqueNames:
 
 # What may stand before a definition on its line and belongs to it: `export const` before `x = 1`.
 _LEAD = re.compile(rb"(?<![\w$.])(?:(?:export|default|declare|const|let|var|type|async)[ \t]+)+\Z")
+
+
 _ARGUMENTS = re.compile(rb"\([^()]*(?:\([^()]*\)[^()]*)*\)")
+
+
 _SPACE = {
     "#": re.compile(rb"(?:\s|#[^\n]*)*"),
     "--": re.compile(rb"(?:\s|--[^\n]*)*"),
@@ -145,7 +195,7 @@ _SPACE = {
 
 
 class _Heads:
-    """Turns definitions into symbols: where they begin, what their head says, what is said about them."""
+    """Turns definitions into symbols: their first line, their head and their documentation."""
 
     def __init__(self, text: SourceText, language: Language, decorators: Sequence[Span]) -> None:
         self._text = text

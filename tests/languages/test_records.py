@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.shared.owners import Owners
-from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.languages.shared.records import Owners, Symbol
 
 
 def owners(*lines: tuple[int, int]) -> Owners:

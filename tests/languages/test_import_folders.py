@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.daemon.languages.shared.source_folders import MAX_NAMESAKES, SourceFolders, is_test
+from foveal.daemon.languages.shared.import_folders import MAX_NAMESAKE_FOLDERS, SourceFolders, is_test
 
 
 def folders(*paths: str) -> SourceFolders:
@@ -42,7 +42,7 @@ def test_changes_are_seen_and_answers_forgotten() -> None:
 
 
 def test_a_name_that_too_many_folders_have_says_nothing() -> None:
-    known = folders(*(f"p{number}/util/A.java" for number in range(MAX_NAMESAKES + 1)))
+    known = folders(*(f"p{number}/util/A.java" for number in range(MAX_NAMESAKE_FOLDERS + 1)))
     assert known.ending_with("util") == []
     assert known.ending_with("p1/util") == []
 

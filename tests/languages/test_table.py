@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from foveal.daemon.languages.shared import table
 from foveal.daemon.languages.shared.table import LANGUAGES, fence_tag, language_of
 
 
@@ -79,8 +81,21 @@ def test_every_row_can_be_recognised_and_fenced() -> None:
             assert language_of(f"a/{name}") == row.name
 
 
-def test_the_table_loads_no_parser() -> None:
-    code = (
-        "import sys, foveal.daemon.languages.shared.table; print([m for m in sys.modules if 'tree_s' in m])"
-    )
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+def test_the_table_loads_no_parser_and_compiles_no_pattern() -> None:
+    code = """
+import re, sys
+import msgspec
+compiled = []
+compile = re.compile
+re.compile = lambda *pattern: compiled.append(pattern) or compile(*pattern)
+import foveal.daemon.languages.shared.table
+print([name for name in sys.modules if "tree_s" in name], compiled)
+"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[] []"
+
+
+def test_every_file_of_a_language_is_found() -> None:
+    folder = Path(table.__file__).parents[1]
+    declaring = [path.stem for path in folder.glob("*.py") if "LANGUAGES = (" in path.read_text("utf-8")]
+    assert {"elixir", "python", "script", "plain"} <= set(declaring)
+    assert {row.name for row in LANGUAGES.values() if row.grammar} >= {"elixir", "tsx", "cpp", "csharp"}
