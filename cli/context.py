@@ -256,7 +256,7 @@ def contexts_table(contexts: Sequence[Mapping[str, Any]], *, everywhere: bool) -
             f"{max(given['max_tokens'] - given['reserve_tokens'], 0):,}",
             f"{given['elapsed_ms']:,.1f}",
             given["agent_name"] or given["session_id"],
-            _shortened(given["prompt"]),
+            terminal.shortened(given["prompt"], PROMPT_CHARACTERS),
         ]
         for given in contexts
     ]
@@ -302,10 +302,6 @@ def _resolved(client: Client, context_id: str, folder: str) -> str:
             "no agent got a context of this project since the daemon started", 'foveal context "…"'
         )
     return str(found[0]["context_id"])
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= PROMPT_CHARACTERS else f"{text[: PROMPT_CHARACTERS - 1]}…"
 
 
 NEIGHBOURS = {

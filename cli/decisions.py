@@ -153,12 +153,7 @@ def list_command(
         return
     for experience in reply["experiences"]:
         _say_all(describe(experience))
-    shown, total = len(reply["experiences"]), reply["total"]
-    if not total:
-        terminal.say("no decisions")
-    elif shown < total:
-        terminal.flush()
-        terminal.note(f"{shown} of {total:,}; --limit shows more")
+    _say_rest(len(reply["experiences"]), reply["total"], "no decisions")
 
 
 @decisions_command.command("show", cls=Command, short_help="Show a decision and what became of it.")
@@ -168,9 +163,7 @@ def list_command(
 @click.pass_context
 def show_command(context: click.Context, experience_id: str, cwd: str | None, as_json: bool) -> None:
     """Show a decision by its ID: all that is known of it, and each later change."""
-    params = {"cwd": cwd or current_folder(), "experience_id": experience_id}
-    with connect(settings_of(context)) as client, hint_if_unknown("foveal decisions"):
-        reply = client.call("GetExperience", params, CALL_TIMEOUT_S)
+    reply = _call(context, "GetExperience", cwd or current_folder(), experience_id)
     if as_json:
         terminal.say_json(reply)
     else:
@@ -192,12 +185,7 @@ def quarantine_command(context: click.Context, limit: int, cwd: str | None, as_j
         return
     for line in reply["lines"]:
         _say_all(describe_line(line))
-    shown, total = len(reply["lines"]), reply["total"]
-    if not total:
-        terminal.say("no lines in quarantine")
-    elif shown < total:
-        terminal.flush()
-        terminal.note(f"{shown} of {total:,}; --limit shows more")
+    _say_rest(len(reply["lines"]), reply["total"], "no lines in quarantine")
 
 
 def login_name() -> str:
@@ -213,6 +201,15 @@ def login_name() -> str:
 def _say_all(lines: Iterator[str]) -> None:
     for line in lines:
         terminal.say(line)
+
+
+def _say_rest(shown: int, total: int, nothing: str) -> None:
+    """Say that there is nothing, or how many entries the limit left out."""
+    if not total:
+        terminal.say(nothing)
+    elif shown < total:
+        terminal.flush()
+        terminal.note(f"{shown} of {total:,}; --limit shows more")
 
 
 def _moment(context: click.Context, option: str, text: str | None) -> str | None:
@@ -393,8 +390,7 @@ def prune_command(
 def _preview(reply: dict[str, Any]) -> None:
     """Show what would go."""
     for experience in reply["experiences"]:
-        for line in describe(experience):
-            terminal.say(line)
+        _say_all(describe(experience))
     more = reply["pruned"] - len(reply["experiences"])
     if more > 0:
         terminal.say(f"and {more:,} older ones")
@@ -425,8 +421,7 @@ def _update(
     if as_json:
         terminal.say_json(reply)
         return
-    for line in describe(reply["experience"]):
-        terminal.say(line)
+    _say_all(describe(reply["experience"]))
 
 
 def _call(
@@ -465,11 +460,8 @@ def describe_whole(reply: Mapping[str, Any]) -> Iterator[str]:
     yield from describe(experience)
     provenance = experience["provenance"]
     origin = " ".join(filter(None, (provenance["source"], provenance["reference"])))
-    for label, value in (
-        ("session", experience["session_id"]),
-        ("commit", experience["commit"]),
-        ("from", origin),
-    ):
+    facts = {"session": experience["session_id"], "commit": experience["commit"], "from": origin}
+    for label, value in facts.items():
         if value:
             yield f"  {label}: {terminal.clean(value)}"
     if reply["deleted"]:

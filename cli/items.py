@@ -55,12 +55,6 @@ def item_label(item: Mapping[str, Any]) -> str:
     return f"{item['type']} {item['name']}{of_server}"
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text on one line, cut where it has more characters than that."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
 NAME_CHARACTERS = 60
 DESCRIPTION_CHARACTERS = 60
 GLOB_CHARACTERS = 30
@@ -291,11 +285,11 @@ def items_table(items: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         (
             item["type"],
-            shortened(item["name"], NAME_CHARACTERS),
+            terminal.shortened(item["name"], NAME_CHARACTERS),
             _include(item),
             str(item["priority_level"]),
             origin(item),
-            shortened(item.get("description", ""), DESCRIPTION_CHARACTERS),
+            terminal.shortened(item.get("description", ""), DESCRIPTION_CHARACTERS),
         )
         for item in items
     ]
@@ -305,10 +299,10 @@ def items_table(items: Sequence[Mapping[str, Any]]) -> str:
 def origin(item: Mapping[str, Any]) -> str:
     """Return where an item comes from: a tool's server, a file with its line, or what whoever put it said."""
     if item.get("server_name"):
-        return shortened(item["server_name"], NAME_CHARACTERS)
+        return terminal.shortened(item["server_name"], NAME_CHARACTERS)
     source, line = item["source"], item["line"]
     if not os.path.isabs(source):
-        return shortened(source, NAME_CHARACTERS)
+        return terminal.shortened(source, NAME_CHARACTERS)
     return f"{terminal.short_path(source)}:{line}" if line > 1 else terminal.short_path(source)
 
 
@@ -322,8 +316,8 @@ def found_table(taken: Sequence[Mapping[str, Any]], considered: Sequence[Mapping
             f"{item['similarity']:.2f}",
             f"{item['lexical']:.2f}",
             item["reason"],
-            shortened(item_label(item), NAME_CHARACTERS),
-            shortened(item.get("description", ""), DESCRIPTION_CHARACTERS),
+            terminal.shortened(item_label(item), NAME_CHARACTERS),
+            terminal.shortened(item.get("description", ""), DESCRIPTION_CHARACTERS),
         )
         for found, items in ((True, taken), (False, considered))
         for item in items
@@ -361,14 +355,14 @@ def command_for(suggestion: Mapping[str, Any]) -> str:
 
 def _include(item: Mapping[str, Any]) -> str:
     globs = ", ".join(item.get("globs", ()))
-    return f"{item['include']} {shortened(globs, GLOB_CHARACTERS)}".rstrip()
+    return f"{item['include']} {terminal.shortened(globs, GLOB_CHARACTERS)}".rstrip()
 
 
 def _usage_table(items: Sequence[Mapping[str, Any]]) -> str:
     header = ("ITEM", "INCLUDE", "REQUESTS", "REPLIES", "REFERRED", "SHARE", "LAST")
     rows = [
         (
-            shortened(item_label(item), NAME_CHARACTERS),
+            terminal.shortened(item_label(item), NAME_CHARACTERS),
             item["include"] or "gone",
             f"{item['requests']:,}",
             f"{item['reported']:,}",

@@ -97,14 +97,10 @@ def _table(scopes: list[dict[str, Any]]) -> str:
         (
             scope["scope_id"],
             terminal.short_path(scope["project"]),
-            _shortened(", ".join([*scope["focus_paths"], *scope["expanded"]])),
+            terminal.shortened(", ".join([*scope["focus_paths"], *scope["expanded"]]), FOCUS_CHARACTERS),
             scope.get("agent_name") or scope.get("session_id") or "",
             terminal.size(scope["memory_bytes"]),
         )
         for scope in scopes
     ]
     return terminal.table(header, rows, right=(4,))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= FOCUS_CHARACTERS else f"{text[: FOCUS_CHARACTERS - 1]}…"

@@ -12,7 +12,7 @@ from . import terminal
 from .command import Command, CommandGroup, absolute, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import hint_if_unknown
-from .items import item_arguments, item_label, key_of, shortened
+from .items import item_arguments, item_label, key_of
 from .terminal import local_time, say_warnings
 
 PRESETS = ("aggressive", "normal", "conservative", "off")
@@ -309,12 +309,12 @@ def sessions_table(sessions: Sequence[Mapping[str, Any]], *, projects: bool) -> 
         ended = " (ended)" if session["ended"] else ""
         rows.append([
             session["session_id"],
-            shortened(session["name"], INTENT_CHARACTERS),
+            terminal.shortened(session["name"], INTENT_CHARACTERS),
             session["agent_name"],
             f"{local_time(last_heard(session))}{ended}",
             f"{session['items']:,}",
             f"{session['context_items']:,}",
-            shortened(session["current_intent"], INTENT_CHARACTERS),
+            terminal.shortened(session["current_intent"], INTENT_CHARACTERS),
         ])  # fmt: skip
     if projects:
         header.insert(1, "PROJECT")

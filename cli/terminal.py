@@ -161,6 +161,12 @@ def duration(seconds: float) -> str:
     return " ".join(parts[:2]) or "0 s"
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text on one line, cut where it has more characters than that."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def short_path(path: str) -> str:
     """Return a path with `~` for the home folder, and control characters shown as escapes."""
     home = os.path.expanduser("~")

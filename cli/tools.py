@@ -18,7 +18,6 @@ from . import terminal
 from .command import Command, CommandGroup, absolute, current_folder, cwd_option, json_option, settings_of
 from .connect import CALL_TIMEOUT_S, connect
 from .errors import FAILED, CliError, hint_if_unknown
-from .items import shortened
 from .progress import Bar
 
 DESCRIPTION_CHARACTERS = 70
@@ -289,7 +288,7 @@ def _server_lines(server: Mapping[str, Any], modes: Modes, *, approved: bool) ->
     width = max((min(len(tool["name"]), NAME_CHARACTERS) for tool in server["tools"]), default=0)
     for tool in server["tools"]:
         mode = modes.get((server["name"], tool["name"]), "")
-        description = shortened(tool["description"], DESCRIPTION_CHARACTERS)
+        description = terminal.shortened(tool["description"], DESCRIPTION_CHARACTERS)
         yield terminal.clean(f"    {tool['name']:<{width}}  {mode:<7} {description}").rstrip()
 
 

@@ -7,7 +7,8 @@ import sys
 
 import click
 import pytest
-from foveal.cli.items import item_arguments, item_label, key_of, shortened
+from foveal.cli import terminal
+from foveal.cli.items import item_arguments, item_label, key_of
 
 from tests.command_cases import CommandLine
 from tests.conftest import write_files
@@ -139,6 +140,6 @@ def test_what_names_none() -> None:
 
 
 def test_long_texts_are_cut_to_a_line() -> None:
-    assert shortened("a\n  b", 3) == "a b"
-    assert shortened("abcdef", 4) == "abc…"
-    assert shortened("", 4) == ""
+    assert terminal.shortened("a\n  b", 3) == "a b"
+    assert terminal.shortened("abcdef", 4) == "abc…"
+    assert terminal.shortened("", 4) == ""
