@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index.watching import PENDING_PATHS, ProjectWatch
+from foveal.daemon.index.tree_changes import PENDING_PATHS, ProjectWatch
 from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 
 from tests.indexer_cases import GENEROUS_S
