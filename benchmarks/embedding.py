@@ -1,4 +1,4 @@
-"""Owns the measure of the embedding model: one text and batches, beside the bare model in a loop."""
+"""Measures the embedding model: one text and batches, beside the bare model in a loop."""
 
 from __future__ import annotations
 

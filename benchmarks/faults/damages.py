@@ -1,4 +1,4 @@
-"""Owns the table of damages: each kind of state file, damaged in each way, and read as a daemon reads it.
+"""The table of damages: each kind of state file, damaged in each way, and read as a daemon reads it.
 
 python -m benchmarks.faults.damages prints it. A file is damaged while nobody has it open, by a disk: its time
 stays. The reader is a process of its own, so that one that hangs or crashes is seen; it runs as a user for
@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from foveal.daemon.app.dashboard_file import DashboardFile, DashboardState
+from foveal.daemon.app.dashboard import DashboardFile, DashboardState
 from foveal.daemon.app.state import bring_up
-from foveal.daemon.compression.model_cache import ModelCache
+from foveal.daemon.compression.model_compressor import ModelCache
 from foveal.daemon.context.feedback import Feedback
 from foveal.daemon.context.scopes import Scope, ScopeStore
 from foveal.daemon.core.errors import FovealError, NotFound, StateError
-from foveal.daemon.core.quarantined import QuarantineLog
+from foveal.daemon.core.quarantine import QuarantineLog
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
@@ -49,8 +49,7 @@ from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.sessions.request_log import Ledger
 from foveal.daemon.sessions.request_log_file import LedgerFile
 from foveal.daemon.sessions.session_store import SessionStore
-from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.cursor_store import CursorStore
+from foveal.daemon.transcripts.cursor import Cursor, CursorStore
 from msgspec import to_builtins
 
 from . import damaging
@@ -267,8 +266,8 @@ def _dump(folder: Path) -> dict[str, Any]:
                 symbols = [to_builtins(symbol) for symbol in reader.symbols(path)]
                 imports = [str(one) for one in reader.imports(path)]
                 texts = [
-                    one.text
-                    for one in reader.chunks.texts(c.id for c in reader.chunks.of_paths([path])).values()
+                    text.text
+                    for text in reader.chunks.texts(c.id for c in reader.chunks.of_paths([path])).values()
                 ]
                 found[path] = json.dumps([str(record), symbols, imports, reader.importers(path), texts])
             return found

@@ -1,4 +1,4 @@
-"""Owns random orders of requests, edits and kills, and the claim that what a daemon says meanwhile is true:
+"""Random orders of requests, edits and kills, and the claim that what a daemon says meanwhile is true:
 where it says that an index is whole, that is what a first indexing makes of the files."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Owns a question's way through the product, once for all variants, and how long each stage of it takes."""
+"""A question's way through the product, once for all variants, and how long each stage of it takes."""
 
 from __future__ import annotations
 

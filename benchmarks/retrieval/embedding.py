@@ -1,4 +1,4 @@
-"""Owns the embedding of code bases: the product's model, store and vectors, driven as its embedder does."""
+"""The embedding of code bases: the product's model, store and vectors, driven as its embedder does."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from ..project.open_projects import OpenProjects
 from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
-from ..search.nodes import describe_node
+from ..search.lookups import describe_node
 from .focus import GLOBS_MAX, resolve_paths, split_node_id
 from .rendered import RenderedContexts
 from .scopes import Scope, ScopeStore, ScopeTable, identity_of

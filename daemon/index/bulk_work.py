@@ -9,8 +9,8 @@ import logging
 import os
 from collections.abc import Iterator
 
+from ..languages.shared.parse import PARSER_VERSION
 from ..project import git
-from ..project.parse import PARSER_VERSION
 from ..project.scan_results import RootGone
 from .chunks import CHUNKER_VERSION
 from .messages import ActivityTaken

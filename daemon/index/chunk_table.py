@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -32,6 +34,9 @@ a file. Ids of chunks are never used again, so that what the vector side has see
 BATCH = 500
 """Maximum number of values in a statement; SQLite's limit is 32,766."""
 
+COPIES_READ = 10
+"""Average number of copies of a content that one statement reads for many of them."""
+
 T = TypeVar("T")
 
 
@@ -48,6 +53,17 @@ class StoredChunk(Struct, frozen=True):
     kind: str
     names: tuple[str, ...]
     digest: bytes
+
+
+class ChunkPlace(NamedTuple):
+    """Where a chunk stands: all that ranking needs to know of the hundreds that are candidates."""
+
+    id: int
+    file_id: int
+    path: str
+    language: str
+    start_line: int
+    end_line: int
 
 
 class ChunkText(Struct, frozen=True):
@@ -188,17 +204,30 @@ class ChunkQueries:
         """Return all chunks with one of these contents, by id."""
         return sorted(self._stored("c.digest", digests), key=lambda chunk: chunk.id)
 
-    def some_by_digests(
+    def places(self, ids: Iterable[int]) -> dict[int, ChunkPlace]:
+        """Return where chunks stand by id; those that are gone are left out."""
+        return {place.id: place for place in self._places("c.id", ids)}
+
+    def places_in(self, paths: Iterable[str]) -> list[ChunkPlace]:
+        """Return where the chunks of files stand, by id."""
+        return sorted(self._places("f.path", paths))
+
+    def places_by_digests(
         self, digests: Iterable[bytes], copies: int, file_ids: Collection[int] | None = None
-    ) -> list[StoredChunk]:
-        """Return chunks with one of these contents, by id: at most so many copies of each, the first ones, in
-        these files only (None for all)."""
-        chosen: list[int] = []
-        for digest in dict.fromkeys(digests):
-            rows = self._db.execute("SELECT id, file_id FROM chunks WHERE digest = ? ORDER BY id", (digest,))
-            kept = (number for number, file_id in rows if file_ids is None or file_id in file_ids)
-            chosen.extend(islice(kept, copies))
-        return sorted(self.by_ids(chosen).values(), key=lambda chunk: chunk.id)
+    ) -> list[tuple[bytes, ChunkPlace]]:
+        """Return contents with the places of their chunks, by id: at most so many copies of each, the first
+        ones, in these files only (None for all)."""
+        found: list[tuple[bytes, ChunkPlace]] = []
+        for batch in _batches(digests):
+            most = COPIES_READ * len(batch)
+            marks = ", ".join("?" * len(batch))
+            rows = self._db.execute(f"{_PLACED} WHERE c.digest IN ({marks}) LIMIT {most}", batch).fetchall()
+            if len(rows) == most:  # something is vendored a thousand times: no more of it is read than wanted
+                rows = [row for digest in batch for row in self._copies(digest, copies, file_ids)]
+            else:
+                rows = _first_copies(rows, copies, file_ids)
+            found.extend((row[0], ChunkPlace._make(row[1:])) for row in rows)
+        return sorted(found, key=lambda pair: pair[1].id)
 
     def of_paths(self, paths: Iterable[str]) -> list[StoredChunk]:
         """Return the chunks of files, by id."""
@@ -253,7 +282,7 @@ class ChunkQueries:
             if (chunk := known[number])
         }
 
-    def texts_of(self, chunks: Iterable[StoredChunk]) -> dict[int, str]:
+    def texts_of(self, chunks: Iterable[StoredChunk | ChunkPlace]) -> dict[int, str]:
         """Return the texts of chunks by id; what is left out, and where this belongs, as with `texts`."""
         wanted: dict[int, set[int]] = {}
         for chunk in chunks:
@@ -266,8 +295,12 @@ class ChunkQueries:
                 continue
             # The indexer has a file whose texts are damaged read again, when it meets it.
             with suppress(TextsDamaged):
-                texts = _texts_of_file(self._db, file_id, len(ids))
-                found.update(pair for pair in zip(ids, texts, strict=True) if pair[0] in numbers)
+                packed = _packed_texts(self._db, file_id, len(ids))
+                found.update(
+                    (number, _decoded(text))
+                    for number, text in zip(ids, packed, strict=True)
+                    if number in numbers
+                )
         return found
 
     def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
@@ -313,6 +346,22 @@ class ChunkQueries:
             marks = ", ".join("?" * len(batch))
             yield from map(_stored_chunk, self._db.execute(f"{_STORED} WHERE {column} IN ({marks})", batch))
 
+    def _places(self, column: str, values: Iterable[object]) -> Iterator[ChunkPlace]:
+        for batch in _batches(values):
+            marks = ", ".join("?" * len(batch))
+            rows = self._db.execute(
+                f"SELECT {_PLACE} FROM chunks c JOIN files f ON f.id = c.file_id WHERE {column} IN ({marks})",  # noqa: S608 - marks only
+                batch,
+            )
+            yield from map(ChunkPlace._make, rows)
+
+    def _copies(
+        self, digest: bytes, copies: int, file_ids: Collection[int] | None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield rows of `_PLACED`: the first copies of a content in some files."""
+        rows = self._db.execute(f"{_PLACED} WHERE c.digest = ? ORDER BY c.id", (digest,))
+        return islice((row for row in rows if file_ids is None or row[2] in file_ids), copies)
+
 
 _STORED = (
     "SELECT c.id, c.file_id, f.path, f.language, c.start_line, c.end_line, c.symbol, c.kind, c.names,"
@@ -320,6 +369,23 @@ _STORED = (
 )
 _AT = f"{_STORED} WHERE f.path = ?"
 _FIRST = "ORDER BY c.id LIMIT 1"
+
+
+_PLACE = "c.id, c.file_id, f.path, f.language, c.start_line, c.end_line"
+_PLACED = f"SELECT c.digest, {_PLACE} FROM chunks c JOIN files f ON f.id = c.file_id"  # noqa: S608 - fixed text
+
+
+def _first_copies(
+    rows: Iterable[tuple[Any, ...]], copies: int, file_ids: Collection[int] | None
+) -> list[tuple[Any, ...]]:
+    """Return rows of `_PLACED`, by id, without those of other files and without further copies."""
+    counts: Counter[bytes] = Counter()
+    kept = []
+    for row in sorted(rows, key=itemgetter(1)):
+        if (file_ids is None or row[2] in file_ids) and counts[row[0]] < copies:
+            counts[row[0]] += 1
+            kept.append(row)
+    return kept
 
 
 def _stored_chunk(row: tuple[int, int, str, str, int, int, str, str, str, bytes]) -> StoredChunk:
@@ -346,17 +412,25 @@ def _texts(database: Database, file_id: int) -> list[ChunkText]:
 
 def _texts_of_file(database: Database, file_id: int, count: int) -> list[str]:
     """Return the texts of a file's `count` chunks. Raises `TextsDamaged`."""
-    packed = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
-    texts = _unpacked(b"" if packed is None else packed[0])
+    return [_decoded(text) for text in _packed_texts(database, file_id, count)]
+
+
+def _packed_texts(database: Database, file_id: int, count: int) -> list[bytes]:
+    """Return the same still encoded, because most of them are not read."""
+    row = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
+    try:
+        texts = zlib.decompress(b"" if row is None else row[0]).split(b"\0")
+    except zlib.error as error:
+        raise TextsDamaged(f"a file's text in the index is damaged ({error})") from error
     if len(texts) != count:
         raise TextsDamaged(f"there are {len(texts)} texts for the {count} chunks of a file")
     return texts
 
 
-def _unpacked(packed: bytes) -> list[str]:
+def _decoded(text: bytes) -> str:
     try:
-        return zlib.decompress(packed).decode().split("\0")
-    except (zlib.error, UnicodeDecodeError) as error:
+        return text.decode()
+    except UnicodeDecodeError as error:
         raise TextsDamaged(f"a file's text in the index is damaged ({error})") from error
 
 

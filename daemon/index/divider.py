@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from ..project.tree import SplitPoint, Symbol
+from ..languages.shared.records import SplitPoint, Symbol
 
 MAX_CHARACTERS = 1_500
 """Characters of a chunk's text. Definitions up to this size stay whole."""

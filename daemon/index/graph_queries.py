@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from ..core.storage import Database
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
 from .link_table import BATCH, BY_NAME, Definition
 
 T = TypeVar("T")

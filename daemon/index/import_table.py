@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from ..core.storage import Database
-from ..project.tree import Import
+from ..languages.shared.records import Import
 
 SCHEMA = """
 CREATE TABLE imports (

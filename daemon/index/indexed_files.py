@@ -9,13 +9,13 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..core.system import System
-from ..project.import_keys import keys_of_path
-from ..project.imports import ImportResolver
-from ..project.languages import language_of
+from ..languages.shared.import_folders import is_test
+from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.records import Import
+from ..languages.shared.table import language_of
 from ..project.metadata import NO_SOURCE
 from ..project.scan_results import ScanChanges
-from ..project.source_folders import is_test
-from ..project.tree import FileRecord, Import
+from ..project.tree import FileRecord
 from .import_table import ImportRow, StoredImport
 from .linking import Linking
 from .messages import TreeDelta

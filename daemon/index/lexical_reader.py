@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from heapq import nlargest
 from threading import Lock
+from typing import Any, NamedTuple
 
 import tantivy
 from msgspec import Struct
@@ -23,7 +24,7 @@ from .lexical_files import (
 )
 
 
-class LexicalHit(Struct, frozen=True):
+class LexicalHit(NamedTuple):
     """A chunk that was found, its file, and its BM25 score, above 0 and comparable within one search only."""
 
     chunk_id: int
@@ -118,6 +119,19 @@ class LexicalReader:
             return search.best(search.among(query, "file_key", map(str, files)), limit)
         return search.best(query, limit, files if isinstance(files, AbstractSet) else frozenset(files))
 
+    def holding(
+        self, hits: Collection[LexicalHit], weights: Mapping[str, float], least: float
+    ) -> AbstractSet[int]:
+        """Return the chunks of hits in whose text terms stand that weigh at least so much together. Raises
+        `LexicalDamaged`."""
+        search = _Search(self._searcher, self._schema)
+        chunks = {hit.chunk_id for hit in hits}
+        if least <= 0:
+            return chunks
+        if not hits or not weights:
+            return frozenset()
+        return chunks & search.holding({str(hit.file_id) for hit in hits}, weights, least)
+
     def document_frequency(self, term: str) -> int:
         """Return how many chunks have a term in their text, path or symbols: at least the most of these.
 
@@ -170,6 +184,29 @@ class _Search:
         unscored = tantivy.Query.const_score_query(chosen, 0.0)
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, unscored)])
 
+    def holding(self, files: Collection[str], weights: Mapping[str, float], least: float) -> frozenset[int]:
+        """Return the chunks of files, by their keys, in whose text terms of so much weight stand."""
+        clauses = [
+            (
+                tantivy.Occur.Should,
+                tantivy.Query.const_score_query(
+                    tantivy.Query.term_query(self.schema, "body", term, "freq"), weight
+                ),
+            )
+            for term, weight in weights.items()
+        ]
+        query = self.among(tantivy.Query.boolean_query(clauses), "file_key", files)
+        documents = int(self.searcher.num_docs)
+        size = min(HOLDING_FETCHED, documents)
+        while True:
+            with raising(LexicalDamaged):
+                found = self.searcher.search(query, size, count=False).hits if size else []
+            enough = [address for score, address in found if score is not None and score >= least - 0.001]
+            if len(enough) < size or size == documents:
+                with raising(LexicalDamaged):
+                    return frozenset(map(int, filter(None, self.searcher.fast_field_values("chunk", enough))))
+            size = min(size * 4, documents)
+
     def best(
         self, query: tantivy.Query, limit: int, files: AbstractSet[int] | None = None
     ) -> list[LexicalHit]:
@@ -206,14 +243,17 @@ class _Search:
         with raising(LexicalDamaged):
             found = self.searcher.search(query, size, count=False).hits
             addresses = [address for _, address in found]
-            chunks = self.searcher.fast_field_values("chunk", addresses)
-            files = self.searcher.fast_field_values("file", addresses)
+            chunks: Sequence[Any] = self.searcher.fast_field_values("chunk", addresses)
+            files: Sequence[Any] = self.searcher.fast_field_values("file", addresses)
         # Equal chunks may differ in the last bits, by the order in which their terms were added up.
         return [
-            LexicalHit(int(chunk or 0), int(file or 0), round(float(score), 3))
+            LexicalHit(chunk, file, round(score, 3))
             for (score, _), chunk, file in zip(found, chunks, files, strict=True)
         ]
 
+
+HOLDING_FETCHED = 100
+"""Chunks fetched at first where those with enough of a text are looked for; hardly any have."""
 
 _TIES = 32
 """How many more than asked for are fetched at first, so that a tie at the end is seen."""

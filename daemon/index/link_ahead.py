@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, cast
 
 from ..core.storage import DatabaseError
 from ..core.system import System
+from ..languages.shared.imports import ImportResolver
 from ..linking.linker import LinkedFile, link_file
-from ..project.imports import ImportResolver
 from .fact_table import FactsDamaged, FactTable
 from .link_table import LinkTable
 from .side_process import StartSideProcess, Work, WorkAhead

@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from ..core.system import System
-from ..linking.evaluator import World
+from ..languages.shared.imports import ImportResolver, keys_of_path
+from ..languages.shared.link_rules import World
+from ..languages.shared.records import Symbol
+from ..languages.shared.references import References
 from ..linking.linker import LINKER_VERSION, LinkedFile, link_file
-from ..project.import_keys import keys_of_path
-from ..project.imports import ImportResolver
-from ..project.references import References
-from ..project.tree import FileRecord, Symbol
+from ..project.tree import FileRecord
 from .fact_table import FactsDamaged
 from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
 from .link_table import BY_NAME, KINDS, STATES, LinkRow
@@ -94,7 +94,7 @@ class Linking:
         return self._table.waiting()
 
     def step(self, seconds: float) -> tuple[bool, bool]:
-        """Link waiting files for up to `seconds`; return whether a link changed and whether files still wait.
+        """Link waiting files for up to `seconds`; return whether a link changed, and if files still wait.
 
         At least one file is linked, so that steps of any length come to an end.
         """

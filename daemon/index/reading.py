@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from ..core.system import System, is_racy, stamp_of
-from ..linking.interface import interface_of
+from ..languages.shared.interface import interface_of
+from ..languages.shared.parse import parse_source
+from ..languages.shared.table import LANGUAGES, language_of
 from ..project.binary import classify_content
-from ..project.languages import LANGUAGES, language_of
-from ..project.parse import parse_source
 from .chunk_table import StoredText, pack_chunks
 from .chunks import Chunk, chunk_source
 from .fact_table import StoredFacts, pack_facts

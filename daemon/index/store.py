@@ -19,10 +19,11 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import Stamp, System
-from ..linking.interface import FileInterface, InterfaceChange, change_between, interface_of
-from ..project.qualified_names import base_name
-from ..project.references import References
-from ..project.tree import FileRecord, Import, ResolvedImport, Symbol
+from ..languages.shared.interface import FileInterface, InterfaceChange, change_between, interface_of
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Import, Symbol
+from ..languages.shared.references import References
+from ..project.tree import FileRecord, ResolvedImport
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
 from .chunk_table import ChunkQueries, ChunkTable, StoredText, pack_chunks
 from .chunks import Chunk

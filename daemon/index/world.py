@@ -7,11 +7,12 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from typing import Final, Generic, TypeVar
 
-from ..linking.evaluator import ModuleFiles
-from ..linking.interface import FileInterface
-from ..project.imports import ImportResolver
-from ..project.languages import SCRIPT_LANGUAGES, family_of
-from ..project.tree import FileRecord, Import
+from ..languages.shared.imports import ImportResolver
+from ..languages.shared.interface import FileInterface
+from ..languages.shared.link_rules import ModuleFiles
+from ..languages.shared.records import Import
+from ..languages.shared.table import LANGUAGES, family_of
+from ..project.tree import FileRecord
 from .fact_table import FactsDamaged, FactTable
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ YOUNG_OBJECTS: Final = 20_000
 links have no circles, so nothing is found; looked for after each 700, as Python does, it took a fifth of
 linking."""
 
-_BY_FOLDER: Final = SCRIPT_LANGUAGES | {"python", "go"}
+_BY_FOLDER: Final = frozenset(name for name, row in LANGUAGES.items() if row.same_in_folder)
 """Languages whose imports mean the same in all files of a folder."""
 
 K = TypeVar("K", bound=Hashable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from .source_text import WIDE_MARKS, wide_encoding
+from ..languages.shared.source_text import WIDE_MARKS, wide_encoding
 
 _PROBE_BYTES = 8192
 """git looks at the first 8,000 bytes for a NUL as well."""

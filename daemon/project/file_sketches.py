@@ -10,11 +10,8 @@ from msgspec.structs import replace
 
 from ..context.content import decode
 from ..core.system import Stamp, System, stamp_of
-from ..memory.draft import Draft
-from ..memory.experience import Experience
-from ..memory.fields import SKETCHES_MAX, BadField, relative_files
-from ..memory.sketch import Sketch, decoded, encoded, sketch_of
-from ..memory.staleness import Staleness, staleness_of
+from ..memory.experience import SKETCHES_MAX, BadField, Draft, Experience, relative_files
+from ..memory.staleness import Sketch, Staleness, decoded, encoded, sketch_of, staleness_of
 from . import commits, git
 
 SKETCHED_BYTES = 262_144

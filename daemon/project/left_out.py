@@ -7,11 +7,11 @@ from typing import Literal, cast
 
 from msgspec import Struct
 
+from ..core.relative_paths import within
 from ..core.system import System
 from . import git
 from .ignore import IgnoreRules
 from .lister import FolderListing, Lister
-from .relative_paths import within
 from .scan_settings import ScanSettings
 
 Reason = Literal[

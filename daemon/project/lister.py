@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
+from ..core.relative_paths import within
 from ..core.system import RACY_NS, Stamp, System, stamp_of
+from ..languages.shared.table import language_of
 from . import git
-from .languages import language_of
-from .relative_paths import within
 from .rules import MARKS, Entry, PathRules
 from .scan_results import RootGone
 from .scan_settings import BUILD_FILES, OUTPUT_FOLDERS, ScanSettings

@@ -14,7 +14,7 @@ from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..index.indexing import Indexing
 from ..memory.pool import Pool
-from ..memory.pruning import Retention
+from ..memory.pool_filters import Retention
 from ..privacy.trust import FILE_BYTES, NOTHING_TRUSTED, Trusted, TrustFile, TrustStore, files_to_trust
 from .project import Project, load
 from .project_folder import known_roots, project_folder

@@ -14,19 +14,19 @@ from msgspec.structs import replace
 from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
 from ..context.content import Shown
-from ..context.divisions import DIVISIONS
+from ..context.division import DIVISIONS
 from ..context.feedback import Feedback, feedback_path
-from ..context.kept_symbols import KEPT_SYMBOLS, MASKED_SYMBOLS
+from ..context.known_files import KEPT_SYMBOLS, MASKED_SYMBOLS
 from ..context.scopes import HotNode
 from ..core.errors import ProjectUnavailable
 from ..core.system import Stamp, System
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
-from ..memory.choice import Chosen, choose
 from ..memory.pool import Pool
+from ..memory.recall import Chosen, choose
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.visible import visible_experiences
-from ..rules.instructions import RuleSet, discover, is_instruction_path
+from ..rules.instruction_files import RuleSet, discover, is_instruction_path
 from ..rules.zone import stamp_now
 from .file_sketches import FileSketches
 from .hot_files import HotFiles, PendingEdits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.system import System
 from ..rules.agent_items import AgentItems
-from ..rules.instructions import RuleSet
+from ..rules.instruction_files import RuleSet
 
 CHECK_S = 0.5
 """Seconds between two looks into all places where an instruction file could have appeared. Files that were
@@ -30,14 +30,14 @@ class ProjectInstructions:
         """Whether all places where an instruction file could have appeared are to be looked at again."""
         return now - self._checked >= CHECK_S
 
-    def hold(self, now: float) -> bool:
-        """Whether the rules are those on the disk: the files found, and now and then all places.
+    def hold(self, now: float, *, due: bool) -> bool:
+        """Whether the rules are those on the disk: the files found, and with `due` all places.
 
         Some stats; `now` is the event loop's time in seconds.
         """
         if self.stale:
             return False
-        if not self.is_check_due(now):
+        if not due:
             return self.rules.texts_unchanged(self._system)
         self._checked = now
         return self.rules.unchanged(self._system)

@@ -8,7 +8,7 @@ import os
 from ..config.files import LoadedConfig, load_project_config
 from ..config.last_valid import load_or_last
 from ..config.settings import ProjectConfig, UserConfig
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, stamps_hold
 from ..privacy.trust import NOTHING_TRUSTED, Trusted
 from ..rules.zone import stamp_now
 
@@ -38,7 +38,7 @@ class ProjectSettings:
 
     def hold(self) -> bool:
         """Whether foveal.toml is still the file that was read, by its stamp."""
-        return not self.stale and self.stamp == self.stamp_now()
+        return not self.stale and stamps_hold(self._system.lstat, ((self._path, self.stamp),))
 
     def stamp_now(self) -> Stamp | None:
         """Return the stamp of foveal.toml on the disk; None where there is none."""

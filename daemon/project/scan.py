@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from ..core.relative_paths import within
 from ..core.system import System
 from .lister import UNKNOWN_STAMP, Lister, RulesChanged, printable
-from .relative_paths import within
 from .scan_results import ListingNeeded, RootGone, ScanChanges, ScanStatistics
 from .scan_settings import ScanSettings
 from .tree import FileRecord

@@ -11,9 +11,9 @@ from ..config.settings import ProjectConfig
 from ..core.system import System
 from ..index.lexical_files import LexicalHandle
 from ..index.store import Reader
-from ..memory.choice import Chosen
+from ..memory.recall import Chosen
 from ..privacy.policy import NO_POLICY, Policy
-from ..rules.instructions import RuleSet
+from ..rules.instruction_files import RuleSet
 from .tree import Tree
 
 

@@ -32,7 +32,7 @@ from foveal.daemon.project import open_projects
 from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.project import Project, load
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.search import SearchQuery
+from foveal.daemon.search.query import SearchQuery
 
 from tests.conftest import write_files
 
@@ -179,9 +179,7 @@ async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base:
         await ready(project)
 
 
-async def test_who_asks_for_a_project_while_the_indexer_is_started_again_is_told_to_come_back(
-    base: Path, root: str
-) -> None:
+async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
@@ -202,7 +200,7 @@ async def test_a_project_is_reindexed_while_the_first_indexer_starts(base: Path,
         assert set(project.tree.files) == {"a.py", "b.py"}
 
 
-async def test_a_project_that_was_closed_is_opened_in_the_indexer_no_more(base: Path, root: str) -> None:
+async def test_closed_project_is_not_reopened_in_the_indexer(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
@@ -215,7 +213,7 @@ async def test_a_project_that_was_closed_is_opened_in_the_indexer_no_more(base: 
             await engine.indexing.reindex(project, full=True)
 
 
-async def test_a_project_that_cant_be_opened_says_so_until_it_can(base: Path, root: str) -> None:
+async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
@@ -306,7 +304,7 @@ async def test_after_the_indexer_ended_others_are_opened_before_the_project_at_w
     assert any(opened[index - 1] == ("p", 0) for index in again), "the other comes first"
 
 
-async def test_a_stopped_indexer_is_said_to_be_and_replaced(
+async def test_stopped_indexer_is_announced_and_replaced(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(base) as engine:
@@ -361,7 +359,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: ModuleType, real: Callable[.
 # Once for all
 
 
-async def test_many_who_open_a_project_share_one_opening(
+async def test_concurrent_opens_of_a_project_are_shared(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads = counted(monkeypatch, open_projects, load)
@@ -373,7 +371,7 @@ async def test_many_who_open_a_project_share_one_opening(
         assert loads == [root]
 
 
-async def test_the_same_context_for_many_is_built_once(
+async def test_concurrent_requests_share_a_build(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     builds = counted(monkeypatch, contexts, build)
@@ -392,7 +390,7 @@ async def test_the_same_context_for_many_is_built_once(
         assert len(builds) == 2
 
 
-async def test_one_who_gives_up_takes_nothing_from_the_others(
+async def test_cancelled_request_does_not_cancel_a_shared_build(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop, begun = asyncio.get_running_loop(), asyncio.Event()
@@ -524,7 +522,7 @@ async def test_expansions_by_many_at_once_are_all_kept(base: Path, root: str) ->
 # The end
 
 
-async def test_nothing_is_begun_once_it_has_ended(base: Path, root: str) -> None:
+async def test_no_work_starts_after_shutdown(base: Path, root: str) -> None:
     async with running(base) as engine:
         await ready(await engine.projects.at(root))
     with pytest.raises(Busy):
@@ -532,7 +530,7 @@ async def test_nothing_is_begun_once_it_has_ended(base: Path, root: str) -> None
     assert engine.indexing.link.pid is None
 
 
-async def test_who_waits_for_something_hears_of_the_end(base: Path, root: str) -> None:
+async def test_waiting_requests_fail_at_shutdown(base: Path, root: str) -> None:
     async with running(base, argv=HANGS) as engine:
         await (await begin_to_open(engine, root))
         project = engine.projects.get(root)

@@ -16,7 +16,7 @@ from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConf
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import Built, build
-from foveal.daemon.context.gathered import GatheredSources
+from foveal.daemon.context.build_state import GatheredSources
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scopes import Scope
 from foveal.daemon.context.scoping import ScopeSelector

@@ -82,8 +82,11 @@ def test_no_question_meets_a_hidden_file(index: Index) -> None:
         assert part.chunks.by_ids(chunks) == {}
         assert part.chunks.present(chunks) == []
         assert part.chunks.texts(chunks) == {}
-        assert part.chunks.some_by_digests(digests, 9) == part.chunks.by_digests(digests) == []
+        assert part.chunks.places_by_digests(digests, 9) == []
+        assert part.chunks.by_digests(digests) == []
         assert part.chunks.of_paths(["hidden/vault.py"]) == []
+        assert part.chunks.places_in(["hidden/vault.py"]) == []
+        assert part.chunks.places(chunks) == {}
         assert {one.path for one in part.activity(9)} <= {"app.py"}
 
 

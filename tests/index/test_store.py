@@ -10,8 +10,9 @@ from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.import_table import ImportRow, StoredImport
 from foveal.daemon.index.store import SCHEMA_VERSION, Activity, FileContent, Reader, Store
-from foveal.daemon.project.parse import parse_source
-from foveal.daemon.project.tree import FileRecord, Import, ResolvedImport, Symbol
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Import, Symbol
+from foveal.daemon.project.tree import FileRecord, ResolvedImport
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -16,14 +16,15 @@ from pathlib import Path
 import pytest
 from foveal.daemon.config.files import LoadedConfig
 from foveal.daemon.config.settings import UserConfig
-from foveal.daemon.context.divisions import DIVISIONS
-from foveal.daemon.context.kept_symbols import KEPT_SYMBOLS
+from foveal.daemon.context.division import DIVISIONS
+from foveal.daemon.context.known_files import KEPT_SYMBOLS
 from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from foveal.daemon.index.reader_pool import READERS_MAX, ReaderPool
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.project.hot_files import (
     ASKED_MAX,
@@ -36,7 +37,7 @@ from foveal.daemon.project.hot_files import (
 from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.project import LoadedProject, Project, load
 from foveal.daemon.project.project_folder import known_roots, project_folder
-from foveal.daemon.project.tree import FileRecord, ProjectState, Symbol, Tree
+from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
 from foveal.daemon.project.unsaved_buffers import BUFFERS_MAX
 from msgspec.structs import replace
 
@@ -262,12 +263,16 @@ async def test_settings_hold_by_the_file_itself(project: Project, root: Path) ->
 
 
 async def test_rules_hold_by_the_files_themselves(project: Project, root: Path) -> None:
-    assert project.instructions.hold(1_000.0)
+    rules = project.instructions
+    assert rules.is_check_due(1_000.0)
+    assert rules.hold(1_000.0, due=True)
+    assert not rules.is_check_due(1_000.1)
     write_files(root, {"AGENTS.md": "# Rules\n"})
-    assert project.instructions.hold(1_000.1), "all places are looked at now and then"
-    assert not project.instructions.hold(1_001.0)
-    project.instructions.stale = True
-    assert not project.instructions.hold(1_001.1)
+    assert rules.hold(1_000.1, due=False), "all places are looked at now and then"
+    assert rules.is_check_due(1_001.0)
+    assert not rules.hold(1_001.0, due=True)
+    rules.stale = True
+    assert not rules.hold(1_001.1, due=False)
 
 
 async def test_waiting_ends_with_the_next_report(project: Project) -> None:
