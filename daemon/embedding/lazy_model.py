@@ -1,28 +1,37 @@
-"""An embedding model of the process, loaded when first needed and tried again after a failure.
+"""The embedding models of the process: loaded when first needed, and tried again after a failure.
 
-Fetching one takes minutes and rebuilding one seconds, so it is done on a thread that nothing waits for: no
-command, no question, and not the end of the process.
+A formerly configured model answers while the vectors of the new one are made. It embeds no more documents:
+its vectors are those that the store holds, which also tells which model it was, after a restart too.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+
+from msgspec import Struct
 
 from ..core.errors import FovealError
 from ..core.system import System
+from ..index.store import Reader
+from .embeddings import EmbeddingStore
 from .messages import ModelLoaded, ModelNotReady, ModelProgress, ModelUnavailable
-from .model import EmbeddingModel, load_model
+from .model import EmbeddingModel, load_kept_model, load_model, name_in_key
 from .model_cache import Progress
+from .project_vectors import PAGE, ProjectVectors
 
 RETRY_S = 60.0
-"""A model that can't be had is tried again after this long: a connection may be back, a disk cleared."""
+"""Seconds until an unavailable model is tried again: a connection may be back, a disk cleared."""
 
 LoadModel = Callable[[str, str, int, Progress, System], EmbeddingModel]
 
 SHORT_PHASES = frozenset({"starting", "loading", "ready"})
-"""What a question may wait for: a model that is there is loaded in .3 s."""
+"""Phases that a question may wait for: a model on the disk is loaded in .3 s."""
+
+FORMER_SHARE = 0.5
+"""Minimum share of a project's chunks that a former model must know to be worth its memory (130 MB). With
+less, words and the chunks that a question has embedded do better."""
 
 
 class LazyModel:
@@ -136,3 +145,80 @@ class LazyModel:
             self._phase = phase
             self._news.notify_all()
         self._send(ModelProgress(phase, fraction))
+
+
+class Former(Struct, frozen=True):
+    """A former model by its key, and the vectors of a project that it made."""
+
+    key: str
+    vectors: ProjectVectors
+    model: LazyModel
+
+    def covers_more_than(self, others: ProjectVectors | None) -> bool:
+        """Whether more of the project is found by it than by the vectors that are being made."""
+        return self.vectors.embedded > (0 if others is None else others.embedded)
+
+
+class FormerModels:
+    """Models other than that of `key`, as far as they can be had without fetching; `folder` has their files.
+
+    For one thread; the models that it lends are safe across threads.
+    """
+
+    def __init__(self, key: str, folder: str, system: System) -> None:
+        self._key = key
+        self._folder = folder
+        self._system = system
+        self._models: dict[str, LazyModel] = {}
+
+    def find(self, root: str, folder: str, store: EmbeddingStore, embedded: int) -> Former | None:
+        """Return the model that covers the most of a project, and more than the `embedded` contents that have
+        a vector already; None without such a model. Its vectors aren't loaded yet: `refresh` does that.
+
+        Takes a second for a million chunks and each model that ever embedded anything.
+        """
+        names = {key: name_in_key(key) for key in store.models() if key != self._key}
+        keys = [key for key, name in names.items() if name is not None]
+        if not keys:
+            return None
+        total, counts = _coverage(folder, store, keys)
+        best = max(counts, key=lambda key: counts[key])
+        name, dim = names[best], store.dim(best)
+        if name is None or dim is None or counts[best] <= max(embedded, FORMER_SHARE * total):
+            return None
+        vectors = ProjectVectors(root, folder, store, best, dim, self._system)
+        return Former(best, vectors, self._models.setdefault(best, self._made(name)))
+
+    def retain(self, formers: Iterable[Former]) -> None:
+        """Unload all other models."""
+        keys = {former.key for former in formers}
+        for key in self._models.keys() - keys:
+            self._models.pop(key).close()
+
+    def _made(self, name: str) -> LazyModel:
+        return LazyModel(name, self._folder, self._system, _unheard, _unasked, load_kept_model)
+
+
+def _coverage(folder: str, store: EmbeddingStore, keys: list[str]) -> tuple[int, dict[str, int]]:
+    """Count the chunks of a project that are worth embedding, and how many of these each model knows."""
+    total, counts = 0, dict.fromkeys(keys, 0)
+    reader = Reader(folder)
+    try:
+        seen = 0
+        while rows := reader.chunks.to_embed(seen, PAGE):
+            digests = {digest for _, _, digest in rows}
+            total += len(digests)
+            for key in keys:
+                counts[key] += store.count(key, digests)
+            seen = rows[-1][0]
+    finally:
+        reader.close()
+    return total, counts
+
+
+def _unheard(event: ModelLoaded | ModelProgress) -> None:
+    """Ignore the loading of a former model: only the model that embeds is reported."""
+
+
+def _unasked() -> None:
+    """Do nothing when it is loaded: only questions need it."""

@@ -22,8 +22,7 @@ from ..index.embedded_text import embedded_text
 from ..index.store import check_index
 from .embeddings import EmbeddingStore
 from .exact import Floats, as_ids
-from .former import Former, FormerModels
-from .lazy_model import LazyModel
+from .lazy_model import Former, FormerModels, LazyModel
 from .messages import DEFAULT_DIMENSIONS, DEFAULT_MODEL, Configure, VectorProgress
 from .model import EmbeddingModel, model_key
 from .project_vectors import FOLDER, ProjectVectors

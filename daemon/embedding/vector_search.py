@@ -13,7 +13,7 @@ from ..core.storage import DatabaseError, damage_raised
 from ..core.system import System
 from ..index.embedded_text import embedded_text
 from .exact import Floats, scores, stored_halves, unit
-from .former import Former
+from .lazy_model import Former
 from .messages import SearchVectors, VectorHits
 from .model import EmbeddingModel
 from .project_vectors import ProjectVectors, have_direction, no_vectors

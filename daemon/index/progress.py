@@ -7,10 +7,9 @@ from typing import Protocol
 
 from ..project.scan import Scanner
 from ..project.scan_results import ScanStatistics
-from ..project.tree import ProjectState
+from ..project.tree import ProjectState, WatchMode
 from .linking import Linking
 from .messages import ProjectProgress
-from .watching import ProjectWatch
 
 
 class ProgressPart(Protocol):
@@ -19,6 +18,14 @@ class ProgressPart(Protocol):
     @property
     def problem(self) -> str:
         """Say what is wrong, or nothing."""
+
+
+class WatchPart(ProgressPart, Protocol):
+    """The watch of a project; see `ProjectWatch`."""
+
+    @property
+    def mode(self) -> WatchMode:
+        """How changes are noticed."""
 
 
 class Progress:
@@ -37,7 +44,7 @@ class Progress:
         known: Sized,
         unread: Sized,
         scanner: Scanner,
-        watch: ProjectWatch,
+        watch: WatchPart,
         linking: Linking,
         parts: Sequence[ProgressPart],
     ) -> None:

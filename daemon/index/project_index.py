@@ -20,8 +20,7 @@ from .reading_queue import Readers, ReadingQueue, ReadResults, count_for
 from .side_process import StartSideProcess
 from .store import Store
 from .suspects import Alarm, Suspects
-from .tree_changes import TreeChanges
-from .watching import ProjectWatch
+from .tree_changes import ProjectWatch, TreeChanges
 
 
 class ProjectIndex:

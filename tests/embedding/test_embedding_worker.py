@@ -149,7 +149,7 @@ def running(tmp_path: Path, models: Path) -> Iterator[Running]:
     assert one.failure is None
 
 
-def test_questions_find_what_they_mean(running: Running) -> None:
+def test_questions_find_texts_by_meaning(running: Running) -> None:
     put(running.store, "a.py", [LOGIN, PARSE, PRICE])
     running.keep()
     running.wait_embedded(3)
@@ -203,7 +203,7 @@ def test_a_search_does_not_wait_for_texts(running: Running, monkeypatch: pytest.
     running.wait(lambda message: isinstance(message, Reply) and message.number == number)
 
 
-def test_what_nobody_foresaw_of_texts_ends_the_process(
+def test_an_unexpected_error_of_texts_ends_the_process(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(scorer: TextScorer, command: ScoreTexts) -> TextScores:
@@ -217,7 +217,7 @@ def test_what_nobody_foresaw_of_texts_ends_the_process(
     running.failure = None
 
 
-def test_what_a_question_needs_is_embedded_first_and_kept(running: Running) -> None:
+def test_chunks_for_a_question_are_embedded_first_and_stored(running: Running) -> None:
     put(running.store, "a.py", [LOGIN, PARSE, PRICE])
     running.configure()
     running.ask(SetPaused(True))
@@ -308,7 +308,7 @@ def test_nothing_waits_for_a_model_that_is_made_ready(tmp_path: Path, models: Pa
         assert not [one for one in running.messages if isinstance(one, ModelLoaded)]
 
 
-def test_what_waited_for_the_model_goes_on_when_it_is_there(tmp_path: Path, models: Path) -> None:
+def test_work_resumes_when_the_model_is_loaded(tmp_path: Path, models: Path) -> None:
     running = Running(tmp_path, tmp_path / "own")
     put(running.store, "a.py", [LOGIN])
     with held_lock(tmp_path / "own"):
@@ -379,7 +379,7 @@ def test_background_work_stands_back_while_a_question_is_open(
     running.wait_embedded(300)
 
 
-def test_what_was_loaded_outlives_the_models_cache(running: Running) -> None:
+def test_a_loaded_model_outlives_its_cache(running: Running) -> None:
     put(running.store, "a.py", [LOGIN])
     running.keep()
     running.wait_embedded(1)
@@ -466,7 +466,7 @@ def test_a_killed_process_loses_at_most_its_batch(tmp_path: Path, models: Path) 
     embeddings.close()
 
 
-def test_it_ends_when_it_is_told_and_when_nobody_is_there(tmp_path: Path, models: Path) -> None:
+def test_embedder_ends_on_request_and_with_the_daemon(tmp_path: Path, models: Path) -> None:
     with process(tmp_path, models) as (started, pipe):
         pipe.sendall(encode(Envelope(1, Stop())))
         assert receive(pipe) == Reply(1, None)
@@ -480,7 +480,7 @@ def test_it_ends_when_it_is_told_and_when_nobody_is_there(tmp_path: Path, models
         assert started.wait(GENEROUS_S) == 0
 
 
-def test_an_error_that_nobody_foresaw_is_shown_and_ends_the_process(tmp_path: Path, models: Path) -> None:
+def test_an_unexpected_error_is_logged_and_ends_the_embedder(tmp_path: Path, models: Path) -> None:
     with process(tmp_path, models) as (started, pipe):
         pipe.sendall(encode(Envelope(1, Configure(str(tmp_path / "embeddings"), "", 2, 10**9))))
         pipe.sendall(encode(Envelope(2, KeepVectors("/p", None))))  # type: ignore[arg-type] # that is the error

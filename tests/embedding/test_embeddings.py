@@ -66,7 +66,7 @@ def put_many(store: EmbeddingStore, count: int, prefix: str = "", dim: int = DIM
 # Keeping
 
 
-def test_what_is_put_comes_back_as_unit_vectors(store: EmbeddingStore) -> None:
+def test_stored_embeddings_come_back_as_unit_vectors(store: EmbeddingStore) -> None:
     matrix = vectors(3)
     ids = store.put("m", digests("a", "b", "c"), matrix)
     stored = store.vectors("m", ids[::-1])
@@ -199,7 +199,7 @@ def test_many_are_spared_among_many(store: EmbeddingStore) -> None:
     assert store.used_bytes() == store.statistics().used_bytes
 
 
-def test_models_are_told_with_what_they_know(store: EmbeddingStore) -> None:
+def test_models_are_listed_with_their_counts(store: EmbeddingStore) -> None:
     assert (store.models(), store.count("m", digests(1))) == ([], 0)
     store.put("m", digests(1, 2), vectors(2))
     store.put("later", digests(2), vectors(1, dim=8))
@@ -254,7 +254,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_what_was_put_survives_a_kill(tmp_path: Path) -> None:
+def test_stored_embeddings_survive_a_kill(tmp_path: Path) -> None:
     path = str(tmp_path / "db")
     child = subprocess.run([sys.executable, "-c", PUT_AND_DIE, path], check=False)
     assert child.returncode == -signal.SIGKILL
@@ -289,7 +289,7 @@ def test_a_damaged_file_is_set_aside_when_it_is_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", ["meta", "models", "embeddings", "digests"])
-def test_a_file_without_one_of_its_tables_is_set_aside(tmp_path: Path, table: str) -> None:
+def test_a_file_without_a_table_is_quarantined(tmp_path: Path, table: str) -> None:
     store = EmbeddingStore(str(tmp_path / "db"), System())
     put_many(store, 3)
     store._db.execute(f"DROP TABLE {table}")
@@ -306,7 +306,7 @@ def test_a_file_without_one_of_its_tables_is_set_aside(tmp_path: Path, table: st
     store.close()
 
 
-def test_of_what_was_set_aside_the_last_is_kept(tmp_path: Path) -> None:
+def test_the_last_quarantined_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "db"
     for name in ("db.damaged-9", "db.damaged-10", "db.damaged-10-wal", "other.damaged-8"):
         (tmp_path / name).touch()

@@ -45,7 +45,7 @@ def test_a_vector_gets_length_one_whatever_its_size(vector: list[float]) -> None
     "vector",
     [[0, 0], [np.nan, 1], [np.inf, 1], [1, 2, 3], [], 1.0, [[[1, 2]]], [[1, 0], [0, 0]]],
 )
-def test_what_has_no_direction_or_another_size_is_refused(vector: Any) -> None:
+def test_vectors_without_direction_or_of_another_size_are_refused(vector: Any) -> None:
     with pytest.raises(ValueError):
         unit(vector, 2)
 
@@ -81,7 +81,7 @@ def test_scores_are_the_best_cosines(dtype: type, count: int, queries: int) -> N
 
 
 @given(hnp.arrays(np.uint16, (4, 5)))
-def test_every_finite_16_bit_number_counts_as_what_it_is(bits: np.ndarray) -> None:
+def test_every_finite_16_bit_number_is_read_exactly(bits: np.ndarray) -> None:
     matrix = np.where(np.isfinite(bits.view(np.float16)), bits.view(np.float16), np.float16(0))
     query = np.eye(5, dtype=np.float32)[2:3]
     expected = np.clip(np.round(matrix[:, 2].astype(np.float32), 6), -1, 1)

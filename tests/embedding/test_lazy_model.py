@@ -47,7 +47,7 @@ class Bench:
         self.changed += 1
 
 
-def test_it_is_loaded_once_by_whoever_comes_first(models: Path) -> None:
+def test_the_first_caller_loads_the_model_once(models: Path) -> None:
     bench = Bench(DEFAULT_MODEL, models)
     assert (bench.heard, bench.model.problem, bench.model.patience()) == ([], "", None)
     found: list[EmbeddingModel] = []
@@ -65,7 +65,7 @@ def test_it_is_loaded_once_by_whoever_comes_first(models: Path) -> None:
     assert bench.model.get(0.0) is found[0]
 
 
-def test_who_does_not_wait_has_it_loaded_and_is_told(models: Path) -> None:
+def test_a_caller_that_does_not_wait_starts_loading(models: Path) -> None:
     bench = Bench(DEFAULT_MODEL, models)
     assert bench.model.get_nowait() is None
     assert bench.model.settle(GENEROUS_S)
@@ -73,7 +73,7 @@ def test_who_does_not_wait_has_it_loaded_and_is_told(models: Path) -> None:
     assert bench.loads() == 1
 
 
-def test_a_question_does_not_wait_for_what_takes_long(tmp_path: Path) -> None:
+def test_a_question_does_not_wait_for_a_rebuild(tmp_path: Path) -> None:
     bench = Bench(DEFAULT_MODEL, tmp_path / "models")
     with held_lock(tmp_path / "models"):
         with pytest.raises(ModelNotReady, match=rf"{DEFAULT_MODEL} is being made ready \(waiting\)"):
@@ -90,7 +90,7 @@ def test_a_question_does_not_wait_for_what_takes_long(tmp_path: Path) -> None:
     assert (phases[0], phases[-1]) == ("waiting", "ready")
 
 
-def test_nobody_waits_any_more_when_it_is_closed(models: Path) -> None:
+def test_closing_ends_all_waiting(models: Path) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     def load(*_: object) -> EmbeddingModel:
@@ -118,7 +118,7 @@ def test_nobody_waits_any_more_when_it_is_closed(models: Path) -> None:
     assert model.get_nowait() is None
 
 
-def test_one_that_can_not_be_had_is_not_tried_again_at_once(models: Path) -> None:
+def test_an_unavailable_model_is_not_retried_at_once(models: Path) -> None:
     bench = Bench("no/such-model", models)
     errors = []
     for _ in range(3):
@@ -140,7 +140,9 @@ def test_one_that_can_not_be_had_is_not_tried_again_at_once(models: Path) -> Non
     assert bench.loads() == 0
 
 
-def test_one_that_comes_back_is_loaded(models: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_model_that_becomes_available_is_loaded(
+    models: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     bench = Bench(DEFAULT_MODEL, tmp_path / "models")
     monkeypatch.setattr(bundled_model, "_find", lambda file: str(tmp_path / "nowhere"))
     assert bench.model.get_nowait() is None
@@ -154,7 +156,7 @@ def test_one_that_comes_back_is_loaded(models: Path, monkeypatch: pytest.MonkeyP
     assert (bench.model.problem, bench.model.patience(), bench.loads()) == ("", None, 1)
 
 
-def test_what_nobody_foresaw_is_raised_by_whoever_asks(models: Path) -> None:
+def test_an_unexpected_error_is_raised_in_the_next_caller(models: Path) -> None:
     def load(*_: object) -> EmbeddingModel:
         raise ZeroDivisionError
 

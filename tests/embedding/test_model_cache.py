@@ -119,7 +119,7 @@ def make_a_pipe(path: Path) -> None:
         (".", shutil.rmtree),
     ],
 )
-def test_a_damaged_or_deleted_one_is_made_again(cache: Path, file: str, damage: object) -> None:
+def test_a_damaged_or_deleted_model_is_made_again(cache: Path, file: str, damage: object) -> None:
     assert callable(damage)
     damage(cache / NAME / file)
     assert use(cache) == (str(cache / NAME), True, "", ["reading", "rebuilding", "writing"])
@@ -140,7 +140,7 @@ def test_whatever_else_stands_in_its_place_gives_way(cache: Path, tmp_path: Path
     assert (elsewhere / "model.onnx").exists()
 
 
-def test_what_a_killed_process_left_goes(cache: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed(cache: Path) -> None:
     (cache / f"{NAME}.abc.tmp" / "new").mkdir(parents=True)
     (cache / "other.tmp").mkdir()
     shutil.rmtree(cache / NAME)
@@ -148,7 +148,7 @@ def test_what_a_killed_process_left_goes(cache: Path) -> None:
     assert sorted(os.listdir(cache)) == [NAME, f"{NAME}.lock", "other.tmp"]
 
 
-def test_what_is_left_beside_a_whole_model_goes_too(cache: Path) -> None:
+def test_leftovers_beside_a_whole_model_are_removed(cache: Path) -> None:
     (cache / f"{NAME}.abc.tmp" / "old").mkdir(parents=True)  # killed between its last two steps
     use(cache)
     assert sorted(os.listdir(cache)) == [NAME, f"{NAME}.lock"]

@@ -185,7 +185,7 @@ def test_a_damaged_file_of_a_small_project_is_removed(bench: Bench) -> None:
     )
 
 
-def test_what_another_project_embedded_meanwhile_is_taken(bench: Bench) -> None:
+def test_embeddings_of_other_projects_are_reused(bench: Bench) -> None:
     mine = chunks("a", 6)
     put(bench.store, "a.py", mine)
     bench.vectors.refresh()
@@ -198,9 +198,7 @@ def test_what_another_project_embedded_meanwhile_is_taken(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("small", [True, False])
-def test_what_is_gone_is_not_found_and_is_forgotten(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, small: bool
-) -> None:
+def test_removed_chunks_are_not_found(bench: Bench, monkeypatch: pytest.MonkeyPatch, small: bool) -> None:
     if not small:
         monkeypatch.setattr(vectors_file, "SMALL_CHUNKS", 0)
     a, b = chunks("a", 4), chunks("b", 400)
@@ -218,7 +216,7 @@ def test_what_is_gone_is_not_found_and_is_forgotten(
     assert bench.nearest(a[3], 10) == [a[0].digest]
 
 
-def test_many_who_are_gone_hide_nobody(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_removed_chunks_hide_no_hit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = chunks("a", 200), chunks("b", 10)
     put(bench.store, "a.py", a)
     put(bench.store, "b.py", b)
@@ -284,7 +282,7 @@ def test_tests_and_documents_come_last_and_preferred_files_first(bench: Bench) -
     assert paths == ["lib/e.py", "src/c.py", "docs/a.md", "tests/test_b.py", "src/d.spec.ts"]
 
 
-def test_what_a_question_lacks_comes_in_its_order(bench: Bench) -> None:
+def test_missing_chunks_of_a_question_come_in_its_order(bench: Bench) -> None:
     mine = chunks("a", 5)
     put(bench.store, "a.py", [*mine, mine[1]])
     bench.vectors.refresh()

@@ -38,7 +38,7 @@ def test_it_agrees_with_the_bundled_model(bundled: bytes, fused: bytes) -> None:
     assert COSINE_MIN < lowest_cosine(fused, bundled) < 1
 
 
-def test_texts_of_one_length_are_embedded_each_for_itself(fused: bytes) -> None:
+def test_texts_of_equal_length_are_embedded_separately(fused: bytes) -> None:
     first, second = [101, 2129, 102], [101, 4067, 102]
     together = embed(fused, first, second)
     assert together.shape == (2, 384)
@@ -80,7 +80,7 @@ def test_a_graph_that_gives_no_numbers_does_not_agree(bundled: bytes, fused: byt
     assert not lowest_cosine(model.SerializeToString(), bundled) >= COSINE_MIN
 
 
-def test_a_machine_on_which_nothing_agrees_is_told(bundled: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_whose_results_differ_is_reported(bundled: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quantize, "COSINE_MIN", 1.1)
     with pytest.raises(RebuildFailed, match=r"doesn't agree .* \(cosine 0\.9"):
         rebuild(bundled)

@@ -148,7 +148,7 @@ async def test_the_first_request_finds_a_process_that_knows_everything(base: Pat
         assert "Error" not in str(one.told)
 
 
-async def test_it_is_told_what_is_done_to_get_the_model(
+async def test_progress_of_loading_the_model_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def described(one: Running) -> dict[str, Any]:
@@ -192,7 +192,7 @@ async def test_nothing_is_called_done_while_the_process_hears_of_changes(base: P
         assert (one.told[-1]["project"], one.told[-1]["pending"]) == ("/p", 0), "who asks then gets the truth"
 
 
-async def test_a_former_model_is_told(base: Path, models: Path) -> None:
+async def test_a_former_model_is_reported(base: Path, models: Path) -> None:
     async with running(base) as one:
         one.put("/p", "a.py", "alpha", "beta")
         one.keep("/p")
@@ -309,7 +309,7 @@ async def test_hot_files_come_first_from_the_start(base: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("obstacle", ["model", "folder"])
-async def test_what_can_not_be_had_is_said_and_ends_nothing(base: Path, obstacle: str) -> None:
+async def test_an_unavailable_model_is_reported_and_stops_nothing_else(base: Path, obstacle: str) -> None:
     config = dataclasses.replace(CONFIG, model="no/such-model") if obstacle == "model" else CONFIG
     if obstacle == "folder":
         (base / FOLDER / "models").unlink()

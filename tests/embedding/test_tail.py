@@ -18,7 +18,7 @@ def content(tail: Tail) -> list[tuple[int, float]]:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 40), max_size=8)), max_size=30))
-def test_each_tail_stays_what_it_was(changes: list[tuple[bool, list[int]]]) -> None:
+def test_tails_never_change(changes: list[tuple[bool, list[int]]]) -> None:
     tail, expected = empty_tail(1), list[int]()
     past = []
     for appends, ids in changes:

@@ -109,7 +109,7 @@ def test_nothing_is_embedded_twice_not_even_by_another_process(embedded: Embedde
     assert sorted(embedded.texts) == sorted([*TEXTS, "new"])
 
 
-def test_when_the_time_is_up_what_is_missing_is_named(embedded: Embedded, tmp_path: Path) -> None:
+def test_missing_texts_are_named_when_time_is_up(embedded: Embedded, tmp_path: Path) -> None:
     scorer = embedded.scorer(tmp_path)
     ask(scorer, [], TEXTS[1:2])
     late = ask(scorer, [TEXTS[1]], within_s=-1)
@@ -132,7 +132,7 @@ def test_any_text_can_be_compared(embedded: Embedded, tmp_path: Path, text: str)
     assert np.isfinite(scores.rows).all()
 
 
-def test_what_has_no_direction_is_like_nothing(embedded: Embedded, tmp_path: Path) -> None:
+def test_a_text_without_direction_scores_zero(embedded: Embedded, tmp_path: Path) -> None:
     embedded.directionless.add("blank")
     scorer = embedded.scorer(tmp_path)
     for _ in range(2):
@@ -178,7 +178,7 @@ def test_without_a_place_on_the_disk_it_answers_all_the_same(embedded: Embedded,
     assert len(embedded.texts) == 3
 
 
-def test_what_is_kept_in_memory_is_bounded(
+def test_cached_vectors_are_bounded(
     embedded: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(text_scores, "MAX_DOCUMENTS", 2)

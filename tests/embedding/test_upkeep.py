@@ -32,7 +32,7 @@ def bench(tmp_path: Path, models: Path) -> Iterator[Bench]:
     one.close()
 
 
-def test_what_is_kept_is_embedded_and_told(bench: Bench) -> None:
+def test_kept_projects_are_embedded_and_reported(bench: Bench) -> None:
     bench.keep("p", *some("f", BATCH + 3))
     assert bench.counts("p") == (BATCH + 3, BATCH + 3, "")
     assert bench.progress["p"].per_second == 0.0, "nothing is known of the speed yet"
@@ -167,7 +167,7 @@ def test_damaged_embeddings_are_set_aside(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("table", ["digests", "embeddings", "models", "meta"])
-def test_embeddings_without_one_of_their_tables_are_set_aside(bench: Bench, table: str) -> None:
+def test_embeddings_without_a_table_are_quarantined(bench: Bench, table: str) -> None:
     bench.keep("other", *some("g", 3))
     bench.run()
     path = bench.base / "embeddings" / STORE_FILE
@@ -227,7 +227,7 @@ def test_without_a_model_all_waits_until_there_is_one(tmp_path: Path, models: Pa
         bench.close()
 
 
-def test_what_grows_too_large_forgets_what_no_project_uses(tmp_path: Path, models: Path) -> None:
+def test_a_store_that_grows_too_large_forgets_unused_embeddings(tmp_path: Path, models: Path) -> None:
     bench = Bench(tmp_path, models, max_bytes=100_000)
     try:
         bench.keep("gone", *some("f", 60))

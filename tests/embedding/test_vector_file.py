@@ -62,7 +62,7 @@ def check_unusable(path: Path, match: str, dim: int = DIM, model: str = "model")
         read_vector_file(str(path), dim, model)
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_a_written_vector_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "v"
     write(path)
     file = read_vector_file(str(path), DIM, "model")
@@ -116,7 +116,7 @@ def test_another_models_file_is_not_used(tmp_path: Path, dim: int, model: str) -
     check_unusable(tmp_path / "v", "another model", dim, model)
 
 
-def test_what_is_no_file_is_unusable_or_not_there(tmp_path: Path) -> None:
+def test_anything_but_a_file_is_unusable(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_vector_file(str(tmp_path / "v"), DIM, "model")
     os.mkfifo(tmp_path / "pipe")
@@ -135,7 +135,7 @@ def test_a_failed_write_leaves_the_former_file_and_nothing_else(tmp_path: Path) 
     assert os.listdir(tmp_path) == ["v"]
 
 
-def test_what_a_killed_process_left_is_written_over(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "v"
     Path(temporary_path(str(path))).write_bytes(b"half of it" * 1_000)
     write(path)

@@ -139,7 +139,7 @@ def test_it_goes_on_after_a_restart_in_the_middle(start: Start) -> None:
     assert daemon.ask().note == ""
 
 
-def test_what_the_former_model_leaves_is_removed_when_it_has_answered(start: Start) -> None:
+def test_vectors_of_the_former_model_are_removed_at_last(start: Start) -> None:
     daemon = start("")
     embedded(daemon)
     assert daemon.files() == {DEFAULT_FILE}
@@ -175,7 +175,7 @@ def test_projects_that_are_dropped_unload_the_former_model_too(start: Start) -> 
     assert loaded() is None
 
 
-def test_what_came_meanwhile_is_only_found_by_the_model_that_embeds(start: Start) -> None:
+def test_new_chunks_are_found_by_the_new_model_only(start: Start) -> None:
     embedded(start(""))
     daemon = start(SECOND_MODEL)
     daemon.begin()
@@ -203,7 +203,7 @@ def test_it_answers_where_the_configured_model_can_not_be_had(start: Start) -> N
     assert (found.hits, "until no/such-model has" in found.note) == (before.hits, True)
 
 
-def test_without_the_former_models_files_it_says_so_and_the_other_does_what_it_can(
+def test_without_the_former_models_files_the_new_model_answers(
     start: Start, both: Path, models: Path
 ) -> None:
     embedded(start(SECOND_MODEL))
@@ -247,7 +247,7 @@ def test_a_former_model_that_knows_little_of_a_project_is_left_alone(start: Star
     assert (len(found.hits), found.note) == (3, "")
 
 
-def test_of_several_former_models_the_one_that_knows_more_answers(start: Start) -> None:
+def test_the_former_model_with_the_most_vectors_answers(start: Start) -> None:
     daemon = start("")
     daemon.keep("p", *CHUNKS, *some("f", 3))
     daemon.run()

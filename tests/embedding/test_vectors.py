@@ -145,7 +145,7 @@ def thousands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Embeddings, Vec
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.05, 0.5, 0.95, 1.0])
 @pytest.mark.parametrize("queries", [1, 4])
-def test_a_filter_keeps_to_what_it_allows(
+def test_a_filter_gives_only_allowed_vectors(
     thousands: tuple[Embeddings, VectorIndex], share: float, queries: int
 ) -> None:
     embeddings, index = thousands
@@ -157,7 +157,7 @@ def test_a_filter_keeps_to_what_it_allows(
         check_found(index, embeddings, asked, 10, embeddings.ids, among, recall=0.9)
 
 
-def test_a_filter_far_from_the_question_still_gives_as_many_as_asked_for(tmp_path: Path) -> None:
+def test_a_filter_far_from_the_question_still_fills_the_answer(tmp_path: Path) -> None:
     embeddings = Embeddings(5_000)
     index = filled(tmp_path, embeddings)
     query = embeddings.matrix[0]
@@ -248,7 +248,7 @@ CHANGES = st.lists(
 
 @given(CHANGES)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_found_is_what_was_added_and_not_dropped(
+def test_search_finds_added_and_not_removed_vectors(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, int, int]]
 ) -> None:
     folder = tmp_path_factory.mktemp("vectors")
@@ -341,7 +341,7 @@ def test_a_project_that_lost_everything_has_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "garbage", "empty", "gone", "folder of another model"])
-def test_what_was_lost_is_built_from_the_stored_embeddings(tmp_path: Path, damage: str) -> None:
+def test_lost_vectors_are_rebuilt_from_the_stored_embeddings(tmp_path: Path, damage: str) -> None:
     embeddings = Embeddings(1_000)
     index = filled(tmp_path, embeddings)
     path = Path(index.path)
@@ -436,7 +436,7 @@ def test_a_save_that_is_killed_leaves_the_former_file(tmp_path: Path) -> None:
     assert sorted(index.search(np.ones(DIM), 2_000).ids.tolist()) == sorted(embeddings.ids.tolist())
 
 
-def test_the_database_gives_what_is_missing(tmp_path: Path) -> None:
+def test_missing_vectors_come_from_the_database(tmp_path: Path) -> None:
     store = EmbeddingStore(str(tmp_path / "embeddings.sqlite"), System())
     matrix = Embeddings(1_000).matrix
     ids = store.put("model", [n.to_bytes(16, "big") for n in range(1_000)], matrix)
@@ -501,7 +501,7 @@ class Interrupted(Embeddings):
 
 
 @pytest.mark.parametrize("decayed", [False, True])
-def test_what_changes_while_a_graph_is_built_holds_afterwards(tmp_path: Path, decayed: bool) -> None:
+def test_changes_during_a_build_hold_afterwards(tmp_path: Path, decayed: bool) -> None:
     embeddings = Interrupted(3_000)
     ids = embeddings.ids
     old, recent, missing, new = ids[:1_000], ids[1_000:1_100], ids[1_100:2_500], ids[2_500:2_600]
@@ -526,7 +526,7 @@ def test_what_changes_while_a_graph_is_built_holds_afterwards(tmp_path: Path, de
     check_found(index, embeddings, embeddings.matrix[0], 3_000, np.unique(expected))
 
 
-def test_what_was_built_so_far_is_found_before_all_is(tmp_path: Path) -> None:
+def test_a_partial_graph_is_searched_before_the_build_ends(tmp_path: Path) -> None:
     embeddings = Embeddings(20_000)
     index = make(tmp_path)
     seen: list[int] = []
@@ -541,7 +541,7 @@ def test_what_was_built_so_far_is_found_before_all_is(tmp_path: Path) -> None:
     assert len(index) == 20_000
 
 
-def test_closing_ends_what_is_being_built(tmp_path: Path) -> None:
+def test_closing_ends_a_build(tmp_path: Path) -> None:
     embeddings = Interrupted(3_000)
     index = make(tmp_path)
     embeddings.interruption = index.close

@@ -46,7 +46,7 @@ def test_the_order(change: Callable[[Waiting], object], expected: str) -> None:
     assert [name in waiting for name in (b"a", b"x")] == ["a" in expected, "x" in expected]
 
 
-def test_at_most_so_many_come_and_go_on_waiting() -> None:
+def test_the_number_of_waiting_questions_is_bounded() -> None:
     waiting = filled()
     assert waiting.first(2) == waiting.first(2) == {b"a": 1, b"b": 3}
     assert waiting.first(0) == {}

@@ -38,11 +38,11 @@ def targets(linker: AheadLinker, project: Indexed, epoch: int) -> set[str]:
     return {link.target_name for link in linked.links}
 
 
-def test_a_file_is_linked_by_what_the_index_says(linker: AheadLinker, project: Indexed) -> None:
+def test_ahead_linker_links_by_the_index(linker: AheadLinker, project: Indexed) -> None:
     assert targets(linker, project, 1) == {"f"}
 
 
-def test_what_changed_is_seen_with_the_next_epoch(
+def test_ahead_linker_sees_changes_in_the_next_epoch(
     linker: AheadLinker, project: Indexed, tmp_path: Path
 ) -> None:
     assert targets(linker, project, 1) == {"f"}

@@ -177,7 +177,7 @@ def test_the_history_of_git_is_counted(bench: Bench) -> None:
     assert counts == {"hot.py": 3, "once0.py": 1, "once1.py": 1, "once2.py": 1}
 
 
-def test_the_sweep_finds_what_no_event_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sweep_finds_changes_without_an_event(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk_work, "SWEEP_REST", 0)  # however long a busy machine takes for it
     put(bench.root, {"a.py": "", "b.py": "", "sub/c.py": ""})
     bench.deaf = True

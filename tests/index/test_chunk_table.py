@@ -140,7 +140,7 @@ def test_contents_are_chosen_by_file_and_kind(store: Store, reader: Reader) -> N
     assert chosen([], ["class"]) == chosen([ids["b.py"]], ["function"]) == set()
 
 
-def test_what_is_worth_embedding_comes_in_pages(store: Store, reader: Reader) -> None:
+def test_chunks_worth_embedding_come_in_pages(store: Store, reader: Reader) -> None:
     put(store, "a.py", [chunk(f"text {n}", f"f{n}", embed=n % 3 != 0) for n in range(30)])
     seen: list[bytes] = []
     after = 0

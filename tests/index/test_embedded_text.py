@@ -94,5 +94,5 @@ def test_ornaments_are_left_out() -> None:
         (CODE * 20, (), True),
     ],
 )
-def test_what_is_worth_a_vector(text: str, names: tuple[str, ...], expected: bool) -> None:
+def test_which_chunks_are_worth_embedding(text: str, names: tuple[str, ...], expected: bool) -> None:
     assert is_worth_embedding(text, names) == expected

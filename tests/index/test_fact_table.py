@@ -82,7 +82,7 @@ def test_a_file_without_facts_has_none(store: Store) -> None:
         ("", False, False),
     ],
 )
-def test_who_mentions_a_name_is_known(store: Store, name: str, said: bool, shown: bool) -> None:
+def test_files_that_mention_a_name_are_found(store: Store, name: str, said: bool, shown: bool) -> None:
     number = put(store, "a.py", SOURCE)
     other = put(store, "b.py", b"x = 1\n")
     assert store.facts.saying([number, other], [name]) == ({number} if said else set())

@@ -43,7 +43,7 @@ def test_labels_belong_to_the_heading_below_and_markup_is_no_part_of_a_title() -
     ],
     ids=["paragraph", "short", "ornament", "indented", "table", "long", "empty"],
 )
-def test_what_is_no_heading(source: str) -> None:
+def test_lines_that_are_no_headings(source: str) -> None:
     check(source, "text", [])
 
 

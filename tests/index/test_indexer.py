@@ -126,7 +126,7 @@ def test_random_changes_lead_to_the_same_index(
         check_true(bench)
 
 
-def test_refresh_reads_what_it_is_asked_for_and_nothing_else(bench: Bench) -> None:
+def test_refresh_reads_only_the_requested_files(bench: Bench) -> None:
     put(bench.root, {"a.py": "def f(): ...\n", "b.py": "def g(): ...\n"})
     bench.open()
     while not bench.tree.files:
@@ -170,7 +170,7 @@ def test_sync_says_when_it_could_not_read_all(bench: Bench, monkeypatch: pytest.
     assert bench.tree.pending == 2
 
 
-def test_sync_reads_what_the_watcher_saw_before(bench: Bench) -> None:
+def test_sync_reads_earlier_events(bench: Bench) -> None:
     bench.deaf = True
     bench.open()
     bench.settle()

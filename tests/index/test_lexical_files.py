@@ -122,7 +122,7 @@ def test_only_files_of_segments_that_were_not_checked_before_are_read(tmp_path: 
         check_files(str(tmp_path), listing, {f"{NAME}.idx": 15})
 
 
-def test_a_file_that_was_cut_off_is_damage_and_one_that_is_gone_is_not(tmp_path: Path) -> None:
+def test_a_truncated_file_is_damage_and_a_missing_one_is_not(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"four")
     check_sizes(str(tmp_path), {"a": 4, "gone": 9})
     for size in (0, 3, 5):
@@ -131,7 +131,7 @@ def test_a_file_that_was_cut_off_is_damage_and_one_that_is_gone_is_not(tmp_path:
 
 
 @pytest.mark.parametrize("place", [("segments", 0, "max_doc"), ("opstamp",)])
-def test_numbers_that_are_none_are_damage(tmp_path: Path, place: tuple[str | int, ...]) -> None:
+def test_invalid_numbers_are_damage(tmp_path: Path, place: tuple[str | int, ...]) -> None:
     write_listing(tmp_path)
     listing = json.loads((tmp_path / LISTING).read_text())
     inner = listing
@@ -144,7 +144,7 @@ def test_numbers_that_are_none_are_damage(tmp_path: Path, place: tuple[str | int
 
 
 @pytest.mark.parametrize("name", [f"{NAME}.term", "other", ".managed.json", ".tantivy-writer.lock"])
-def test_a_pipe_among_the_files_is_damage_and_nobody_waits_on_it(tmp_path: Path, name: str) -> None:
+def test_a_pipe_among_the_files_is_damage_and_does_not_block(tmp_path: Path, name: str) -> None:
     write_listing(tmp_path)
     os.mkfifo(tmp_path / name)
     with pytest.raises(LexicalDamaged, match="is no file"):

@@ -193,7 +193,7 @@ def test_terms_may_be_any_text(library: LexicalReader) -> None:
     assert library.search(dict.fromkeys(odd, 1.0), 9) == []
 
 
-def test_rare_terms_can_be_told_from_common_ones(library: LexicalReader) -> None:
+def test_rare_terms_score_above_common_ones(library: LexicalReader) -> None:
     assert library.document_frequency("password") == 2
     assert library.document_frequency("src") == 3  # in the path alone
     assert library.document_frequency("unheard") == 0

@@ -38,7 +38,7 @@ def test_files_are_found_once_they_are_committed(tmp_path: Path) -> None:
     assert found(tmp_path, "alpha") == [10, 20]
 
 
-def test_a_file_that_is_replaced_leaves_nothing_of_what_it_was(tmp_path: Path) -> None:
+def test_a_replaced_file_leaves_no_former_terms(tmp_path: Path) -> None:
     writer = LexicalWriter.create(str(tmp_path))
     writer.replace(1, [document(10, "alpha"), document(11, "alpha")])
     writer.commit()
@@ -98,7 +98,7 @@ def test_an_index_is_opened_again_and_goes_on(tmp_path: Path) -> None:
     assert found(tmp_path, "alpha") == [10, 30]
 
 
-def test_creating_replaces_what_was_there(tmp_path: Path) -> None:
+def test_creating_an_index_replaces_the_former(tmp_path: Path) -> None:
     first = LexicalWriter.create(str(tmp_path / "lexical"))
     first.replace(1, [document(10, "alpha")])
     first.commit()
@@ -179,7 +179,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_a_killed_writer_loses_what_it_had_not_committed_and_blocks_nobody(tmp_path: Path) -> None:
+def test_a_killed_writer_loses_only_uncommitted_documents(tmp_path: Path) -> None:
     writer = LexicalWriter.create(str(tmp_path))
     writer.replace(1, [document(10, "alpha")])
     writer.commit()

@@ -66,7 +66,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     one.close()
 
 
-def test_what_is_put_is_found_and_what_goes_is_not(bench: Bench) -> None:
+def test_lexical_index_follows_added_and_removed_files(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one"), chunk("beta", "two")])
     put(bench.store, "b.py", [chunk("alpha gamma", "three")])
     bench.fill()
@@ -128,7 +128,7 @@ def test_a_step_takes_no_longer_than_it_may(bench: Bench) -> None:
     assert bench.documents() == 20
 
 
-def test_files_that_are_asked_for_come_first_and_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requested_files_are_written_first_and_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(5):
         put(bench.store, f"f{n}.py", [chunk(f"alpha w{n}", "one")])
     bench.lexing.write_now(["f3.py", "nowhere.py"])
@@ -172,7 +172,7 @@ def test_saves_that_follow_one_another_are_committed_together(bench: Bench) -> N
     assert (bench.found("alpha"), bench.found("delta"), bench.lexing.patience()) == ([], ["a.py"], None)
 
 
-def test_what_was_put_off_is_written_by_whoever_can_not_wait(bench: Bench) -> None:
+def test_deferred_words_are_written_for_a_request_that_needs_them(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.lexing.saved(LONG_S)
     for path in ("b.py", "c.py"):
@@ -193,7 +193,7 @@ def test_an_index_that_is_made_anew_is_filled_at_once(bench: Bench) -> None:
     assert (bench.found("alpha"), bench.lexing.patience()) == (["a.py"], None)
 
 
-def test_what_was_put_off_is_not_lost_by_a_crash(bench: Bench) -> None:
+def test_deferred_words_survive_a_crash(bench: Bench) -> None:
     for text in ("alpha", "beta"):
         put(bench.store, "a.py", [chunk(text, "one")])
         bench.lexing.saved(LONG_S)
@@ -355,7 +355,7 @@ def test_a_reader_that_met_the_old_index_does_not_have_it_built_again(bench: Ben
     assert bench.found("alpha") == ["a.py"]
 
 
-def test_what_can_not_be_written_is_tried_again_and_said(bench: Bench) -> None:
+def test_lexical_writes_that_fail_are_retried_and_reported(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     (bench.folder / FOLDER).write_bytes(b"in the way")
     assert not bench.lexing.step(LONG_S)

@@ -42,7 +42,7 @@ def queued(base: Path, *names: str) -> list[QueuedFile]:
 
 
 @pytest.mark.parametrize("dies", [False, True])
-def test_what_is_linked_ahead_is_what_the_indexer_links(base: Path, tmp_path: Path, dies: bool) -> None:
+def test_linking_ahead_gives_the_indexers_links(base: Path, tmp_path: Path, dies: bool) -> None:
     started = Started()
     if dies:
         started.on_start = lambda opening, process: (
@@ -67,7 +67,7 @@ def test_a_change_while_files_are_linked_ahead_is_seen(tmp_path: Path) -> None:
     assert content(tmp_path / "ahead") == content(tmp_path / "alone")
 
 
-def test_what_was_linked_in_another_epoch_is_dropped(base: Path, ahead: LinkAhead) -> None:
+def test_links_of_another_epoch_are_dropped(base: Path, ahead: LinkAhead) -> None:
     first, second = queued(base, "pack/m0.py", "pack/m1.py")
     ahead.ask(1, [first])
     assert (len(ahead), ahead.room, first in ahead) == (1, FILES_MAX - 1, True)
@@ -79,7 +79,7 @@ def test_what_was_linked_in_another_epoch_is_dropped(base: Path, ahead: LinkAhea
     assert {link.target_path for _, linked in found for link in linked.links} >= {"pack/m1.py", "pack/m8.py"}
 
 
-def test_what_can_not_be_linked_is_left_to_the_indexer(base: Path, ahead: LinkAhead) -> None:
+def test_files_that_can_not_be_linked_ahead_are_left_to_the_indexer(base: Path, ahead: LinkAhead) -> None:
     nothing = QueuedFile(9_999, "nowhere.py", "python")
     ahead.ask(1, [nothing])
     assert list(ahead.take(1, GENEROUS_S)) == []

@@ -90,9 +90,7 @@ def test_links_come_by_path_and_line_and_as_many_as_are_wanted(store: Store, rea
     assert where(reader.links.named("f", limit=2)) == [("a.py", 5), ("b.py", 5)]
 
 
-def test_many_ids_are_asked_for_at_once(
-    store: Store, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_ids_are_queried_at_once(store: Store, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_table, "BATCH", 3)
     targets = define(store, "t.py", *(symbol(f"f{n}", n + 1, n + 1) for n in range(10)))
     scopes = define(store, "a.py", *(symbol(f"g{n}", n + 1, n + 1) for n in range(10)))
@@ -127,7 +125,7 @@ def test_definitions_are_found_at_a_place_with_their_twins(store: Store, reader:
     assert at("a.py", "%") == at("a.py", "f") == at("none.py") == []
 
 
-def test_what_lies_in_a_definition_is_found_by_lines_and_by_names(store: Store, reader: Reader) -> None:
+def test_links_inside_a_definition_are_found_by_lines_and_names(store: Store, reader: Reader) -> None:
     symbols = (
         symbol("S", 1, 10, "class"),
         symbol("S.f", 2, 5),
@@ -213,7 +211,7 @@ def test_the_queue_has_the_urgent_first_and_each_file_once(store: Store, reader:
     assert queued(store) == ["a.py", "b.py", "c.py"]
 
 
-def test_who_was_linked_through_a_place_is_known(store: Store) -> None:
+def test_files_linked_through_a_place_are_found(store: Store) -> None:
     for path in ("a.py", "b.py", "c.py"):
         define(store, path)
     link(store, "a.py", consulted=["c.py", "pkg/", "gone.py"])

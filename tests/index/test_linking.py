@@ -260,7 +260,7 @@ def test_a_name_that_comes_links_those_that_mention_it_and_only_those(
     check_true(bench)
 
 
-def test_a_name_that_comes_reaches_those_who_mean_it_through_other_files(bench: Bench) -> None:
+def test_a_new_name_relinks_files_that_refer_to_it_through_others(bench: Bench) -> None:
     start(
         bench,
         {
@@ -380,7 +380,7 @@ def test_cycles_of_imports_and_of_classes_end(bench: Bench) -> None:
     check_true(bench)
 
 
-def test_a_file_that_cannot_be_linked_is_told_and_does_not_stop_the_others(
+def test_a_file_that_cannot_be_linked_is_reported_and_stops_no_other(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def link(
@@ -398,7 +398,7 @@ def test_a_file_that_cannot_be_linked_is_told_and_does_not_stop_the_others(
         assert bench.progress.degraded == ("what main.py refers to is not known: RecursionError: too deep",)
 
 
-def test_a_file_that_takes_too_many_steps_is_told_until_it_takes_less(
+def test_a_file_with_too_many_linking_steps_is_reported(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: tuple[str, ...] = (

@@ -90,7 +90,7 @@ def test_no_question_meets_a_hidden_file(index: Index) -> None:
         assert {one.path for one in part.activity(9)} <= {"app.py"}
 
 
-def test_what_comes_or_comes_again_is_hidden_in_the_next_snapshot(index: Index) -> None:
+def test_new_files_are_hidden_in_the_next_snapshot(index: Index) -> None:
     with closing(PartialReader(index.folder, is_hidden, "k")) as part:
         for _ in range(2):
             (index.root / "hidden" / "late.py").write_text("def late(): ...\n")
@@ -106,7 +106,7 @@ def test_what_comes_or_comes_again_is_hidden_in_the_next_snapshot(index: Index) 
             assert [path for path, _ in part.definitions_named("late")] == ["open.py"]
 
 
-def test_what_is_remembered_of_one_part_is_not_taken_for_another(index: Index) -> None:
+def test_caches_keep_partial_readers_apart(index: Index) -> None:
     with (
         closing(PartialReader(index.folder, is_hidden, "a")) as one,
         closing(PartialReader(index.folder, is_hidden, "b")) as other,

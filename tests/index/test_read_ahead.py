@@ -38,7 +38,7 @@ def ask(ahead: ReadAhead, root: Path, *names: str) -> None:
     ahead.ask((FileToRead(name, "python"), stamp_of(os.stat(root / name))) for name in names)
 
 
-def test_what_is_read_ahead_is_what_the_indexer_reads(root: Path, tmp_path: Path) -> None:
+def test_reading_ahead_gives_the_indexers_contents(root: Path, tmp_path: Path) -> None:
     started = Started()
     index(root, tmp_path / "ahead", started)
     index(root, tmp_path / "alone")
@@ -84,7 +84,7 @@ def test_a_file_that_changed_while_it_was_away_is_read_again(root: Path, tmp_pat
     assert content(tmp_path / "ahead") == content(tmp_path / "alone")
 
 
-def test_files_come_back_in_order_with_what_they_were_asked_with(ahead: ReadAhead, root: Path) -> None:
+def test_files_read_ahead_come_in_order_with_their_stamps(ahead: ReadAhead, root: Path) -> None:
     names = [f"pack/m{n}.py" for n in range(3)]
     ask(ahead, root, *names)
     assert (ahead.room, names[1] in ahead) == (FILES_MAX - 3, True)

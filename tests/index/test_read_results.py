@@ -83,7 +83,7 @@ def test_a_text_that_becomes_binary_and_text_again(bench: Bench) -> None:
         check_true(bench)
 
 
-def test_only_what_is_known_of_a_content_is_not_said_again() -> None:
+def test_known_contents_are_not_sent_again() -> None:
     record = FileRecord("a.py", Stamp(1, 2, 3, 4), language="python")
     former = replace(record, language="text", digest=b"d", lines=7)
     assert asked_of(record, None) == FileToRead("a.py", "python")

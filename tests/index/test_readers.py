@@ -60,7 +60,7 @@ def test_each_reads_a_part(readers: Readers, root: Path, started: Started) -> No
     assert (names[7] in readers, list(readers.take(32, 0.0))) == (False, [])
 
 
-def test_they_get_a_share_of_what_waits_and_no_more_than_they_take(readers: Readers, root: Path) -> None:
+def test_readers_get_a_share_of_the_unread_files(readers: Readers, root: Path) -> None:
     assert readers.share(4) == 3, "one stays for the indexer"
     assert readers.share(100_000) == readers.room == PROCESSES * FILES_MAX
     names = ask(readers, root, PROCESSES * FILES_MAX)
@@ -68,7 +68,7 @@ def test_they_get_a_share_of_what_waits_and_no_more_than_they_take(readers: Read
     assert sorted(take_all(readers)) == sorted(names)
 
 
-def test_those_that_are_left_read_what_one_that_died_did_not(
+def test_remaining_readers_read_the_files_of_a_dead_reader(
     readers: Readers, root: Path, started: Started
 ) -> None:
     ask(readers, root, 30)
@@ -95,7 +95,7 @@ def test_the_index_is_the_same_with_many_processes(
     assert content(tmp_path / "ahead") == content(tmp_path / "alone")
 
 
-def test_none_stays_when_all_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_end_when_all_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing comes after reading where files have no definitions to link."""
     monkeypatch.setattr(reading_queue, "available_cores", lambda: 8)
     root = tmp_path.resolve() / "p"
@@ -120,7 +120,7 @@ def test_no_more_processes_than_cores_and_files_are_worth(monkeypatch: pytest.Mo
         assert count_for(files) == expected, (cores, files)
 
 
-def test_one_that_can_not_be_started_takes_nothing(root: Path) -> None:
+def test_a_reader_that_can_not_start_takes_no_files(root: Path) -> None:
     def refuse(opening: Opening) -> SideProcess:
         raise OSError(11, "Resource temporarily unavailable")
 

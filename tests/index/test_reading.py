@@ -24,7 +24,7 @@ def reader(tmp_path: Path) -> FileReader:
     return FileReader(str(tmp_path), 2_000, System())
 
 
-def test_a_file_is_read_to_what_is_stored_of_it(reader: FileReader) -> None:
+def test_reading_gives_the_stored_contents(reader: FileReader) -> None:
     read = reader.read(FileToRead("a.py", "python", words=True))
     assert read.look.digest == hashlib.blake2b(SOURCE, digest_size=16).digest()
     contents = read.contents
@@ -41,7 +41,7 @@ def test_a_file_is_read_to_what_is_stored_of_it(reader: FileReader) -> None:
     assert pickle.loads(pickle.dumps(read)) == read
 
 
-def test_what_holds_what_it_held_before_isn_t_parsed(reader: FileReader) -> None:
+def test_unchanged_contents_are_not_parsed(reader: FileReader) -> None:
     known = reader.look(FileToRead("a.py", "python"))
     assert reader.read(FileToRead("a.py", "python", known.digest, "python")) == (known, None, "")
     assert reader.read(FileToRead("a.py", "python", known.digest, "ruby")).contents is not None
@@ -51,7 +51,7 @@ def test_what_holds_what_it_held_before_isn_t_parsed(reader: FileReader) -> None
 @pytest.mark.parametrize(
     ("name", "skipped"), [("logo.bin", "binary"), ("large.txt", "too_large"), ("gone.py", "gone")]
 )
-def test_what_is_not_indexed_tells_why(reader: FileReader, name: str, skipped: str) -> None:
+def test_files_that_are_not_indexed_have_a_reason(reader: FileReader, name: str, skipped: str) -> None:
     look, contents, problem = reader.read(FileToRead(name, ""))
     assert (look.skipped, look.digest, contents, problem) == (skipped, b"", None, "")
     assert (look.stamp is None) == (skipped == "gone")

@@ -37,7 +37,7 @@ def test_all_hashes_are_known_before_any_file_is_parsed_where_there_are_many(
     check_true(bench)
 
 
-def test_what_was_looked_at_by_a_process_that_was_killed_is_read_by_the_next(
+def test_a_killed_process_leaves_its_unread_files_to_the_next(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading_queue, "LOOK_FROM", 5)
@@ -52,7 +52,7 @@ def test_what_was_looked_at_by_a_process_that_was_killed_is_read_by_the_next(
     check_true(bench)
 
 
-def test_what_is_known_answers_while_many_files_are_read_again(
+def test_former_contents_answer_while_files_are_read_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading_queue, "LOOK_FROM", 5)
@@ -76,7 +76,7 @@ def test_a_file_that_vanishes_between_listing_and_reading(bench: Bench) -> None:
     check_true(bench)
 
 
-def test_who_ended_a_process_is_read_last_and_alone(bench: Bench) -> None:
+def test_suspects_are_read_last_and_alone(bench: Bench) -> None:
     put(bench.root, {f"f{n}.py": f"x = {n}\n" for n in range(4)})
     bench.open()
     while not bench.tree.files:

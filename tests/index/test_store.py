@@ -72,7 +72,7 @@ def test_records_come_back_as_they_were(store: Store, reader: Reader, records: l
     assert list(reader.load_files()) == sorted(expected, key=str.encode)
 
 
-def test_what_is_written_survives_the_store(tmp_path: Path) -> None:
+def test_written_records_survive_the_store(tmp_path: Path) -> None:
     store = Store(str(tmp_path), System())
     put(store, content("a.py", [symbol("f")], [row("b", "b.py")]))
     store.set_meta("parser", "7")
@@ -96,7 +96,7 @@ def test_writing_a_content_takes_the_place_of_the_former(store: Store, reader: R
     assert store.imports.to_retry(["b", "c"], ["b.py"]) == []
 
 
-def test_a_record_alone_leaves_what_is_known_of_its_content(store: Store, reader: Reader) -> None:
+def test_a_record_alone_leaves_its_content_unchanged(store: Store, reader: Reader) -> None:
     put(store, content("a.py", [symbol("f")], [row("b", "b.py")]))
     changed = FileRecord("a.py", Stamp(11, 1, 1, 42))
     with store.transaction():
@@ -156,7 +156,7 @@ def _fail_after_writing(store: Store) -> None:
         raise ZeroDivisionError
 
 
-def test_a_snapshot_sees_one_state_whatever_is_written_meanwhile(store: Store, reader: Reader) -> None:
+def test_a_snapshot_sees_one_state_despite_writes(store: Store, reader: Reader) -> None:
     put(store, content("a.py", [symbol("f")]))
     with reader.snapshot() as generation:
         put(store, content("a.py", [symbol("g")]))
@@ -223,7 +223,7 @@ def test_where_an_import_leads_can_be_written_anew(store: Store, reader: Reader)
 # Interfaces
 
 
-def test_what_a_file_shows_is_compared_with_what_it_showed(store: Store) -> None:
+def test_interface_changes_are_reported(store: Store) -> None:
     def showing(path: str, source: str, language: str = "python") -> list[tuple[str, set[str], bool, bool]]:
         parsed = parse_source(source.encode(), language)
         record = FileRecord(path, STAMP, b"d" * 16, language)
@@ -280,9 +280,7 @@ def test_definitions_are_found_by_their_whole_name_or_the_end_of_it(
     assert sorted(one.name for _, one in reader.definitions_named(name)) == sorted(found)
 
 
-def test_many_of_the_same_last_name_do_not_hide_the_one_that_was_asked_for(
-    store: Store, reader: Reader
-) -> None:
+def test_many_definitions_of_a_last_name_do_not_hide_the_full_name(store: Store, reader: Reader) -> None:
     for index in range(60):
         put(store, content(f"a{index:02}.py", [symbol("save")]))
     put(store, content("z.py", [symbol("Session.save", depth=1)]))

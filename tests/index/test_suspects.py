@@ -94,7 +94,7 @@ def test_it_is_tried_again_when_it_changed_and_when_all_is_read_again(bench: Ben
     assert bench.progress.degraded == ()
 
 
-def test_one_death_is_forgotten_once_all_is_read(bench: Bench) -> None:
+def test_a_single_death_is_forgotten_once_all_is_read(bench: Bench) -> None:
     put(bench.root, {"a.py": "", "b.py": ""})
     assert not start(bench, "a.py")
     bench.disk.before_read.clear()
@@ -110,7 +110,7 @@ def test_one_death_is_forgotten_once_all_is_read(bench: Bench) -> None:
     assert indexed(bench) == {"a.py", "b.py"}
 
 
-def test_a_file_that_ends_it_by_its_links_loses_what_was_read_of_it(bench: Bench) -> None:
+def test_a_file_whose_links_end_the_process_loses_its_contents(bench: Bench) -> None:
     put(bench.root, {"a.py": "def f(): ...\n", "b.py": "from a import f\n"})
     assert start(bench)
     bench.close()
@@ -193,13 +193,13 @@ def test_only_the_same_file_as_it_was_counts(suspects: Making, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("note", [b"", b"\1", b"\xff\xff\xff\xff[", b"\4\0\0\0[{}]", b"\5\0\0\0[1,2]"])
-def test_a_note_that_makes_no_sense_blames_nobody(suspects: Making, tmp_path: Path, note: bytes) -> None:
+def test_an_invalid_note_blames_no_file(suspects: Making, tmp_path: Path, note: bytes) -> None:
     (tmp_path / "suspects/at_work").write_bytes(note)
     assert list(suspects()) == []
 
 
 @pytest.mark.parametrize("kept", ["", "[", "[1]", '{"a.py": 1}', '{"a.py": []}', '{"a.py": [1]}'])
-def test_what_was_kept_and_makes_no_sense_blames_nobody(tmp_path: Path, kept: str) -> None:
+def test_invalid_stored_suspects_blame_no_file(tmp_path: Path, kept: str) -> None:
     store = Store(str(tmp_path), System())
     store.set_meta(META_KEY, kept)
     made = Suspects(str(tmp_path), store, RECORDS)

@@ -117,7 +117,7 @@ def test_a_line_of_one_word_gives_no_more_than_its_beginning(piece: str) -> None
     assert len(document_terms(text)) <= 18 * MAX_WORD
 
 
-def test_what_is_remembered_of_words_is_bounded() -> None:
+def test_the_cache_of_words_is_bounded() -> None:
     words = [f"name{number}" for number in range(MAX_CACHED + 10)]
     assert len(document_terms(" ".join(words))) > MAX_CACHED
     remembered = terms._WORDS
@@ -196,7 +196,7 @@ def test_identifiers_of_a_question_are_named_once_as_they_are_written() -> None:
         ("a_" * 1000, False),
     ],
 )
-def test_what_looks_like_an_identifier(word: str, expected: bool) -> None:
+def test_which_words_look_like_identifiers(word: str, expected: bool) -> None:
     assert looks_like_identifier(word) is expected
 
 

@@ -46,11 +46,11 @@ def test_names(path: str, kind: str) -> None:
         ("x = 1\n" * 1_000 + "# @generated", "code"),
     ],
 )
-def test_what_a_file_says_of_itself(head: str, kind: str) -> None:
+def test_generated_markers_in_comments(head: str, kind: str) -> None:
     check("a.py", f"#!/usr/bin/env x\n{head}\nx = 1\n", kind)
 
 
-def test_lines_that_nobody_wrote() -> None:
+def test_minified_lines_are_generated() -> None:
     line = "a=b(c,d);" * (LONG_LINE // 4)
     check("a.js", line, "generated")
     check("a.js", "/* x */\n" + line + "\n", "generated")
@@ -72,7 +72,7 @@ def test_configuration_becomes_data_by_its_size() -> None:
     check("a.py", "key = value\n" * (DATA_BYTES // 11 + 1), "code")
 
 
-def test_what_is_no_code_keeps_little() -> None:
+def test_data_keep_few_chunks() -> None:
     for path in ("a.json", "go.sum", "a.po", "LICENSE", "a.min.js"):
         kind = kind_of_text(path, language_of(path), "text")
         assert 0 < kind.keep <= 8

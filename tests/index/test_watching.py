@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index.watching import PENDING_PATHS, ProjectWatch
+from foveal.daemon.index.tree_changes import PENDING_PATHS, ProjectWatch
 from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 
 from tests.indexer_cases import GENEROUS_S
@@ -60,7 +60,7 @@ def test_before_it_begins_there_is_no_watch(watched: Watched) -> None:
     assert (caught_up(watch), watch.next_batch()) == (False, None)
 
 
-def test_what_changed_before_the_cookie_can_be_taken_after_it(watched: Watched) -> None:
+def test_events_before_a_cookie_can_be_taken_after_it(watched: Watched) -> None:
     watched.watch.begin([str(watched.root)])
     assert (watched.watch.mode, watched.watch.native, watched.watch.problem) == ("native", True, "")
     (watched.root / "a.py").write_text("x = 1\n")
@@ -102,7 +102,7 @@ def test_why_the_system_tells_of_nothing_is_said(tmp_path: Path) -> None:
         assert "native events are switched off" in watch.problem
 
 
-def test_what_was_heard_before_the_watch_ended_is_taken_until_it_is_closed(watched: Watched) -> None:
+def test_events_before_the_end_of_a_watch_can_be_taken(watched: Watched) -> None:
     watched.watch.begin([str(watched.root)])
     first = WatchBatch(frozenset({"/p/1"}), lost_folders=frozenset({"/p/lost"}))
     watched.watch._hear(first)

@@ -239,7 +239,7 @@ def test_opening_twice_and_closing(running: Running, tmp_path: Path) -> None:
     assert len(running.messages) == said + 1
 
 
-def test_a_project_that_changes_without_end_holds_up_nobody(running: Running, tmp_path: Path) -> None:
+def test_endless_changes_of_a_project_do_not_delay_others(running: Running, tmp_path: Path) -> None:
     busy, other = open_command(tmp_path, "busy", 200), open_command(tmp_path, "other", 5)
     running.answer(busy)
     running.wait(lambda message: is_state(message, busy.root, "ready"))
@@ -263,7 +263,7 @@ def test_a_project_that_changes_without_end_holds_up_nobody(running: Running, tm
     assert list(running.worker.projects) == [other.root]
 
 
-def test_what_was_asked_of_a_project_that_is_closed_is_answered(running: Running, tmp_path: Path) -> None:
+def test_open_requests_of_a_closed_project_are_answered(running: Running, tmp_path: Path) -> None:
     command = open_command(tmp_path, "p", 3)
     running.answer(command)
     running.wait(lambda message: is_state(message, command.root, "ready"))
@@ -280,7 +280,7 @@ def test_what_was_asked_of_a_project_that_is_closed_is_answered(running: Running
     assert "was closed" in reply.error
 
 
-def test_who_is_worked_at_is_said_before_the_work(tmp_path: Path) -> None:
+def test_the_project_at_work_is_reported_before_the_work(tmp_path: Path) -> None:
     at: list[str] = []
     queue_ = WorkQueue()
     worker = Worker(System(), queue_, lambda message: None, at_work=at.append)
@@ -466,7 +466,7 @@ def test_a_project_whose_work_fails_again_and_again_is_closed_and_says_so(
 
 
 @pytest.mark.parametrize("error", [sqlite3.OperationalError, OSError])
-def test_what_may_pass_ends_neither_the_process_nor_its_project_for_good(
+def test_passing_errors_end_neither_process_nor_project(
     running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     monkeypatch.setattr(worker, "RETRY_S", 0.01)

@@ -77,7 +77,7 @@ def test_damaged_facts_are_noted_and_none(project: Project) -> None:
     assert project.world.damaged == {"a.py"}
 
 
-def test_imports_lead_to_the_files_of_now_and_say_what_they_wait_for(project: Project) -> None:
+def test_imports_lead_to_present_files_and_name_missing_ones(project: Project) -> None:
     world = project.world
     project.put("pkg/a.py")
 
@@ -112,7 +112,7 @@ def test_siblings_are_the_files_of_a_language_family_in_a_folder(project: Projec
     assert siblings("p/a.py") == ("p/a.py", "p/c.py")
 
 
-def test_a_cache_keeps_what_was_asked_for_last_within_its_weight() -> None:
+def test_a_cache_keeps_the_latest_values_within_its_weight() -> None:
     cache: BoundedCache[str, int | None] = BoundedCache(10)
     for weight, key in enumerate("abc", 2):
         cache.put(key, weight, weight)

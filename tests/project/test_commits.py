@@ -63,7 +63,7 @@ def test_reverts(root: Path) -> None:
     assert not {first, second} & found.undone
 
 
-def test_what_is_lost_and_what_was_before(root: Path) -> None:
+def test_lost_and_former_commits(root: Path) -> None:
     system = System()
     first, second = commit(root, a="1"), commit(root, a="2", b="2")
     assert commits.lost_commits(str(root), [first, second]) == ()
@@ -95,7 +95,7 @@ def test_the_same_files_in_another_commit(root: Path) -> None:
     assert not commits.is_same(str(root), lost, latest, [])
 
 
-def test_what_was_made_here_and_what_was_fetched(root: Path, tmp_path: Path) -> None:
+def test_commits_made_here_and_fetched(root: Path, tmp_path: Path) -> None:
     first = commit(root, a="1")
     copy = tmp_path / "copy"
     git(root, "clone", "-q", str(root), str(copy))

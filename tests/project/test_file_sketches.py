@@ -37,7 +37,7 @@ def test_a_changed_file_makes_it_stale_and_the_same_text_fresh_again(tmp_path: P
     assert sketches.staleness(made).reason == ""
 
 
-def test_what_is_no_file_of_the_project_has_no_sketch(tmp_path: Path) -> None:
+def test_only_files_of_the_project_have_sketches(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (tmp_path / "outside.py").write_text(BODY)
@@ -55,7 +55,7 @@ def test_a_damaged_sketch_says_nothing(tmp_path: Path) -> None:
     assert sketches.staleness(made).reason == ""
 
 
-def test_what_git_could_not_be_asked_is_asked_again(tmp_path: Path) -> None:
+def test_a_failed_git_query_is_retried(tmp_path: Path) -> None:
     """Without descriptors git can't be started: that nothing was reverted isn't kept."""
     system = System()
     write_files(tmp_path, {"a.py": BODY})

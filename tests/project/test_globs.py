@@ -83,7 +83,7 @@ def check(pattern: str, matched: str, unmatched: str) -> None:
         ("größe/*.md", "größe/ß.md", "grosse/x.md"),
     ],
 )
-def test_what_a_pattern_matches(pattern: str, matched: str, unmatched: str) -> None:
+def test_glob_matches(pattern: str, matched: str, unmatched: str) -> None:
     check(pattern, matched, unmatched)
 
 

@@ -70,7 +70,7 @@ def test_it_is_known_whether_a_view_is_ready(views: IndexView) -> None:
     assert not views.is_ready(whole.with_changes(2, [record("b/x.py")], []), HIDDEN)
 
 
-def test_so_many_views_are_kept(views: IndexView) -> None:
+def test_the_number_of_views_is_bounded(views: IndexView) -> None:
     whole = tree("a.py")
     policies = [Policy(deny_paths=(f"{number}/**",)) for number in range(VIEWS_MAX + 1)]
     for policy in policies:

@@ -22,7 +22,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         yield opened
 
 
-def test_many_files_are_told_as_unread_only_after_the_project_is_not_ready(bench: Bench) -> None:
+def test_many_unread_files_are_announced_only_while_not_ready(bench: Bench) -> None:
     put(bench.root, {"a.py": ""})
     bench.deaf = True
     bench.open()
@@ -40,9 +40,7 @@ def test_many_files_are_told_as_unread_only_after_the_project_is_not_ready(bench
     assert bench.states == ["indexing", "ready"]
 
 
-def test_whoever_hears_of_a_change_finds_it_in_the_index(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_announced_change_is_in_the_index(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[tuple[int, int]] = []
     announce = bench._announce
 
@@ -65,7 +63,7 @@ def test_whoever_hears_of_a_change_finds_it_in_the_index(
     assert all(told == found for told, found in heard)
 
 
-def test_what_waits_is_compared_with_what_was_known_when_it_began_to(bench: Bench) -> None:
+def test_unread_files_are_compared_with_their_former_records(bench: Bench) -> None:
     put(bench.root, {"a.py": "def f(): ...\n"})
     bench.open()
     bench.settle()

@@ -63,7 +63,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("path", EXPECTED)
-def test_it_says_what_keeps_a_path_out(root: Path, path: str) -> None:
+def test_left_out_names_the_reason(root: Path, path: str) -> None:
     assert left_out(str(root), path, SETTINGS, System()) == EXPECTED[path]
 
 

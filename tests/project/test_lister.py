@@ -172,7 +172,7 @@ def test_other_work_trees_are_copies(root: Path) -> None:
     assert set(applied(known, scanner.sweep(known))) == {"a.py", "trees/fix/b.py"}
 
 
-def test_a_parent_repository_is_not_asked(tmp_path: Path, root: Path) -> None:
+def test_a_parent_repository_is_ignored(tmp_path: Path, root: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / ".gitignore").write_text("*.py\n")
     make(root, "a.py", ".git/HEAD")

@@ -124,7 +124,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("files", HOSTILE)
-def test_what_cannot_be_read_says_nothing(tmp_path: Path, files: dict[str, str]) -> None:
+def test_unreadable_manifests_give_nothing(tmp_path: Path, files: dict[str, str]) -> None:
     assert all(not one.name and not one.description for one in read(tmp_path, files))
 
 

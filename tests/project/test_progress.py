@@ -36,7 +36,7 @@ def test_polling_misses_nothing_and_says_so(bench: Bench) -> None:
     check_true(bench)
 
 
-def test_what_is_as_it_was_is_not_told_again(bench: Bench) -> None:
+def test_unchanged_progress_is_not_reported_again(bench: Bench) -> None:
     put(bench.root, {"a.py": "", "b.py": ""})
     bench.open()
     bench.settle()
@@ -51,7 +51,7 @@ def test_what_is_as_it_was_is_not_told_again(bench: Bench) -> None:
     assert (bench.state, bench.progress.degraded, bench.progress.total) == ("ready", ("it is gone",), 2)
 
 
-def test_what_the_scanner_left_out_is_counted_when_it_has_looked_again(bench: Bench) -> None:
+def test_left_out_files_are_counted_after_a_new_scan(bench: Bench) -> None:
     put(bench.root, {".gitignore": "out/\n", "a.py": "", "out/b.py": ""})
     bench.deaf = True
     bench.open()

@@ -150,7 +150,7 @@ def test_known_roots_are_those_with_a_record(tmp_path: Path) -> None:
 # Loading
 
 
-def test_load_keeps_a_record_and_reads_what_is_known(root: Path, folder: Path, home: Path) -> None:
+def test_load_writes_a_record_and_reads_the_index(root: Path, folder: Path, home: Path) -> None:
     def loaded() -> LoadedProject:
         return load(str(root), str(folder), UserConfig(), str(home), System())
 
@@ -205,7 +205,7 @@ async def test_changes_are_applied_in_order_and_once(project: Project) -> None:
     assert project.snapshot().tree is project.tree
 
 
-async def test_what_a_context_depends_on(project: Project) -> None:
+async def test_validity_changes_with_what_contexts_show(project: Project) -> None:
     project.index_state.set_progress(progress("ready"))
     project.apply(delta(1, "a.py"))
 
@@ -275,7 +275,7 @@ async def test_rules_hold_by_the_files_themselves(project: Project, root: Path) 
     assert not rules.hold(1_001.1, due=False)
 
 
-async def test_waiting_ends_with_the_next_news(project: Project) -> None:
+async def test_waiting_ends_with_the_next_report(project: Project) -> None:
     async with asyncio.timeout(GENEROUS_S):
         every_news: list[Callable[[], None]] = [
             lambda: project.apply(delta(1, "a.py")),
@@ -289,7 +289,7 @@ async def test_waiting_ends_with_the_next_news(project: Project) -> None:
             await waiting
 
 
-async def test_what_is_not_known_yet_is_said(project: Project) -> None:
+async def test_unread_parts_are_reported(project: Project) -> None:
     def unread() -> str:
         return project.index_state.unread(project.tree)
 
@@ -315,7 +315,7 @@ async def test_what_is_not_known_yet_is_said(project: Project) -> None:
     assert project.index_state.searchable, "nothing more is to be had"
 
 
-async def test_whoever_waits_hears_that_the_indexer_ended(project: Project) -> None:
+async def test_the_end_of_the_indexer_wakes_waiters(project: Project) -> None:
     waiting = asyncio.create_task(project.index_state.wait_changed())
     await asyncio.sleep(0)
     project.index_state.set_indexer_problem("it ended")
@@ -328,7 +328,7 @@ async def test_whoever_waits_hears_that_the_indexer_ended(project: Project) -> N
 # After the indexer was lost
 
 
-async def test_a_new_indexers_changes_follow_what_it_began_with(
+async def test_changes_of_a_new_indexer_follow_its_first_tree(
     project: Project, folder: Path, root: Path
 ) -> None:
     project.apply(delta(5, "a.py", "ghost.py"))
@@ -354,7 +354,7 @@ async def test_an_index_that_was_built_anew_takes_the_place_of_the_former(
     assert set(project.tree.files) == {"a.py", "b.py"}
 
 
-async def test_without_an_index_what_is_known_stays(project: Project) -> None:
+async def test_without_an_index_the_known_tree_stays(project: Project) -> None:
     project.apply(delta(5, "a.py"))
     project.take_index(None, ())
     project.apply(delta(6, "b.py"))
@@ -422,7 +422,7 @@ async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> 
     assert [node.path for node in hot[:HOT_EACH]] == ["f39.py", "f38.py", "f37.py"][:HOT_EACH]
 
 
-async def test_files_asked_for_in_turns_keep_their_places(project: Project) -> None:
+async def test_files_requested_in_turns_keep_their_places(project: Project) -> None:
     project.apply(delta(1, "a.py", "b.py"))
     for _ in range(ASKED_OFTEN + 1):
         project.hot_files.note_asked(("a.py", "b.py"))
@@ -451,7 +451,7 @@ async def test_a_project_is_ready_when_its_history_is_known_too(project: Project
     assert state_of(project) == "ready"
 
 
-async def test_a_checkout_is_nobodys_editing(project: Project) -> None:
+async def test_a_checkout_does_not_count_as_editing(project: Project) -> None:
     names = [f"f{n}.py" for n in range(EDITS_MAX + 1)]
     project.apply(delta(1, *names, touched=names))
     assert project.hot_nodes() == ()
@@ -459,7 +459,7 @@ async def test_a_checkout_is_nobodys_editing(project: Project) -> None:
     assert len(project.hot_nodes()) == HOT_EACH
 
 
-async def test_what_is_remembered_is_bounded(project: Project) -> None:
+async def test_remembered_files_are_bounded(project: Project) -> None:
     project.apply(delta(1, "a.py"))
     for _ in range(ASKED_OFTEN):
         project.hot_files.note_asked(("a.py",))
@@ -554,7 +554,7 @@ def test_a_reader_that_comes_back_late_is_closed(pool: ReaderPool) -> None:
             reader.load_files()
 
 
-def test_a_row_that_no_index_holds_is_damage_and_heard_of(folder: Path) -> None:
+def test_an_invalid_row_is_damage_and_reported(folder: Path) -> None:
     write_index(folder, *(content(f"f{n}.py", f"f{n}") for n in range(20)))
     heard: list[str] = []
     pool = ReaderPool(str(folder), on_damage=heard.append)
@@ -574,7 +574,7 @@ def test_a_row_that_no_index_holds_is_damage_and_heard_of(folder: Path) -> None:
     pool.close()
 
 
-def test_an_error_of_who_reads_a_whole_index_is_no_damage(pool: ReaderPool) -> None:
+def test_an_error_of_a_reader_of_a_whole_index_is_no_damage(pool: ReaderPool) -> None:
     heard: list[str] = []
     pool._on_damage = heard.append
     with pytest.raises(TypeError, match="mine"), pool.borrow():
@@ -602,7 +602,7 @@ def test_there_is_no_reader_without_an_index(tmp_path: Path) -> None:
         pass
 
 
-async def test_of_a_content_that_a_file_has_no_more_nothing_is_kept(project: Project) -> None:
+async def test_caches_forget_former_contents(project: Project) -> None:
     first, other, last = bytes([1] * 16), bytes([2] * 16), bytes([3] * 16)
     project.apply(TreeDelta("/p", 3, (record("a.py", first), record("b.py", other)), (), ()))
     for one in (first, other, last):

@@ -57,7 +57,7 @@ def test_root(home: Path, paths: list[str], cwd: str, root: str) -> None:
     assert find_root(str(home / cwd), str(home)) == str(home / root)
 
 
-def test_known_root_holds_what_has_no_mark(home: Path) -> None:
+def test_folders_without_a_mark_belong_to_a_known_root(home: Path) -> None:
     make(home, "p/a/b/", "q/")
     known = {str(home / "p"), str(home / "p/a"), str(home / "q")}
     assert find_root(str(home / "p/a/b"), str(home), known) == str(home / "p/a")

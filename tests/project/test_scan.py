@@ -296,7 +296,7 @@ def test_racy_files_are_given_until_they_were_read_again(root: Path) -> None:
     assert not scanner.sweep(read)
 
 
-def test_what_the_reader_found_stands_while_the_file_does(root: Path) -> None:
+def test_a_reading_result_holds_while_the_file_is_unchanged(root: Path) -> None:
     make(root, "a.bin", "b.py")
     scanner = scanner_of(root)
     known = full(scanner)
@@ -307,7 +307,7 @@ def test_what_the_reader_found_stands_while_the_file_does(root: Path) -> None:
     assert [record.skipped for record in scanner.sweep(known).upserted] == [""]
 
 
-def test_a_first_sweep_starts_from_what_was_stored(root: Path) -> None:
+def test_a_first_sweep_starts_from_the_stored_tree(root: Path) -> None:
     make(root, "same.py", "changed.py", "gone.py")
     known = full(scanner_of(root))
     (root / "changed.py").write_text("other\n")

@@ -109,7 +109,7 @@ def test_an_empty_project_has_an_empty_root() -> None:
     assert (root.files, root.folders, root.total) == ((), (), 0)
 
 
-def test_what_was_only_looked_at_is_counted_apart() -> None:
+def test_files_only_looked_at_are_counted_separately() -> None:
     tree = tree_of(FileRecord("a", STAMP), FileRecord("b", STAMP, hashed=b"h"), FileRecord("c", STAMP, b"d"))
     assert (tree.pending, tree.unhashed) == (2, 1)
     looked = tree.with_changes(4, [FileRecord("a", STAMP, hashed=b"h"), FileRecord("d", STAMP)], ["b"])
