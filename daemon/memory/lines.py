@@ -54,7 +54,7 @@ class Damage(Struct, frozen=True):
         return hashlib.blake2b(self.line.data, digest_size=16).hexdigest()
 
 
-class Reading(Struct):
+class FileReading(Struct):
     """How far a file was read: `offset` is the end of the last whole line, `tail` the bytes before it."""
 
     stamp: Stamp | None = None

@@ -21,9 +21,9 @@ from .experience import BadField, clean
 from .lines import (
     MAX_LINE_BYTES,
     Damage,
+    FileReading,
     PoolLine,
     Quarantine,
-    Reading,
     is_whole,
     lines_from,
     read_line,
@@ -309,7 +309,7 @@ class _State(Struct):
     """The records, and for each source how far each of its files was read, by inode."""
 
     records: Records
-    readings: list[dict[int, Reading]]
+    readings: list[dict[int, FileReading]]
 
 
 class _Fresh(Exception):
@@ -330,12 +330,12 @@ class PoolReader:
         """The records of the files, as far as they were read."""
         return self._state.records
 
-    def readings(self) -> Iterator[Reading]:
+    def readings(self) -> Iterator[FileReading]:
         """Yield how far each file was read. Safe from other threads."""
         for readings in self._state.readings:
             yield from tuple(readings.values())
 
-    def torn(self, source: PoolSource) -> Reading | None:
+    def torn(self, source: PoolSource) -> FileReading | None:
         """Return the reading of a source's active file if its last line is torn."""
         readings = self._state.readings[self.sources.index(source)]
         return next((reading for reading in readings.values() if reading.torn), None)
@@ -420,15 +420,20 @@ class PoolReader:
         source.problem = str(error)
 
     def _read(
-        self, source: PoolSource, part: PoolPart, readings: dict[int, Reading], number: int, records: Records
-    ) -> Reading | None:
+        self,
+        source: PoolSource,
+        part: PoolPart,
+        readings: dict[int, FileReading],
+        number: int,
+        records: Records,
+    ) -> FileReading | None:
         """Read new lines of a file; None if its path names another file now. Raises `_Fresh`."""
         try:
             with source.parts.file.reading(part.path) as descriptor:
                 stamp = stamp_of(os.fstat(descriptor))
                 if stamp.inode != part.stamp.inode:
                     return None
-                reading = readings.setdefault(stamp.inode, Reading())
+                reading = readings.setdefault(stamp.inode, FileReading())
                 if stamp == reading.stamp and not reading.torn:
                     return reading
                 if reading.stamp is not None and not reading.is_continued_by(descriptor, stamp):
@@ -447,7 +452,7 @@ class PoolReader:
             return None
 
 
-def _take(line: PoolLine, file: str, reading: Reading, number: int, records: Records) -> None:
+def _take(line: PoolLine, file: str, reading: FileReading, number: int, records: Records) -> None:
     """Add one line to the records, or to the damage."""
     reading.lines += 1
     try:

@@ -135,7 +135,7 @@ def is_instruction_path(relative_path: str) -> bool:
     return _INSTRUCTION_PATH.search(relative_path) is not None
 
 
-class _Place(Struct, frozen=True):
+class _RulePlace(Struct, frozen=True):
     """Where instructions lie, relative to the folder that they hold for.
 
     Without `suffix`, `path` is a file; else a folder, whose files with that suffix count down to `depth`
@@ -151,41 +151,41 @@ class _Place(Struct, frozen=True):
 
 
 _PROJECT_PLACES = (
-    _Place(".agents/skills", "skill", "/SKILL.md", depth=1),
-    _Place(".claude/AGENTS.md"),
-    _Place(".claude/CLAUDE.md", imports=True),
-    _Place(".claude/rules", "claude", ".md", depth=MAX_DEPTH),
-    _Place(".claude/skills", "skill", "/SKILL.md", depth=1),
-    _Place(".clinerules", "cline", nested=False),
-    _Place(".clinerules", "cline", ".md", nested=False),
-    _Place(".cursor/rules", "cursor", ".mdc", depth=MAX_DEPTH),
-    _Place(".cursorrules", nested=False),
-    _Place(".devin/rules", "windsurf", ".md"),
-    _Place(".github/copilot-instructions.md"),
-    _Place(".github/instructions", "copilot", ".instructions.md", depth=MAX_DEPTH),
-    _Place(".windsurf/rules", "windsurf", ".md"),
-    _Place(".windsurfrules", nested=False),
-    _Place("AGENTS.md"),
-    _Place("AGENTS.override.md"),
-    _Place("CLAUDE.local.md", imports=True),
-    _Place("CLAUDE.md", imports=True),
-    _Place("GEMINI.md", imports=True),
+    _RulePlace(".agents/skills", "skill", "/SKILL.md", depth=1),
+    _RulePlace(".claude/AGENTS.md"),
+    _RulePlace(".claude/CLAUDE.md", imports=True),
+    _RulePlace(".claude/rules", "claude", ".md", depth=MAX_DEPTH),
+    _RulePlace(".claude/skills", "skill", "/SKILL.md", depth=1),
+    _RulePlace(".clinerules", "cline", nested=False),
+    _RulePlace(".clinerules", "cline", ".md", nested=False),
+    _RulePlace(".cursor/rules", "cursor", ".mdc", depth=MAX_DEPTH),
+    _RulePlace(".cursorrules", nested=False),
+    _RulePlace(".devin/rules", "windsurf", ".md"),
+    _RulePlace(".github/copilot-instructions.md"),
+    _RulePlace(".github/instructions", "copilot", ".instructions.md", depth=MAX_DEPTH),
+    _RulePlace(".windsurf/rules", "windsurf", ".md"),
+    _RulePlace(".windsurfrules", nested=False),
+    _RulePlace("AGENTS.md"),
+    _RulePlace("AGENTS.override.md"),
+    _RulePlace("CLAUDE.local.md", imports=True),
+    _RulePlace("CLAUDE.md", imports=True),
+    _RulePlace("GEMINI.md", imports=True),
 )
 """Sorted so that the longer of two places with the same end comes first."""
 
 _USER_PLACES = (
-    _Place(".agents/skills", "skill", "/SKILL.md", depth=1),
-    _Place(".claude/CLAUDE.md", imports=True),
-    _Place(".claude/rules", "claude", ".md", depth=MAX_DEPTH),
-    _Place(".claude/skills", "skill", "/SKILL.md", depth=1),
-    _Place(".codeium/windsurf/memories/global_rules.md"),
-    _Place(".codex/AGENTS.md"),
-    _Place(".codex/AGENTS.override.md"),
-    _Place(".copilot/instructions", "copilot", ".instructions.md", depth=MAX_DEPTH),
-    _Place(".gemini/GEMINI.md", imports=True),
-    _Place("Documents/Cline/Rules", "cline", ".md"),
+    _RulePlace(".agents/skills", "skill", "/SKILL.md", depth=1),
+    _RulePlace(".claude/CLAUDE.md", imports=True),
+    _RulePlace(".claude/rules", "claude", ".md", depth=MAX_DEPTH),
+    _RulePlace(".claude/skills", "skill", "/SKILL.md", depth=1),
+    _RulePlace(".codeium/windsurf/memories/global_rules.md"),
+    _RulePlace(".codex/AGENTS.md"),
+    _RulePlace(".codex/AGENTS.override.md"),
+    _RulePlace(".copilot/instructions", "copilot", ".instructions.md", depth=MAX_DEPTH),
+    _RulePlace(".gemini/GEMINI.md", imports=True),
+    _RulePlace("Documents/Cline/Rules", "cline", ".md"),
 )
-_MANAGED_PLACES = (_Place("CLAUDE.md", imports=True),)
+_MANAGED_PLACES = (_RulePlace("CLAUDE.md", imports=True),)
 
 _NESTED_PLACES = tuple(place for place in _PROJECT_PLACES if place.nested)
 _NESTED_NAMES = frozenset(place.path for place in _NESTED_PLACES if "/" not in place.path)
@@ -211,7 +211,7 @@ class _Found(Struct, frozen=True):
     """An instruction file: its path relative to the zone, and the project's folder it holds for."""
 
     zone: Zone
-    place: _Place
+    place: _RulePlace
     folder: str
     path: str
     level: int = NESTED
@@ -235,7 +235,7 @@ class _Rule(Struct, frozen=True):
     real: str
 
 
-def _nested(names: Iterable[str]) -> Iterator[tuple[str, _Place, str]]:
+def _nested(names: Iterable[str]) -> Iterator[tuple[str, _RulePlace, str]]:
     """Yield the instruction files in subfolders, each with its place and the folder it holds for."""
     for name in names:
         if name.endswith((".md", ".mdc")) and "/" in name:
@@ -246,7 +246,7 @@ def _nested(names: Iterable[str]) -> Iterator[tuple[str, _Place, str]]:
                     yield name, *nested
 
 
-def _nested_place(name: str) -> tuple[_Place, str] | None:
+def _nested_place(name: str) -> tuple[_RulePlace, str] | None:
     """Return the place that a file's path ends with and what comes before; `None` at the root too.
 
     What lies at the root was looked up on the disk.
@@ -330,7 +330,7 @@ class _Discovery:
         text = f"{name}: {message}"[:500]
         self._warnings["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)] = None
 
-    def find(self, zone: Zone, places: tuple[_Place, ...], level: int) -> list[_Found]:
+    def find(self, zone: Zone, places: tuple[_RulePlace, ...], level: int) -> list[_Found]:
         """Look on disk for the instruction files of a zone, also those that will be refused."""
         found: list[_Found] = []
         for place in places:
@@ -371,7 +371,7 @@ class _Discovery:
         except RefusedError:
             return True
 
-    def _files(self, zone: Zone, place: _Place) -> tuple[str, ...]:
+    def _files(self, zone: Zone, place: _RulePlace) -> tuple[str, ...]:
         listing = self._reader.files_below(zone, place.path, place.suffix, place.depth)
         for path, reason in listing.refused.items():
             self.warn(zone.prefix + path, reason)

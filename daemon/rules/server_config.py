@@ -48,13 +48,13 @@ def read_server_files(root: str, home: str, system: System) -> ServerFiles:
 
     A file without servers is left out, unless it has a problem. Never raises for a file's content.
     """
-    reader = _Reader(system)
+    reader = _ConfigReader(system)
     files = [file for place in _PLACES for file in reader.files(place, root, home)]
     files.sort(key=lambda file: SCOPES.index(file.scope))
     return ServerFiles(tuple(files), tuple(reader.stamps.items()), reader.settled)
 
 
-class _Place(Struct, frozen=True):
+class _ServerPlace(Struct, frozen=True):
     """A file of a host, relative to the root or, for a scope of the user, to the home folder.
 
     `keys` lead to its section; a key "" stands for the project's root.
@@ -68,22 +68,22 @@ class _Place(Struct, frozen=True):
 
 _CODE = "Library/Application Support/Code" if sys.platform == "darwin" else ".config/Code"
 _PLACES = (
-    _Place("claude-code", "local", ".claude.json", ("projects", "", "mcpServers")),
-    _Place("claude-code", "project", ".mcp.json", ("mcpServers",)),
-    _Place("claude-code", "user", ".claude.json", ("mcpServers",)),
-    _Place("cursor", "project", ".cursor/mcp.json", ("mcpServers",)),
-    _Place("cursor", "user", ".cursor/mcp.json", ("mcpServers",)),
-    _Place("vscode", "project", ".vscode/mcp.json", ("servers",)),
-    _Place("vscode", "user", f"{_CODE}/User/mcp.json", ("servers",)),
-    _Place("codex", "project", ".codex/config.toml", ("mcp_servers",)),
-    _Place("codex", "user", ".codex/config.toml", ("mcp_servers",)),
-    _Place("gemini", "project", ".gemini/settings.json", ("mcpServers",)),
-    _Place("gemini", "user", ".gemini/settings.json", ("mcpServers",)),
-    _Place("copilot", "user", ".copilot/mcp-config.json", ("mcpServers",)),
-    _Place("opencode", "project", "opencode.json", ("mcp",)),
-    _Place("opencode", "project", "opencode.jsonc", ("mcp",)),
-    _Place("opencode", "user", ".config/opencode/opencode.json", ("mcp",)),
-    _Place("opencode", "user", ".config/opencode/opencode.jsonc", ("mcp",)),
+    _ServerPlace("claude-code", "local", ".claude.json", ("projects", "", "mcpServers")),
+    _ServerPlace("claude-code", "project", ".mcp.json", ("mcpServers",)),
+    _ServerPlace("claude-code", "user", ".claude.json", ("mcpServers",)),
+    _ServerPlace("cursor", "project", ".cursor/mcp.json", ("mcpServers",)),
+    _ServerPlace("cursor", "user", ".cursor/mcp.json", ("mcpServers",)),
+    _ServerPlace("vscode", "project", ".vscode/mcp.json", ("servers",)),
+    _ServerPlace("vscode", "user", f"{_CODE}/User/mcp.json", ("servers",)),
+    _ServerPlace("codex", "project", ".codex/config.toml", ("mcp_servers",)),
+    _ServerPlace("codex", "user", ".codex/config.toml", ("mcp_servers",)),
+    _ServerPlace("gemini", "project", ".gemini/settings.json", ("mcpServers",)),
+    _ServerPlace("gemini", "user", ".gemini/settings.json", ("mcpServers",)),
+    _ServerPlace("copilot", "user", ".copilot/mcp-config.json", ("mcpServers",)),
+    _ServerPlace("opencode", "project", "opencode.json", ("mcp",)),
+    _ServerPlace("opencode", "project", "opencode.jsonc", ("mcp",)),
+    _ServerPlace("opencode", "user", ".config/opencode/opencode.json", ("mcp",)),
+    _ServerPlace("opencode", "user", ".config/opencode/opencode.jsonc", ("mcp",)),
 )
 _STRICT = frozenset({"claude-code", "copilot"})
 """Hosts that allow no comments in their JSON."""
@@ -98,7 +98,7 @@ class _Content(Struct, frozen=True):
     tables: Mapping[str, object]
 
 
-class _Reader:
+class _ConfigReader:
     """One reading of all places; each file is read once."""
 
     def __init__(self, system: System) -> None:
@@ -107,7 +107,7 @@ class _Reader:
         self._system = system
         self._contents: dict[str, _Content | _Unusable | None] = {}
 
-    def files(self, place: _Place, root: str, home: str) -> Iterator[ServerFile]:
+    def files(self, place: _ServerPlace, root: str, home: str) -> Iterator[ServerFile]:
         """Yield the servers' section of a place, if there is one."""
         base = root if place.scope == "project" else home
         path = os.path.join(base, place.path)

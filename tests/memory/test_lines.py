@@ -28,10 +28,10 @@ from foveal.daemon.memory.experience import (
 from foveal.daemon.memory.lines import (
     MAX_LINE_BYTES,
     Damage,
+    FileReading,
     PoolLine,
     Quarantine,
     Quarantined,
-    Reading,
     digests_in,
     is_whole,
     line_of,
@@ -188,7 +188,7 @@ def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
         path.write_bytes(content)
         os.utime(path, ns=(1, 1))
         with opened(path) as descriptor:
-            reading = Reading(stamp=stamp_of(os.fstat(descriptor)), offset=len(content))
+            reading = FileReading(stamp=stamp_of(os.fstat(descriptor)), offset=len(content))
             reading.remember_tail(descriptor)
             assert content.endswith(reading.tail)
             assert reading.is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
@@ -202,7 +202,7 @@ def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
             path.write_bytes(changed)
         with opened(path) as descriptor:
             assert reading.is_continued_by(descriptor, stamp_of(os.fstat(descriptor))) is expected
-            assert not Reading().is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
+            assert not FileReading().is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
 
     check(True, content + b"more\n")
     check(True, None)
