@@ -1,4 +1,4 @@
-"""Requests as the tests of the ledger make them, and a ledger in a folder with a clock that tests set."""
+"""Requests and a log of requests in a folder, with a clock that tests set."""
 
 from __future__ import annotations
 

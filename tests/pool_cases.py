@@ -1,4 +1,4 @@
-"""What tests of the pool share: a clock that goes on by itself, drafts, and a pool in a folder."""
+"""Fixtures for the pool: a clock that advances by itself, drafts, and a pool in a folder."""
 
 from __future__ import annotations
 

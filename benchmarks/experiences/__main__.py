@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.experiences prints a table, and kills writers."""
+"""Entry point: python -m benchmarks.experiences prints a table, and kills writers."""
 
 from __future__ import annotations
 

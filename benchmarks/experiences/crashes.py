@@ -1,4 +1,4 @@
-"""Owns the proof by crashes: two writers at a time are killed at random steps, and nothing is lost."""
+"""The proof by crashes: two writers at a time are killed at random steps, and nothing is lost."""
 
 from __future__ import annotations
 

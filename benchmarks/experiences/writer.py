@@ -1,4 +1,4 @@
-"""Owns the process that is killed: it changes a pool, says what was acknowledged, and ends at a given step.
+"""The process that is killed: it changes a pool, says what was acknowledged, and ends at a given step.
 
 A step is a call of the system that opens, locks, renames, removes or cuts a file, writes or makes durable;
 at the last one the process kills itself, in the middle of a write after a part of it. Before each change it

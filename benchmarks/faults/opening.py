@@ -1,4 +1,4 @@
-"""Owns the process that opens damaged files as a daemon does: a native library that crashes ends only it.
+"""The process that opens damaged files as a daemon does: a native library that crashes ends only it.
 
 It is told a kind and a folder a line, and answers with what it found wrong, as JSON: python -m …opening.
 """
@@ -25,7 +25,7 @@ from foveal.daemon.embedding.graph import Graph, GraphBuilder
 from foveal.daemon.embedding.vector_file import UnusableVectors, read_vector_file, write_vector_file
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.store import Reader, Store
 from foveal.daemon.memory.experience import Draft
 from foveal.daemon.memory.pool import Pool

@@ -1,4 +1,4 @@
-"""Owns the run: python -m benchmarks.items prints the tables of the README's section on items."""
+"""Entry point: python -m benchmarks.items prints the tables of the README's section on items."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ async def _searched(
     search: ItemSearch, items: Sequence[Item], queries: Sequence[Query], profiles: Profiles
 ) -> list[ItemMatches]:
     found = [
-        await search.search(items, one.text, profiles, within_s=PATIENT_S, history=one.history)
-        for one in queries
+        await search.search(items, query.text, profiles, within_s=PATIENT_S, history=query.history)
+        for query in queries
     ]
     problems = {reason for one in found for reason in one.degraded}
     if problems:
@@ -96,7 +96,7 @@ def _print_scores(queries: Sequence[Query], everything: Sequence[ItemMatches]) -
                     for score in _of(kind, found)
                     if (score.key in query.wanted) == relevant
                 ]
-                figures = " | ".join(f"{one:.2f}" for one in quantiles(samples, shares))
+                figures = " | ".join(f"{quantile:.2f}" for quantile in quantiles(samples, shares))
                 name = f"{kind}, {'cosine' if what == 'similarity' else what}"
                 print(f"| {name}, {'' if relevant else 'ir'}relevant | {len(samples):,} | {figures} |")
     print()

@@ -1,4 +1,4 @@
-"""Owns the figures of a choice: recall@5, precision and recall of what is taken, quantiles of scores."""
+"""The figures of a choice: recall@5, precision and recall of what is taken, quantiles of scores."""
 
 from __future__ import annotations
 

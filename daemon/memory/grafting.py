@@ -23,10 +23,9 @@ from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..project.projects import Project
-from ..transcripts.cursor import Cursor
-from ..transcripts.cursor_store import CursorStore
-from ..transcripts.mined import Mined, drafts_of, mined_in
+from ..project.project import Project
+from ..transcripts.cursor import Cursor, CursorStore
+from ..transcripts.extraction import Mined, drafts_of, mined_in
 from ..transcripts.transcript_file import check_path
 from .experience import Draft
 

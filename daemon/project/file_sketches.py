@@ -1,4 +1,4 @@
-"""Owns sketches of a project's files: as they are when an experience is made, and as they are now."""
+"""Sketches of a project's files: as they are when an experience is made, and as they are now."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..memory.staleness import Sketch, Staleness, decoded, encoded, sketch_of, s
 from . import commits, git
 
 SKETCHED_BYTES = 262_144
-"""Of a file so much is compared: what one decision is about seldom lies in a larger one."""
+"""Maximum number of bytes of a file that are compared: decisions are seldom about larger files."""
 
 KEPT_MAX = 4_096
-"""Sketches of files as they are now that are kept, half a kilobyte each."""
+"""Maximum number of cached sketches of files as they are now, half a kilobyte each."""
 
 
 class FileSketches:
@@ -58,9 +58,11 @@ class FileSketches:
         try:
             files, _ = relative_files(draft.files_touched, self._root)
         except BadField:
-            return draft  # whoever keeps it says what is wrong
+            return draft  # the pool says what is wrong when it is stored
         found = ((path, self.now(path)) for path in files[:SKETCHES_MAX])
-        return replace(draft, sketches=tuple((path, encoded(one)) for path, one in found if one is not None))
+        return replace(
+            draft, sketches=tuple((path, encoded(sketch)) for path, sketch in found if sketch is not None)
+        )
 
     def staleness(self, experience: Experience) -> Staleness:
         """Return whether an experience still holds."""

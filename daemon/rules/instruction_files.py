@@ -16,11 +16,11 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, stamps_hold
 from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from .instruction_text import Frontmatter, Importer, prose_lines, split_frontmatter, trimmed
 from .items import IncludeMode, Item
-from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now, stamp_now
+from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now
 
 MANAGED_FOLDER = {
     "darwin": "/Library/Application Support/ClaudeCode",
@@ -65,6 +65,9 @@ class RuleSet(Struct, frozen=True, eq=False):
     """False if something could not be read for a passing reason (see `System`): no stamp tells when it
     passed."""
 
+    texts: tuple[tuple[str, Stamp | None], ...] = ()
+    """The `probes` of `sources`."""
+
     def __eq__(self, other: object) -> bool:
         """Tell whether both say the same; how sure they are of it doesn't count."""
         return isinstance(other, RuleSet) and self._content() == other._content()
@@ -82,18 +85,15 @@ class RuleSet(Struct, frozen=True, eq=False):
         """
         return (
             self.lasting
-            and all(stamp_now(system, path) == stamp for path, stamp in self.probes)
+            and stamps_hold(system.lstat, self.probes)
             and all(digest_now(system, path) == digest for path, digest in self.racy)
         )
 
     def texts_unchanged(self, system: System) -> bool:
         """Tell whether the texts are still those on disk; new files are not noticed."""
-        sources = self.sources
-        return (
-            self.lasting
-            and all(stamp_now(system, path) == stamp for path, stamp in self.probes if path in sources)
-            and all(digest_now(system, path) == digest for path, digest in self.racy)
-        )
+        if not self.lasting or not stamps_hold(system.lstat, self.texts):
+            return False
+        return not self.racy or all(digest_now(system, path) == digest for path, digest in self.racy)
 
 
 def discover(
@@ -316,13 +316,16 @@ class _Discovery:
         warnings = list(self._warnings)
         if len(warnings) > MAX_WARNINGS:
             warnings[MAX_WARNINGS:] = [f"{len(warnings) - MAX_WARNINGS} more warnings: mend these first"]
+        probes = tuple(sorted(self._reader.probes.items()))
+        sources = frozenset(self._reader.sources | self._named)
         return RuleSet(
             items,
             tuple(warnings),
-            tuple(sorted(self._reader.probes.items())),
-            frozenset(self._reader.sources | self._named),
+            probes,
+            sources,
             tuple(sorted(self._reader.racy.items())),
             lasting=self._reader.lasting,
+            texts=tuple(probe for probe in probes if probe[0] in sources),
         )
 
     def warn(self, name: str, message: str) -> None:

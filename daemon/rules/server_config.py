@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
-from ..core.system import Stamp, System, is_racy, stamp_of
-from .server_definition import SCOPES, Host, McpServer, Scope, ServerFile, digest_of
-from .server_dialects import server_of
+from ...hooks.hosts.host import McpConfig
+from ...hooks.hosts.mcp_format import BadDefinition, Definition, McpPlace
+from ...hooks.hosts.registry import HOSTS
+from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
+from .items import has_harmful
+from .server_definition import SCOPES, McpServer, ServerFile, digest_of
 
 MAX_BYTES = 1_048_576
 """Maximum bytes of a project's file; hand-written ones have a few KB."""
@@ -40,7 +43,7 @@ class ServerFiles(Struct, frozen=True):
 
     def unchanged(self, system: System) -> bool:
         """Tell whether reading again would give the same, by a stat for each place."""
-        return self.settled and all(_stamp(system, path) == stamp for path, stamp in self.stamps)
+        return self.settled and stamps_hold(system.stat, self.stamps)
 
 
 def read_server_files(root: str, home: str, system: System) -> ServerFiles:
@@ -49,44 +52,26 @@ def read_server_files(root: str, home: str, system: System) -> ServerFiles:
     A file without servers is left out, unless it has a problem. Never raises for a file's content.
     """
     reader = _ConfigReader(system)
-    files = [file for place in _PLACES for file in reader.files(place, root, home)]
+    files = [
+        file
+        for host in HOSTS
+        if host.mcp
+        for place in host.mcp.places
+        for file in reader.files(host.name, host.mcp, place, root, home)
+    ]
     files.sort(key=lambda file: SCOPES.index(file.scope))
     return ServerFiles(tuple(files), tuple(reader.stamps.items()), reader.settled)
 
 
-class _ServerPlace(Struct, frozen=True):
-    """A file of a host, relative to the root or, for a scope of the user, to the home folder.
-
-    `keys` lead to its section; a key "" stands for the project's root.
-    """
-
-    host: Host
-    scope: Scope
-    path: str
-    keys: tuple[str, ...]
-
-
-_CODE = "Library/Application Support/Code" if sys.platform == "darwin" else ".config/Code"
-_PLACES = (
-    _ServerPlace("claude-code", "local", ".claude.json", ("projects", "", "mcpServers")),
-    _ServerPlace("claude-code", "project", ".mcp.json", ("mcpServers",)),
-    _ServerPlace("claude-code", "user", ".claude.json", ("mcpServers",)),
-    _ServerPlace("cursor", "project", ".cursor/mcp.json", ("mcpServers",)),
-    _ServerPlace("cursor", "user", ".cursor/mcp.json", ("mcpServers",)),
-    _ServerPlace("vscode", "project", ".vscode/mcp.json", ("servers",)),
-    _ServerPlace("vscode", "user", f"{_CODE}/User/mcp.json", ("servers",)),
-    _ServerPlace("codex", "project", ".codex/config.toml", ("mcp_servers",)),
-    _ServerPlace("codex", "user", ".codex/config.toml", ("mcp_servers",)),
-    _ServerPlace("gemini", "project", ".gemini/settings.json", ("mcpServers",)),
-    _ServerPlace("gemini", "user", ".gemini/settings.json", ("mcpServers",)),
-    _ServerPlace("copilot", "user", ".copilot/mcp-config.json", ("mcpServers",)),
-    _ServerPlace("opencode", "project", "opencode.json", ("mcp",)),
-    _ServerPlace("opencode", "project", "opencode.jsonc", ("mcp",)),
-    _ServerPlace("opencode", "user", ".config/opencode/opencode.json", ("mcp",)),
-    _ServerPlace("opencode", "user", ".config/opencode/opencode.jsonc", ("mcp",)),
-)
-_STRICT = frozenset({"claude-code", "copilot"})
-"""Hosts that allow no comments in their JSON."""
+def read_definition(blank: McpServer, definition: object, mcp: McpConfig) -> McpServer:
+    """Fill in a server from its definition. One that can't be used gets a `problem`. Never raises."""
+    try:
+        if not isinstance(definition, Mapping):
+            raise BadDefinition("its definition is no object")
+        read = mcp.read(Definition(definition, has_harmful))
+    except BadDefinition as error:
+        return replace(blank, problem=f"{error}: mend it in {blank.source}")
+    return replace(blank, **asdict(read))
 
 
 class _Unusable(Exception):
@@ -107,39 +92,40 @@ class _ConfigReader:
         self._system = system
         self._contents: dict[str, _Content | _Unusable | None] = {}
 
-    def files(self, place: _ServerPlace, root: str, home: str) -> Iterator[ServerFile]:
+    def files(self, host: str, mcp: McpConfig, place: McpPlace, root: str, home: str) -> Iterator[ServerFile]:
         """Yield the servers' section of a place, if there is one."""
         base = root if place.scope == "project" else home
         path = os.path.join(base, place.path)
         keys = tuple(key or root for key in place.keys)
         section_name = ".".join(keys)
         try:
-            content = self._content(path, root if place.scope == "project" else "", place.host)
+            content = self._content(path, root if place.scope == "project" else "", strict=mcp.strict_json)
             section = None if content is None else _section(content.tables, keys)
             if content is None or not section:
                 return
             digest = digest_of(section)
         except (_Unusable, ValueError, RecursionError) as error:
             problem = str(error) if isinstance(error, _Unusable) else "holds values that can't be used"
-            yield ServerFile(path, section_name, place.host, place.scope, "", (), f"{path} {problem}.")
+            yield ServerFile(path, section_name, host, place.scope, "", (), f"{path} {problem}.")
             return
         run_in = home if place.scope == "user" else root
         servers = tuple(
-            server_of(
-                McpServer(name, place.host, place.scope, path, _line(content.text, keys, name), run_in),
+            read_definition(
+                McpServer(name, host, place.scope, path, _line(content.text, keys, name), run_in),
                 definition,
+                mcp,
             )
             for name, definition in list(section.items())[:MAX_SERVERS]
             if name.strip() and name.isprintable() and len(name) <= 1_000
         )
         left_out = len(section) - len(servers)
         problem = f"{path} has {left_out} servers whose names can't be used, or too many." if left_out else ""
-        yield ServerFile(path, section_name, place.host, place.scope, digest, servers, problem)
+        yield ServerFile(path, section_name, host, place.scope, digest, servers, problem)
 
-    def _content(self, path: str, within: str, host: Host) -> _Content | None:
+    def _content(self, path: str, within: str, *, strict: bool) -> _Content | None:
         if path not in self._contents:
             try:
-                self._contents[path] = self._read(path, within, host)
+                self._contents[path] = self._read(path, within, strict=strict)
             except _Unusable as error:
                 self._contents[path] = error
         content = self._contents[path]
@@ -147,7 +133,7 @@ class _ConfigReader:
             raise content
         return content
 
-    def _read(self, path: str, within: str, host: Host) -> _Content | None:
+    def _read(self, path: str, within: str, *, strict: bool) -> _Content | None:
         most = MAX_BYTES if within else MAX_USER_BYTES
         self.stamps[path] = None
         if within and not _lies_in(os.path.realpath(path), os.path.realpath(within)):
@@ -165,7 +151,7 @@ class _ConfigReader:
             raise _Unusable(f"exceeds {most} bytes")
         try:
             text = data.decode("utf-8-sig")
-            tables = _toml(text) if path.endswith(".toml") else _json(text, strict=host in _STRICT)
+            tables = _toml(text) if path.endswith(".toml") else _json(text, strict=strict)
         except (ValueError, RecursionError) as error:
             raise _Unusable(f"can't be understood ({_short(error)})") from error
         return _Content(text, tables)

@@ -6,20 +6,14 @@ import hashlib
 import json
 import os
 import re
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-Host = Literal["claude-code", "cursor", "vscode", "codex", "gemini", "copilot", "opencode"]
-"""The host whose configuration a file is."""
-Scope = Literal["local", "project", "user"]
-"""Who a file is for: this user in this project, everyone in this project, this user everywhere. Of servers
-with the same name the first in this order wins, as in Claude Code."""
-SCOPES: tuple[Scope, ...] = ("local", "project", "user")
-Transport = Literal["stdio", "http", "sse"]
+from ...hooks.hosts.mcp_format import Pairs, Scope, Transport
 
-Pairs = tuple[tuple[str, str], ...]
+SCOPES: tuple[Scope, ...] = ("local", "project", "user")
+"""The order in which one server goes before another of its name, as in Claude Code."""
 
 
 class McpServer(Struct, frozen=True):
@@ -34,7 +28,7 @@ class McpServer(Struct, frozen=True):
     """
 
     name: str
-    host: Host
+    host: str
     scope: Scope
     source: str
     line: int
@@ -95,7 +89,7 @@ class ServerFile(Struct, frozen=True):
 
     path: str
     section: str
-    host: Host
+    host: str
     scope: Scope
     digest: str
     servers: tuple[McpServer, ...] = ()

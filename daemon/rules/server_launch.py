@@ -15,7 +15,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from .server_definition import Host, McpServer, Transport
+from ...hooks.hosts.mcp_format import Transport, VariableSyntax
+from ...hooks.hosts.registry import host_named
+from .server_definition import McpServer
 
 INHERITED = (
     "HOME",
@@ -87,8 +89,8 @@ def launch_of(
     environment = {
         name: environ[name] for name in INHERITED if name in environ and not environ[name].startswith("()")
     }
-    if server.host == "claude-code" and server.scope != "user":
-        environment["CLAUDE_PROJECT_DIR"] = server.base
+    if (variable := _project_variable(server.host)) and server.scope != "user":
+        environment[variable] = server.base
     environment |= {name: environ[name] for name in server.forwarded if name in environ}
     environment |= {name: variables.resolve(value) for name, value in server.environment}
     if any(not name or "=" in name for name in environment):
@@ -105,6 +107,11 @@ def launch_of(
         is_loopback=True,
         secrets=_secrets(server, variables, [value for _, value in server.environment]),
     )
+
+
+def _project_variable(name: str) -> str:
+    host = host_named(name)
+    return host.mcp.project_variable if host and host.mcp else ""
 
 
 def _remote(server: McpServer, variables: Variables, *, network: bool, timeout_s: float) -> Launch:
@@ -181,29 +188,6 @@ def _secrets(server: McpServer, variables: Variables, texts: list[str]) -> tuple
     return tuple(sorted((value for value in values if len(value) >= _MIN_SECRET), key=len, reverse=True))
 
 
-_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_SHELL = re.compile(rf"\$\{{(?P<name>{_NAME})(?::-(?P<default>[^{{}}$]*))?\}}")
-_SHELL_BARE = re.compile(rf"\$(?:\{{(?P<name>{_NAME})(?::-(?P<default>[^{{}}$]*))?\}}|(?P<bare>{_NAME}))")
-_EDITOR = re.compile(
-    rf"\$\{{(?:env:(?P<name>{_NAME})|(?P<place>userHome|workspaceFolder|workspaceFolderBasename|"
-    r"pathSeparator|/)|(?P<refused>(?:input|command|config):[^{}]*))\}"
-)
-_BRACE = re.compile(rf"\{{(?:env:(?P<name>{_NAME})|(?P<refused>file:[^{{}}$]*))\}}")
-
-_SYNTAX: Mapping[Host, re.Pattern[str] | None] = {
-    "claude-code": _SHELL,
-    "copilot": _SHELL_BARE,
-    "gemini": _SHELL_BARE,
-    "cursor": _EDITOR,
-    "vscode": _EDITOR,
-    "opencode": _BRACE,
-    "codex": None,  # it names variables instead, see `Server.forwarded`
-}
-_EMPTY_IF_UNSET = frozenset({"cursor", "vscode", "opencode"})
-_KEPT_IF_UNSET = frozenset({"gemini"})
-"""How a host treats an unset variable without a default; other hosts refuse to start."""
-
-
 class Unresolved(Exception):
     """A definition whose variables can't be resolved. The text says why and what to do."""
 
@@ -217,8 +201,8 @@ class Variables(Struct, frozen=True):
 
     def resolve(self, text: str) -> str:
         """Return a text with its variables replaced by their values, once. Raises `Unresolved`."""
-        pattern = _SYNTAX[self.server.host]
-        return text if pattern is None else pattern.sub(self._value, text)
+        syntax = _syntax(self.server)
+        return text if syntax is None else syntax.pattern.sub(self._value, text)
 
     def named(self, name: str) -> str:
         """Return the value of a variable that the definition names. Raises `Unresolved`."""
@@ -239,9 +223,10 @@ class Variables(Struct, frozen=True):
             return value
         if default is not None:
             return default
-        if self.server.host in _EMPTY_IF_UNSET:
+        unset = "refused" if (syntax := _syntax(self.server)) is None else syntax.unset
+        if unset == "empty":
             return ""
-        return match[0] if self.server.host in _KEPT_IF_UNSET else self.named(name)
+        return match[0] if unset == "kept" else self.named(name)
 
     def _place(self, place: str) -> str:
         base = self.server.base
@@ -260,13 +245,17 @@ def variables_in(server: McpServer) -> tuple[str, ...]:
         *server.forwarded,
         *(variable for _, variable in server.header_variables),
     }
-    pattern = _SYNTAX[server.host]
-    if pattern is not None:
+    if (syntax := _syntax(server)) is not None:
         for text in _texts(server):
-            for match in pattern.finditer(text):
+            for match in syntax.pattern.finditer(text):
                 parts = match.groupdict()
                 names.add(parts.get("name") or parts.get("bare") or "")
     return tuple(sorted(names - {""}))
+
+
+def _syntax(server: McpServer) -> VariableSyntax | None:
+    host = host_named(server.host)
+    return host.mcp.variables if host and host.mcp else None
 
 
 def _texts(server: McpServer) -> Iterator[str]:

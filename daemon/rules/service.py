@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from ..config.settings import PROJECT_FILE, Environment
 from ..config.source import read_source
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
-from ..project.projects import Project
+from ..project.project import Project
 from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
 from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools
 from .instruction_files import RuleSet, discover
@@ -56,7 +56,7 @@ class ItemSources(Struct, frozen=True):
 
     def unchanged(self, system: System, now: float) -> bool:
         """Tell whether merging again would give the same, by some stats; the rules are not checked."""
-        if not self.lasting or not all(stamp_now(system, path) == stamp for path, stamp in self.stamps):
+        if not self.lasting or not stamps_hold(system.lstat, self.stamps):
             return False
         if not self.in_use.unchanged(system):
             return False
@@ -95,17 +95,19 @@ class Items:
         `now` is the event loop's time in seconds.
         """
         known = self._sources.get(project.root)
-        if known is None or known.rules is not project.rules or not known.in_use.unchanged(self._system):
+        if known is None or known.rules is not project.instructions.rules:
             return False
-        due = project.rules_check_due(now)
-        return project.rules_hold(now) and (not due or known.unchanged(self._system, now))
+        servers, due = known.in_use, project.instructions.is_check_due(now)
+        if not servers.settled or not stamps_hold(self._system.stat, servers.stamps):
+            return False
+        return project.instructions.hold(now, due=due) and (not due or known.unchanged(self._system, now))
 
     async def refresh(self, project: Project) -> AgentItems:
         """Return a project's items as they are on the disk now."""
         async with self._lock(project):
             if not await self._is_current(project):
                 await self._read(project)
-        return project.items
+        return project.instructions.items
 
     async def put(self, project: Project, fields: Mapping[str, object]) -> tuple[Item, AgentItems]:
         """Put an item, durably; returns the item and all items."""
@@ -232,7 +234,7 @@ class Items:
 
     async def _is_current(self, project: Project) -> bool:
         known = self._sources.get(project.root)
-        if known is None or known.rules is not project.rules or project.rules_stale:
+        if known is None or known.rules is not project.instructions.rules or project.instructions.stale:
             return False
 
         now = asyncio.get_running_loop().time()
@@ -244,22 +246,24 @@ class Items:
 
     async def _read(self, project: Project) -> None:
         """Read the sources of a project; its lock is held."""
-        rules = project.rules
-        if project.rules_stale or not await self._work.in_builder(partial(rules.unchanged, self._system)):
-            project.rules_stale = False
+        instructions = project.instructions
+        unchanged = partial(instructions.rules.unchanged, self._system)
+        if instructions.stale or not await self._work.in_builder(unchanged):
+            instructions.stale = False
             found = partial(discover, project.root, self._environment.home, project.tree.files, self._system)
-            project.set_rules(await self._work.in_builder(found))
+            instructions.set_rules(await self._work.in_builder(found))
         now = asyncio.get_running_loop().time()
-        work = partial(self._merge, project.root, self._store(project), project.rules, now)
+        work = partial(self._merge, project.root, self._store(project), instructions.rules, now)
         merged = await self._work.in_builder(work)
         self._sources[project.root] = merged.sources
-        project.set_items(merged.items, merged.problem)
+        instructions.set_items(merged.items)
+        project.set_problem("items", merged.problem)
 
     async def _reread(self, project: Project) -> AgentItems:
         """Read the sources again after one was changed here."""
         async with self._lock(project):
             await self._read(project)
-        return project.items
+        return project.instructions.items
 
     async def _usable(self, project: Project) -> AgentItems:
         """Return the items; raises `StateError` if the put items can't be read."""

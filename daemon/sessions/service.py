@@ -22,7 +22,7 @@ from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
 from ..project.open_projects import OpenProjects
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
 from ..rules.items import IncludeMode, ItemKey
 from ..rules.service import Items

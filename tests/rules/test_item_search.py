@@ -11,9 +11,8 @@ import pytest
 from foveal.daemon.core.errors import ChildDied, FovealError
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
-from foveal.daemon.embedding.defaults import DEFAULT_MODEL
 from foveal.daemon.embedding.lazy_model import LazyModel
-from foveal.daemon.embedding.messages import ScoreTexts, TextScores
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, ScoreTexts, TextScores
 from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.rules import item_search as item_search_file
 from foveal.daemon.rules.item_search import (

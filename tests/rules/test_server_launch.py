@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from foveal.daemon.rules.server_definition import Host, McpServer
+from foveal.daemon.rules.server_definition import McpServer
 from foveal.daemon.rules.server_launch import (
     Launch,
     NotAllowed,
@@ -141,7 +141,7 @@ def test_a_server_of_the_user_runs_in_the_home_folder(server: McpServer, tmp_pat
 VARIABLES_ENVIRON = {"KEY": "k-1", "EMPTY": "", "NESTED": "${KEY}", "A1_b": "x"}
 
 
-def variables(host: Host) -> Variables:
+def variables(host: str) -> Variables:
     return Variables(McpServer("s", host, "project", "/f", 1, "/work/shop"), VARIABLES_ENVIRON, "/home/me")
 
 
@@ -168,7 +168,7 @@ def variables(host: Host) -> Variables:
         ("codex", "${KEY} $KEY", "${KEY} $KEY"),
     ],
 )
-def test_values(host: Host, text: str, expected: str) -> None:
+def test_values(host: str, text: str, expected: str) -> None:
     assert variables(host).resolve(text) == expected
 
 
@@ -182,7 +182,7 @@ def test_values(host: Host, text: str, expected: str) -> None:
         ("opencode", "{file:~/.secret}", "only be resolved by opencode"),
     ],
 )
-def test_what_has_no_value_is_said(host: Host, text: str, reason: str) -> None:
+def test_what_has_no_value_is_said(host: str, text: str, reason: str) -> None:
     with pytest.raises(Unresolved, match=reason):
         variables(host).resolve(text)
 

@@ -23,7 +23,7 @@ from foveal.daemon.core.work import Work
 from foveal.daemon.embedding.semantics import Semantics
 from foveal.daemon.index.indexing import Indexing
 from foveal.daemon.project.open_projects import OpenProjects
-from foveal.daemon.project.projects import Project
+from foveal.daemon.project.project import Project
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.service import ITEMS_FILE, MAX_WARNINGS, ConfiguredItems, Items, items_in
 from foveal.daemon.rules.tool_lists import ToolLister
@@ -44,7 +44,7 @@ class Desk:
     home: Path
 
     def names(self) -> dict[str, str]:
-        return {item.name: item.include for item in self.project.items.items}
+        return {item.name: item.include for item in self.project.instructions.items.items}
 
     async def refreshed(self) -> dict[str, str]:
         await self.items.refresh(self.project)
@@ -100,7 +100,7 @@ async def test_they_hold_until_a_file_changes(base: Path) -> None:
         (at.root / "AGENTS.md").write_text("Be brief.\n")
         assert not at.holds()
         await at.refreshed()
-        assert at.project.items.by_key[KIND].text == "Be brief."
+        assert at.project.instructions.items.by_key[KIND].text == "Be brief."
 
 
 async def test_what_is_put_stands_for_a_file_and_deleting_it_brings_that_back(base: Path) -> None:

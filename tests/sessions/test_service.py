@@ -15,7 +15,7 @@ from foveal.daemon.app.engine import Engine
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.core.errors import InvalidRequest, NotFound
 from foveal.daemon.core.system import System
-from foveal.daemon.project.projects import Project
+from foveal.daemon.project.project import Project
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions import service as sessions_file
 from foveal.daemon.sessions.service import FOLDER, NOBODY, SessionChange, Sessions, SessionState
