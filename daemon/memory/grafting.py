@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
@@ -44,6 +44,23 @@ BATCH = 100
 _REPLY_BYTES = 64 * 1024 * 1024
 
 
+class SkippedLine(Struct, frozen=True):
+    """A line or a finding that was left out, and why; without a number for several lines."""
+
+    reason: str
+    line: int | None = None
+
+
+class TranscriptResult(Struct):
+    """The result of grafting a transcript: counts, what was left out, the new ids, and warnings."""
+
+    grafted: int = 0
+    duplicates: int = 0
+    skipped: list[SkippedLine] = []
+    experience_ids: list[str] = []
+    warnings: list[str] = []
+
+
 class Grafting:
     """Grafts transcripts, one at a time. On the event loop only.
 
@@ -66,18 +83,17 @@ class Grafting:
 
     async def graft_transcript(
         self, project: Project, path: str, session_id: str = "", agent_id: str = ""
-    ) -> dict[str, Any]:
+    ) -> TranscriptResult:
         """Graft the decisions of a transcript; durable when this returns.
 
-        The result has the counts `grafted` and `duplicates`, `skipped: [{line?, reason}]`, `experience_ids`
-        and `warnings`. Agent and session default to those of the records. Raises
-        `InvalidRequest` for the field `transcript_path`, `DeadlineExceeded`, and what the pool raises.
+        Agent and session default to those of the records. Raises `InvalidRequest` for the field
+        `transcript_path`, `DeadlineExceeded`, and what the pool raises.
         """
         return await self._graft(project, path, session_id, agent_id, _as_mined)
 
     async def graft_own(
         self, project: Project, path: str, session_id: str = "", agent_id: str = ""
-    ) -> dict[str, Any]:
+    ) -> TranscriptResult:
         """Graft only what the agent itself said: its subagents' transcripts are grafted on their own."""
         return await self._graft(project, path, session_id, agent_id, _own_words)
 
@@ -88,7 +104,7 @@ class Grafting:
         session_id: str,
         agent_id: str,
         chosen: Callable[[Mined], Mined],
-    ) -> dict[str, Any]:
+    ) -> TranscriptResult:
         check_path(path)
         cursors = CursorStore(project.folder, self._system)
         cursor = await self._work.in_builder(partial(cursors.find, path))
@@ -96,41 +112,27 @@ class Grafting:
         drafts = await self._work.in_builder(partial(_drafts, project, mined, path, agent_id, session_id))
         result = await self._keep(project, mined, drafts)
         await self._work.in_writer(partial(cursors.put, path, mined.cursor))
-        if result["grafted"]:
-            data = {
-                "project": project.root,
-                "experience_ids": result["experience_ids"],
-                "grafted": result["grafted"],
-            }
-            self._events.publish("experience.grafted", data)
+        if result.grafted:
+            data = {"experience_ids": result.experience_ids, "grafted": result.grafted}
+            self._events.publish("experience.grafted", {"project": project.root, **data})
         return result
 
-    async def _keep(self, project: Project, mined: Mined, drafts: list[Draft]) -> dict[str, Any]:
+    async def _keep(self, project: Project, mined: Mined, drafts: list[Draft]) -> TranscriptResult:
         """Put drafts into the pool and report the result of each."""
-        skipped: list[dict[str, Any]] = [{"line": line, "reason": reason} for line, reason in mined.skipped]
+        skipped = [SkippedLine(reason, line) for line, reason in mined.skipped]
         if mined.skipped_lines:
-            skipped.append({"reason": f"{mined.skipped_lines:,} more lines could not be read"})
+            skipped.append(SkippedLine(f"{mined.skipped_lines:,} more lines could not be read"))
         if mined.findings_left_out:
-            skipped.append({"reason": f"{mined.findings_left_out:,} findings are too many for one reading"})
-        result: dict[str, Any] = {
-            "grafted": 0,
-            "duplicates": 0,
-            "skipped": skipped,
-            "experience_ids": [],
-            "warnings": [],
-        }
+            skipped.append(SkippedLine(f"{mined.findings_left_out:,} findings are too many for one reading"))
+        result = TranscriptResult(skipped=skipped)
         for start in range(0, len(drafts), BATCH):
             kept = await self._work.in_writer(partial(project.pool.graft, drafts[start : start + BATCH]))
-            result["grafted"] += kept.grafted
-            result["duplicates"] += kept.duplicates
-            result["experience_ids"] += kept.ids
-            for name, told in (("skipped", kept.skipped), ("warnings", kept.warnings)):
-                result[name] += [
-                    {"line": mined.findings[start + number].line, "reason": reason} for number, reason in told
-                ]
-        result["warnings"] = [
-            f"line {warning['line']}: {warning['reason']}" for warning in result["warnings"]
-        ]
+            lines = [finding.line for finding in mined.findings[start : start + BATCH]]
+            result.grafted += kept.grafted
+            result.duplicates += kept.duplicates
+            result.experience_ids += kept.ids
+            result.skipped += [SkippedLine(reason, lines[number]) for number, reason in kept.skipped]
+            result.warnings += [f"line {lines[number]}: {reason}" for number, reason in kept.warnings]
         return result
 
     async def _mine_to_its_end(self, path: str, cursor: Cursor | None) -> Mined:
