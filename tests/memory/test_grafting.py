@@ -190,7 +190,7 @@ async def test_our_own_context_is_no_decision(project: Project, grafting: Grafti
     assert (await grafting.graft_transcript(project, path)).grafted == 0
 
 
-async def test_bad_files_are_refused_and_bad_lines_told(
+async def test_bad_files_are_refused_and_bad_lines_reported(
     project: Project, grafting: Grafting, tmp_path: Path
 ) -> None:
     for bad in (str(tmp_path), str(tmp_path / "missing"), "relative.jsonl", "/a\0b", "/\ud800"):
@@ -205,7 +205,7 @@ async def test_bad_files_are_refused_and_bad_lines_told(
     assert result.skipped[-1] == SkippedLine("10 more lines could not be read")
 
 
-async def test_what_the_pool_refuses_is_told_with_its_line(
+async def test_findings_that_the_pool_refuses_are_reported_with_their_line(
     project: Project, grafting: Grafting, tmp_path: Path
 ) -> None:
     path, _ = conversation(project, tmp_path / "t.jsonl")
@@ -236,7 +236,7 @@ async def test_a_host_that_writes_behind_its_events_is_waited_for(
     assert (result.grafted, result.skipped, pauses) == (1, [], 3)
 
 
-async def test_one_that_was_broken_off_is_not_waited_for_long(
+async def test_interrupted_transcript_is_not_waited_for(
     project: Project, work: Work, events: EventHub, tmp_path: Path
 ) -> None:
     class Later(System):
@@ -257,7 +257,7 @@ async def test_one_that_was_broken_off_is_not_waited_for_long(
     assert pauses == []
 
 
-async def test_what_was_not_kept_is_read_again(
+async def test_ungrafted_lines_are_read_again(
     project: Project, grafting: Grafting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, _ = conversation(project, tmp_path / "t.jsonl")
