@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..app.engine import Engine
 from ..core.errors import InvalidRequest
@@ -198,7 +198,13 @@ class ExperienceMethods:
             found = await self._engine.grafting.graft_transcript(
                 project, path, request.session_id, request.agent_id
             )
-            return convert(found, GraftReply)
+            return GraftReply(
+                found.grafted,
+                found.duplicates,
+                [Skipped(one.reason, UNSET if one.line is None else one.line) for one in found.skipped],
+                found.experience_ids,
+                found.warnings,
+            )
         if fields is None:
             raise InvalidRequest(
                 "experience is missing; it must be a map with decision, agent_id, session_id, or"

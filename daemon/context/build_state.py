@@ -13,8 +13,8 @@ from ..index.store import Reader
 from ..languages.shared.table import fence_tag, language_of
 from ..project.metadata import ProjectMetadata
 from ..project.snapshot import ProjectSnapshot
+from ..rules.instruction_places import RuleFiles, rule_files
 from ..rules.items import ItemPlan, plan_without_session
-from ..rules.rule_files import RuleFiles, rule_files
 from ..search.query import Hit
 from .content import Content
 from .division import split_lines
@@ -141,7 +141,7 @@ def begin(gathered: GatheredSources, reader: Reader | None) -> BuildState:
         reader,
         plan,
         KnownFiles(snapshot, reader),
-        rule_files(snapshot.tree.root, snapshot.rules, plan.removed),
+        rule_files(snapshot.tree.root, snapshot.rules.sources, plan.removed),
         snapshot.config.weights.of_task(request.task_type),
         prompt_words(request.prompt),
         counter,

@@ -1,6 +1,7 @@
-"""Owns that experiences know their commits: looks whenever HEAD or a pool is another, and marks what is due.
+"""Links experiences to the commits that hold them, and marks those whose commit was undone.
 
-A hook of git says when to look and no more: what was missed while no daemon ran is found by the next look.
+Checked whenever HEAD or the pool changes. A git hook only triggers the check: commits made while no daemon
+ran are found by the next one.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from .service import Experiences
 log = logging.getLogger(__name__)
 
 NEWEST = 2_000
-"""Maximum number of experiences of a pool looked at, the newest first; older ones stay as they are."""
+"""Maximum number of experiences checked, the newest; older ones stay as they are."""
 
 HELD_MAX = 200
-"""Maximum number of commits that aren't in the log looked for, those of the newest experiences."""
+"""Maximum number of commits outside the log that are looked up, those of the newest experiences."""
 
 
 class CommitMarks:
-    """The marks of all open projects. Every method belongs on the event loop."""
+    """Links and marks the experiences of all open projects. On the event loop only."""
 
     def __init__(self, work: Work, experiences: Experiences, system: System) -> None:
         self._work = work
@@ -42,16 +43,16 @@ class CommitMarks:
         self._system = system
         self._turn = asyncio.Lock()
         self._seen: dict[str, tuple[str, int]] = {}
-        """The commit and the pool's generation at the last look, by the project's root."""
+        """The commit and the pool's generation at the last check, by the project's root."""
 
     def look(self, project: Project) -> None:
-        """Mark what is due, in the background."""
+        """Check a project in the background."""
         self._work.start_unheard(self.mark(project), f"commits of {project.root}")
 
     async def mark(self, project: Project) -> tuple[str, ...]:
-        """Give experiences their commits, and mark those whose commit was undone; returns their ids, durably.
+        """Link experiences to their commits, and mark those whose commit was undone; durable when it returns.
 
-        Does nothing where nothing is new since the last time.
+        Returns the ids of the changed experiences. Does nothing if nothing changed since the last check.
         """
         async with self._turn:
             commit = await self._work.in_builder(partial(_commit_at, project.root, self._system))
@@ -100,12 +101,12 @@ def _history(root: str, experiences: Iterable[Known], system: System) -> CommitH
 
 
 class CommitHistory(Struct, frozen=True):
-    """What git says of a project.
+    """The commits of a project, from git.
 
     `log` are the commits that are checked out, the latest first; `made_here` the ids of those that weren't
-    fetched; `lost` the commits of experiences to which nothing leads any more, by id. `is_as_before` tells
-    whether files on the disk are what they were before a commit, `is_same` whether two commits have one of
-    some files in common to the byte.
+    fetched; `lost` the unreachable commits of experiences, by id. `is_as_before` tells whether files on disk
+    are as they were before a commit, `is_same` whether two commits have the same content of one of some
+    files.
     """
 
     log: tuple[Commit, ...]
@@ -116,14 +117,14 @@ class CommitHistory(Struct, frozen=True):
     is_same: Callable[[Commit, Commit, Collection[str]], bool]
 
     def holds(self, commit: str) -> bool:
-        """Whether a commit is part of what is checked out, and no other one reverts it."""
+        """Tell whether a commit is checked out and not reverted by another one."""
         there = any(one.id.startswith(commit) for one in self.log) or _names(self.reverts.restored, commit)
         return there and not _names(self.reverts.undone, commit)
 
     def since(self, parents: Collection[str]) -> tuple[Commit, ...]:
-        """Return what is checked out beside some commits and those that they follow, the last first.
+        """Return the checked out commits that are not among `parents` and their ancestors, the latest first.
 
-        By descent, since the log goes by dates, which a rebase may keep and a clock may set wrong.
+        By ancestry, since the log goes by dates, which a rebase may keep and a wrong clock may falsify.
         """
         by_id = {commit.id: commit for commit in self.log}
         older: set[str] = set()
@@ -137,15 +138,15 @@ class CommitHistory(Struct, frozen=True):
 
 
 def is_held(known: Known) -> bool:
-    """Whether an experience was given the commit that holds it, by git or by a person.
+    """Tell whether an experience was linked to the commit that holds it, by git or by a person.
 
-    The commit with which it was kept is only the one that was checked out then.
+    The commit that it was grafted with is only the one that was checked out then.
     """
     return any(edit.changes.commit is not None for edit in known.edits)
 
 
 def due_edits(experiences: Iterable[Known], history: CommitHistory) -> Iterator[DueEdit]:
-    """Yield what is due: a commit for those that have none yet, and what became of those that have one."""
+    """Yield the edits that are due: the commit of experiences without one, and the fate of those with one."""
     holders = _Holders(history)
     for known in experiences:
         if is_held(known):
@@ -158,16 +159,16 @@ def due_edits(experiences: Iterable[Known], history: CommitHistory) -> Iterator[
 
 
 class _Holders:
-    """Finds the commits that hold decisions, among those that were made here."""
+    """Finds the commits that hold decisions, among the local ones."""
 
     def __init__(self, history: CommitHistory) -> None:
         self._by_id = {commit.id: commit for commit in history.log}
         self._made = [commit for commit in reversed(history.log) if commit.id in history.made_here]
 
     def of(self, experience: Experience) -> Commit | None:
-        """Return the commit that holds a decision: the first one after it, if they have a file in common.
+        """Return the commit that holds a decision: the first one after it, if they share a file.
 
-        What was decided before the commit before it, or on top of another one, isn't of it.
+        A decision from before that commit's parent, or on top of another commit, isn't held by it.
         """
         if not experience.files_touched:
             return None
@@ -185,14 +186,14 @@ class _Holders:
 
 
 def _fate(known: Known, history: CommitHistory, holders: _Holders) -> tuple[EditKind, PoolChanges] | None:
-    """Return what became of an experience's commit: undone, back again, or lost."""
+    """Return the edit for an experience whose commit was undone, restored or lost."""
     experience, number = known.current, _last_mark(known.edits)
     commit = experience.commit
     if not commit:
         return None
     if number is not None:
         if not history.holds(commit) or _has_outcome(known.edits[number + 1 :]):
-            return None  # it is as marked, or a person knows better
+            return None  # it is marked already, or a person set another outcome
         before, _ = applied(known.original, known.edits[:number])
         return "update", PoolChanges(outcome=before.outcome, error=before.error, commit=commit)
     if experience.outcome == "reverted":
@@ -206,12 +207,13 @@ def _fate(known: Known, history: CommitHistory, holders: _Holders) -> tuple[Edit
 def _fate_of_lost(
     known: Known, lost: Commit, history: CommitHistory, holders: _Holders
 ) -> tuple[EditKind, PoolChanges] | None:
-    """Return the commit that took the place of a lost one, or that it was undone; None where neither is sure.
+    """Return the edit to the commit that replaced a lost one, or that it was undone; None if neither is
+    certain.
 
-    One that was amended or rebased has its author and his time still; of several that one author made in one
-    second the one with the same content of a file, or else that shares a file, and without such the first,
-    unless its files are as they were before it: then it was taken back. One that was taken back and made anew
-    has the same files.
+    An amended or rebased commit keeps its author and author time. Of several commits that one author made in
+    one second, the one with the same content of a file counts, or else one that shares a file, or else the
+    first, unless the files are as they were before the lost commit: then it was undone. A commit that was
+    undone and made again has the same files.
     """
     files = set(known.current.files_touched).intersection(lost.files) or set(lost.files)
     rewritten = [commit for commit in history.since(lost.parents) if commit.author == lost.author]
@@ -234,7 +236,7 @@ def _undone(commit: str) -> tuple[EditKind, PoolChanges]:
 
 
 def _last_mark(edits: tuple[Edit, ...]) -> int | None:
-    """Return the number of the mark that git's last word is; None where git took it back, or never spoke."""
+    """Return the position of the last mark from git; None if git undid it later, or never marked."""
     told = [
         number
         for number, edit in enumerate(edits)

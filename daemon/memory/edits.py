@@ -1,7 +1,7 @@
-"""Owns the edit: a later line that changes, deletes, restores or marks an experience; knows no file.
+"""Edits: later lines of a pool that change, delete, restore or mark an experience.
 
-The file is only appended to, so what an experience is now is what all its edits, in the order of their times,
-make of it. Where an edit stands in the file says nothing, since a merge may reorder lines.
+A pool's file is only appended to, so the current experience is the original with all its edits applied in the
+order of their times. Their order in the file means nothing, since a merge may reorder lines.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 class PoolChanges(Struct, frozen=True):
     """New values of some fields; None leaves one as it is. `error` goes with `outcome`.
 
-    A `commit` is the one that holds what was decided, "" for none. A mark that names one is from git.
+    `commit` is the commit that holds the decision, "" for none. A mark with a commit is from git.
     """
 
     decision: str | None = None
@@ -61,7 +61,7 @@ NO_CHANGES = PoolChanges()
 class Edit(Struct, frozen=True):
     """One edit of the experience `of`. `timestamp` is as an experience has it.
 
-    A mark has an outcome in its changes, and in `by` the id of the experience that it comes from, if any.
+    A mark has an outcome in its changes; `by` is the id of the experience that caused it, if any.
     """
 
     id: str
@@ -73,7 +73,7 @@ class Edit(Struct, frozen=True):
 
     @property
     def order(self) -> tuple[str, str]:
-        """What edits are sorted by."""
+        """The sort key of edits."""
         return self.timestamp, self.id
 
 
@@ -87,9 +87,9 @@ class DueEdit(Struct, frozen=True):
 
 def changes_of(fields: Mapping[str, object], root: str) -> PoolChanges:
     """Make changes of a map as a client sends it: decision?, rationale?, files_touched?, outcome? {kind,
-    error?}, trust?, commit?; with secrets masked. An outcome without a kind takes the outcome away.
+    error?}, trust?, commit?; secrets are masked. An outcome without a kind removes the outcome.
 
-    Raises `InvalidRequest` with the field's name, also where nothing is changed.
+    Raises `InvalidRequest` with the field's name, also if nothing is changed.
     """
     try:
         changes = _changes_in(fields, root)
@@ -123,7 +123,7 @@ def edit_in(fields: Mapping[str, object]) -> Edit:
 
 
 def edit_fields(edit: Edit) -> dict[str, object]:
-    """Return an edit as the map that is stored; what it doesn't change is left out."""
+    """Return an edit as the map that is stored, without unchanged fields."""
     fields: dict[str, object] = {
         "type": edit.kind,
         "id": edit.id,
@@ -135,7 +135,7 @@ def edit_fields(edit: Edit) -> dict[str, object]:
 
 
 def changed_fields(changes: PoolChanges) -> dict[str, object]:
-    """Return the new values by the names that a client gives them."""
+    """Return the new values by their names on the wire."""
     outcome = None
     if changes.outcome is not None:
         outcome = {"kind": changes.outcome} | ({"error": changes.error} if changes.error else {})
@@ -151,7 +151,7 @@ def changed_fields(changes: PoolChanges) -> dict[str, object]:
 
 
 def applied(experience: Experience, edits: Sequence[Edit]) -> tuple[Experience, bool]:
-    """Return what edits, in their order, make of an experience, and whether it is deleted then."""
+    """Apply edits in order; return the experience and whether it is deleted."""
     deleted = False
     marks: list[tuple[ExperienceMark, bool]] = []
     for edit in edits:
@@ -162,24 +162,24 @@ def applied(experience: Experience, edits: Sequence[Edit]) -> tuple[Experience, 
         from_git = edit.changes.outcome is not None and edit.changes.commit is not None
         if edit.kind == "mark" and edit.changes.outcome is not None:
             marks.append((ExperienceMark(edit.changes.outcome, edit.timestamp, edit.by), from_git))
-        elif from_git:  # what git undid is back
+        elif from_git:  # git restored the undone commit
             marks = [mark for mark in marks if not mark[1]]
     return replace(experience, marks=(*experience.marks, *(mark for mark, _ in marks))), deleted
 
 
 def changes_nothing(experience: Experience, changes: PoolChanges) -> bool:
-    """Tell whether an experience is already as changes would make it."""
+    """Tell whether changes would leave an experience as it is."""
     return _changed(experience, changes) == experience
 
 
 def time_after(edits: Sequence[Edit], now: str) -> str:
-    """Return the time of a new edit: now, or just after the last one where a clock went back."""
+    """Return the time of a new edit: now, or just after the last edit if the clock went back."""
     if not edits or edits[-1].timestamp < now:
         return now
     last = edits[-1].timestamp
     try:
         return timestamp_of(datetime.fromisoformat(last) + timedelta(milliseconds=1))
-    except OverflowError:  # somebody wrote the last moment there is; then the id decides
+    except OverflowError:  # the last edit has the latest possible time; then the id decides
         return last
 
 

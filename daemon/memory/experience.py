@@ -1,7 +1,4 @@
-"""Owns the experience: its record, its form as a map, and when two count as the same; knows no file.
-
-How one is made of what a caller gives is the draft's.
-"""
+"""Experiences: their record, the drafts that callers give, the checks of fields, and the form as a map."""
 
 from __future__ import annotations
 
@@ -21,11 +18,12 @@ from ..privacy.secret_values import mask_piece
 
 OutcomeKind = Literal["", "success", "failure", "reverted"]
 Trust = Literal["normal", "low"]
-"""`low` is for a text that steers its reader: it is kept and listed, and left out of contexts."""
+"""`low` is for a text that steers its reader: it is kept and listed, but left out of contexts."""
 
 
 class Provenance(Struct, frozen=True):
-    """Where an experience came from: `client` for a caller's map; `reference` is the place in it, if any."""
+    """The source of an experience: `client` for a caller's map; `reference` is the place in the source, if
+    any."""
 
     source: str = "client"
     reference: str = ""
@@ -36,7 +34,8 @@ FROM_CLIENT = Provenance()
 
 
 class ExperienceMark(Struct, frozen=True):
-    """What a later experience said of this one; `by` is its id, empty if it was this one grafted again."""
+    """The outcome that a later experience reported; `by` is its id, empty if the same one was grafted
+    again."""
 
     kind: OutcomeKind
     at: str
@@ -49,9 +48,8 @@ class Experience(Struct, frozen=True):
     `timestamp` is ISO 8601 UTC with milliseconds and `Z`, so that its text sorts as time does.
     `files_touched` are POSIX paths relative to the project's root. No text holds control characters other
     than line breaks and tabs in `decision`, `rationale` and `error`. `error` goes with the outcome `failure`.
-    `sketches` are of some of these files as they were then, by path, written by `sketch.encoded`. As it is
-    read from a pool it is what its edits made of it; `marks` are those of them that say what became of the
-    decision later, oldest first.
+    `sketches` are of some of these files at that time, by path, written by `staleness.encoded`. Read from a
+    pool, the experience has its edits applied; `marks` are later reports of its outcome, oldest first.
     """
 
     id: str
@@ -70,7 +68,7 @@ class Experience(Struct, frozen=True):
 
 
 def fields_of(experience: Experience) -> dict[str, object]:
-    """Return an experience as the map that is stored; empty fields, a normal trust and marks are left out."""
+    """Return an experience as the map that is stored, without empty fields, normal trust and marks."""
     provenance = {"source": experience.provenance.source, "reference": experience.provenance.reference}
     if experience.provenance.trust != "normal":
         provenance["trust"] = experience.provenance.trust
@@ -92,7 +90,7 @@ def fields_of(experience: Experience) -> dict[str, object]:
 
 
 def identity_of(experience: Experience) -> bytes:
-    """Return 16 bytes that experiences have in common which count as the same: agent, session, decision."""
+    """Return a hash of 16 bytes that is equal for duplicates: of agent, session and decision."""
     parts = (experience.agent_id, experience.session_id, " ".join(experience.decision.split()))
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest()
 
@@ -103,16 +101,16 @@ def timestamp_of(moment: datetime) -> str:
 
 
 MAX_TEXT_BYTES = 65_536
-"""A decision, rationale or error above 64 KiB of UTF-8 is refused: it is a document, not a decision."""
+"""Maximum bytes of UTF-8 of a decision, rationale or error: more is a document, not a decision."""
 MAX_NAME_CHARACTERS = 200
-"""Of an id, an agent's or a session's name, a commit: the longest ids in use have 64."""
+"""Maximum length of an id, an agent's or a session's name, a commit: the longest ids in use have 64."""
 MAX_FILES = 1_000
 MAX_FILES_BYTES = 262_144
-"""With the texts this keeps the largest line, each byte escaped to two, below 1 MiB."""
+"""Maximum bytes of all paths; with the texts, each byte escaped to two, a line stays below 1 MiB."""
 SKETCHES_MAX = 8
-"""Maximum number of sketches in an experience: the first files are those that it is about."""
+"""Maximum number of sketches in an experience: the first files matter most."""
 SKETCH_CHARACTERS = 400
-"""A sketch has 344 at most."""
+"""Maximum length of an encoded sketch; 344 in practice."""
 
 
 class BadField(Exception):  # it is caught in this folder and never reaches a person as such
@@ -134,7 +132,7 @@ def text_in(fields: Mapping[str, object], key: str, default: str | None = None, 
 
 
 def sketches_in(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Return the sketches of files by path; what is none is left out, since nothing depends on it."""
+    """Return the sketches of files by path, leaving out invalid ones: nothing depends on them."""
     sketches = fields.get("sketches")
     if not isinstance(sketches, dict):
         return ()
@@ -143,7 +141,7 @@ def sketches_in(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
 
 
 def files_in(fields: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the paths of a map as they stand there. Raises `BadField`."""
+    """Return the paths of a map unchanged. Raises `BadField`."""
     files = fields.get("files_touched")
     if files is None:
         return ()
@@ -153,7 +151,7 @@ def files_in(fields: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def outcome_in(fields: Mapping[str, object]) -> tuple[str, str]:
-    """Return the kind and the error of a map's outcome, not yet checked. Raises `BadField`."""
+    """Return the kind and the error of a map's outcome, unchecked. Raises `BadField`."""
     outcome = fields.get("outcome")
     if outcome is None:
         return "", ""
@@ -174,7 +172,7 @@ def outcome_kind(text: str) -> OutcomeKind:
 
 
 def trust_of(text: str) -> Trust:
-    """Return how far a text may be believed. Raises `BadField` for another word."""
+    """Return a trust. Raises `BadField` for another word."""
     for trust in get_args(Trust):
         if text == trust:
             return cast("Trust", trust)
@@ -215,8 +213,8 @@ def clean(text: str) -> str:
 
 
 def relative_files(paths: Sequence[str], root: str) -> tuple[tuple[str, ...], int]:
-    """Return the paths relative to the root, each once, and how many were left out: those outside the root
-    and those beyond `MAX_FILES` or `MAX_FILES_BYTES`."""
+    """Return the paths relative to the root, each once, and the number left out: paths outside the root or
+    beyond `MAX_FILES` or `MAX_FILES_BYTES`."""
     kept: dict[str, None] = {}
     size = dropped = 0
     for path in paths:
@@ -237,7 +235,7 @@ halves of surrogate pairs, which UTF-8 can't hold."""
 
 
 def _relative(path: str, root: str) -> str:
-    """Return a path relative to the root without a look at the disk, empty for one that isn't below it."""
+    """Return a path relative to the root without looking at the disk, empty if it isn't below it."""
     if path.startswith("/"):
         folder = posixpath.join(root, "")
         path = posixpath.normpath(path)
@@ -251,9 +249,9 @@ def _relative(path: str, root: str) -> str:
 class Draft(Struct, frozen=True):
     """An experience as a caller gives it, not yet checked.
 
-    `timestamp` is ISO 8601, empty for now; one without a zone is taken as UTC and a future one as now.
-    `files_touched` may be relative to the project's root or absolute. `sketches` are of some of them by their
-    relative path.
+    `timestamp` is ISO 8601, empty for now; without a zone it is UTC, and a future one becomes now.
+    `files_touched` may be relative to the project's root or absolute. `sketches` are of some of these files
+    by relative path.
     """
 
     decision: str
@@ -270,7 +268,7 @@ class Draft(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """A draft that can be kept: an experience without an id, and what was done to it.
+    """A checked draft: an experience without an id.
 
     `files_dropped` counts files that were left out, `secrets` values that were masked.
     """
@@ -293,15 +291,14 @@ def draft_of(fields: Mapping[str, object], provenance: Provenance = FROM_CLIENT)
 
 
 def checked(draft: Draft, now: str, root: str) -> Checked:
-    """Check a draft and make it fit to be written: cleaned, without secrets, with paths in the project.
+    """Check a draft for storing: clean its texts, mask secrets, make paths relative to the project.
 
-    `now` is the current time as `timestamp_of` gives it, `root` the project's root, by which absolute paths
-    are made relative, or empty. Text that steers its reader gets a low trust, whoever gives it; that can be
-    changed later (`Pool.update`). Raises `BadField`.
+    `now` is the current time as `timestamp_of` gives it, `root` the project's root, or empty. Text that
+    steers its reader gets a low trust, whoever gives it; `Pool.update` can change that. Raises `BadField`.
     """
     files, dropped = relative_files(draft.files_touched, root)
     timestamp = min(normal_timestamp(draft.timestamp), now) if draft.timestamp else now
-    # Before secrets are looked for, since a masked one makes no document a decision.
+    # Sizes are checked before masking, which would shorten the texts.
     texts = (
         clean_text("decision", draft.decision),
         clean_text("rationale", draft.rationale),
@@ -310,7 +307,7 @@ def checked(draft: Draft, now: str, root: str) -> Checked:
     masked = [mask_piece(text) for text in texts]
     provenance = draft.provenance
     found = {suspicion for text in texts for suspicion in suspicions(text)}
-    # A client is an agent as often as a person. A person gives a link to where a decision was discussed.
+    # Links are allowed in a client's text: people link to where a decision was discussed.
     if found - ({LINK} if provenance.source == FROM_CLIENT.source else set()):
         provenance = Provenance(provenance.source, provenance.reference, "low")
     decision, rationale, error = (text.text for text in masked)
@@ -345,7 +342,7 @@ def _draft_of(fields: Mapping[str, object], provenance: Provenance) -> Draft:
 
 
 def _provenance_of(fields: Mapping[str, object]) -> Provenance:
-    """Read where an experience came from; more may stand there in a newer version's line."""
+    """Read the provenance; a newer version's line may have more fields."""
     provenance = fields.get("provenance", {})
     if not isinstance(provenance, dict):
         raise BadField("provenance", "must be a map")

@@ -1,7 +1,8 @@
-"""Owns grafting from transcripts: has one mined by a process of its own, and keeps what was found.
+"""Grafts experiences from transcripts: a process of its own mines a transcript, and the findings go into the
+pool.
 
-Only what is new in a transcript is read. What was read is noted after its findings are durable, so that a
-crash between the two costs a second reading, which finds what the pool has.
+Only new lines of a transcript are read. The read position is stored after the findings are durable; after a
+crash between the two, the lines are read again and their findings are duplicates.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
@@ -30,22 +31,40 @@ from .experience import Draft
 
 ARGV = (sys.executable, "-m", "foveal.daemon.transcripts.miner")
 MINING_S = 300.0
-"""A transcript of 50 MB takes three seconds of an idle core; a busy machine may take twenty times as long."""
+"""Maximum seconds of mining: a transcript of 50 MB takes three seconds, twenty times as long on a busy
+machine."""
 LAG_STEP_S = 0.2
 LAG_STEPS = 10
-"""Hosts write behind their events: a file that just changed, and in which the agent hasn't the last word, is
-looked at so often for the rest."""
+"""Number and interval of further readings of a file that just changed and doesn't end with the agent's
+message: hosts write transcripts after their events."""
 FRESH_NS = 10_000_000_000
-"""A file that was written longer ago than this has no rest to wait for: its agent was broken off."""
+"""Maximum age of a file that may still be written; an older one belongs to an interrupted agent."""
 BATCH = 100
-"""Maximum number of experiences written at once, so that other writers wait for one fsync and no more."""
+"""Maximum number of experiences written at once, so that other writers wait for at most one fsync."""
 _REPLY_BYTES = 64 * 1024 * 1024
 
 
-class Grafting:
-    """Grafts transcripts, one at a time. Every method belongs on the event loop.
+class SkippedLine(Struct, frozen=True):
+    """A line or a finding that was left out, and why; without a number for several lines."""
 
-    `pause` waits for some seconds, and is another one in tests.
+    reason: str
+    line: int | None = None
+
+
+class TranscriptResult(Struct):
+    """The result of grafting a transcript: counts, what was left out, the new ids, and warnings."""
+
+    grafted: int = 0
+    duplicates: int = 0
+    skipped: list[SkippedLine] = []
+    experience_ids: list[str] = []
+    warnings: list[str] = []
+
+
+class Grafting:
+    """Grafts transcripts, one at a time. On the event loop only.
+
+    `pause` waits for some seconds; tests replace it.
     """
 
     def __init__(
@@ -64,19 +83,18 @@ class Grafting:
 
     async def graft_transcript(
         self, project: Project, path: str, session_id: str = "", agent_id: str = ""
-    ) -> dict[str, Any]:
-        """Keep what was decided in a transcript; durable when this returns.
+    ) -> TranscriptResult:
+        """Graft the decisions of a transcript; durable when this returns.
 
-        The result has the counts `grafted` and `duplicates`, `skipped: [{line?, reason}]`, `experience_ids`
-        and `warnings`. Agent and session are those of the records where none is given. Raises
-        `InvalidRequest` for the field `transcript_path`, `DeadlineExceeded`, and what the pool raises.
+        Agent and session default to those of the records. Raises `InvalidRequest` for the field
+        `transcript_path`, `DeadlineExceeded`, and what the pool raises.
         """
         return await self._graft(project, path, session_id, agent_id, _as_mined)
 
     async def graft_own(
         self, project: Project, path: str, session_id: str = "", agent_id: str = ""
-    ) -> dict[str, Any]:
-        """Do the same for what an agent said itself: what its subagents told it is grafted from their own."""
+    ) -> TranscriptResult:
+        """Graft only what the agent itself said: its subagents' transcripts are grafted on their own."""
         return await self._graft(project, path, session_id, agent_id, _own_words)
 
     async def _graft(
@@ -86,7 +104,7 @@ class Grafting:
         session_id: str,
         agent_id: str,
         chosen: Callable[[Mined], Mined],
-    ) -> dict[str, Any]:
+    ) -> TranscriptResult:
         check_path(path)
         cursors = CursorStore(project.folder, self._system)
         cursor = await self._work.in_builder(partial(cursors.find, path))
@@ -94,45 +112,31 @@ class Grafting:
         drafts = await self._work.in_builder(partial(_drafts, project, mined, path, agent_id, session_id))
         result = await self._keep(project, mined, drafts)
         await self._work.in_writer(partial(cursors.put, path, mined.cursor))
-        if result["grafted"]:
-            data = {
-                "project": project.root,
-                "experience_ids": result["experience_ids"],
-                "grafted": result["grafted"],
-            }
-            self._events.publish("experience.grafted", data)
+        if result.grafted:
+            data = {"experience_ids": result.experience_ids, "grafted": result.grafted}
+            self._events.publish("experience.grafted", {"project": project.root, **data})
         return result
 
-    async def _keep(self, project: Project, mined: Mined, drafts: list[Draft]) -> dict[str, Any]:
-        """Put drafts into the pool and tell what became of each."""
-        skipped: list[dict[str, Any]] = [{"line": line, "reason": reason} for line, reason in mined.skipped]
+    async def _keep(self, project: Project, mined: Mined, drafts: list[Draft]) -> TranscriptResult:
+        """Put drafts into the pool and report the result of each."""
+        skipped = [SkippedLine(reason, line) for line, reason in mined.skipped]
         if mined.skipped_lines:
-            skipped.append({"reason": f"{mined.skipped_lines:,} more lines could not be read"})
+            skipped.append(SkippedLine(f"{mined.skipped_lines:,} more lines could not be read"))
         if mined.findings_left_out:
-            skipped.append({"reason": f"{mined.findings_left_out:,} findings are too many for one reading"})
-        result: dict[str, Any] = {
-            "grafted": 0,
-            "duplicates": 0,
-            "skipped": skipped,
-            "experience_ids": [],
-            "warnings": [],
-        }
+            skipped.append(SkippedLine(f"{mined.findings_left_out:,} findings are too many for one reading"))
+        result = TranscriptResult(skipped=skipped)
         for start in range(0, len(drafts), BATCH):
             kept = await self._work.in_writer(partial(project.pool.graft, drafts[start : start + BATCH]))
-            result["grafted"] += kept.grafted
-            result["duplicates"] += kept.duplicates
-            result["experience_ids"] += kept.ids
-            for name, told in (("skipped", kept.skipped), ("warnings", kept.warnings)):
-                result[name] += [
-                    {"line": mined.findings[start + number].line, "reason": reason} for number, reason in told
-                ]
-        result["warnings"] = [
-            f"line {warning['line']}: {warning['reason']}" for warning in result["warnings"]
-        ]
+            lines = [finding.line for finding in mined.findings[start : start + BATCH]]
+            result.grafted += kept.grafted
+            result.duplicates += kept.duplicates
+            result.experience_ids += kept.ids
+            result.skipped += [SkippedLine(reason, lines[number]) for number, reason in kept.skipped]
+            result.warnings += [f"line {lines[number]}: {reason}" for number, reason in kept.warnings]
         return result
 
     async def _mine_to_its_end(self, path: str, cursor: Cursor | None) -> Mined:
-        """Mine a transcript, and again as long as its host seems to be writing it."""
+        """Mine a transcript, again while its host seems to be writing it."""
         mined = await self._mine(path, cursor)
         for _ in range(LAG_STEPS):
             if mined.finished or not self._is_fresh(path):
@@ -166,19 +170,19 @@ def _as_mined(mined: Mined) -> Mined:
 
 
 def _own_words(mined: Mined) -> Mined:
-    """Return what was mined without what other agents said."""
+    """Return the findings without those of other agents."""
     own = tuple(finding for finding in mined.findings if finding.agent_id in {"", mined.owner})
     return replace(mined, findings=own)
 
 
 def _drafts(project: Project, mined: Mined, path: str, agent_id: str, session_id: str) -> list[Draft]:
-    """Return a draft for each finding, with its files as they are: a conversation ended just now."""
+    """Return a draft for each finding, with sketches of its files now: the conversation just ended."""
     drafts = drafts_of(mined, path, project.root, agent_id, session_id)
     return [project.sketches.sketched(draft) for draft in drafts]
 
 
 async def _ask_miner(request: bytes) -> dict[str, Any]:
-    """Start the process, ask it, and see it end, whatever comes of it."""
+    """Start the process, send the request, and always end it."""
     process = await asyncio.create_subprocess_exec(
         *ARGV,
         cwd="/",
@@ -191,7 +195,7 @@ async def _ask_miner(request: bytes) -> dict[str, Any]:
     assert process.stdout is not None
     try:
         async with asyncio.timeout(MINING_S):
-            with suppress(ConnectionError):  # it ended, which its answer tells
+            with suppress(ConnectionError):  # it ended early; the missing answer says so
                 process.stdin.write(request)
                 await process.stdin.drain()
             line = await process.stdout.readline()

@@ -1,7 +1,6 @@
-"""Owns the lines of a pool's files: cutting them up, reading and writing a line, and telling damage apart.
+"""The lines of a pool's files: reading, writing and checking a line, and the quarantine for damaged ones.
 
-A line is a JSON object: an experience, an edit of one, or of a `type` that belongs to a newer version and is
-left alone. Knows no lock and changes no file.
+A line is a JSON object: an experience, an edit, or a `type` of a newer version, which is left alone.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from .experience import BadField, Experience, experience_in, fields_of, timestam
 from .pool_file import PoolFile
 
 MAX_LINE_BYTES = 1_048_576
-"""A longer line is not read as an experience. The largest one that is written has about 900 KB: three texts
-and the files, each byte escaped to two."""
+"""Maximum bytes of a line. The largest line that is written has about 900 KB: three texts and the files, each
+byte escaped to two."""
 _TAIL_BYTES = 64
 _CONFLICT_MARKS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
-"""What a line begins with that git's merge leaves where it could not decide."""
+"""The beginnings of git's conflict marker lines."""
 
 
 class PoolLine(Struct, frozen=True):
-    """A line of a file with its line break; of a very long one `data` has the beginning, a byte more than the
-    limit: `MAX_LINE_BYTES`, unless the reader asked for another."""
+    """A line of a file with its line break; for a very long line `data` is its beginning, a byte more than
+    the limit (`MAX_LINE_BYTES` by default)."""
 
     offset: int
     size: int
@@ -47,16 +46,16 @@ class Damage(Struct, frozen=True):
     line: PoolLine
     reason: str
     file: str = ""
-    """The name of the file, without its folder."""
+    """The name of the file without its folder."""
 
     @property
     def digest(self) -> str:
-        """What tells that it has been copied before."""
+        """The hash that tells whether the line is in quarantine already."""
         return hashlib.blake2b(self.line.data, digest_size=16).hexdigest()
 
 
-class Reading(Struct):
-    """How far the file has been read: `offset` is behind the last whole line, `tail` the bytes before it."""
+class FileReading(Struct):
+    """How far a file was read: `offset` is the end of the last whole line, `tail` the bytes before it."""
 
     stamp: Stamp | None = None
     offset: int = 0
@@ -67,13 +66,13 @@ class Reading(Struct):
     unknown_lines: int = 0
     repeated_lines: int = 0
     damage: list[Damage] = field(default_factory=list)
-    """Bad lines that aren't in the quarantine file yet."""
+    """Bad lines that aren't in quarantine yet."""
 
     def is_continued_by(self, descriptor: int, stamp: Stamp) -> bool:
-        """Tell whether a file is the one that was read, with nothing but additions.
+        """Tell whether a file is the one that was read, with only lines appended.
 
-        An editor may keep the inode, so the last bytes that were read must still be there; one that kept the
-        size as well gives itself away by the time of the change; a rename changes another time only.
+        An editor may keep the inode, so the last bytes that were read must still be there; an edit that also
+        keeps the size changes the modification time, while a rename changes ctime only.
         """
         if self.stamp is None or stamp.inode != self.stamp.inode or stamp.size < self.offset:
             return False
@@ -83,7 +82,7 @@ class Reading(Struct):
         return os.pread(descriptor, len(self.tail), start) == self.tail
 
     def remember_tail(self, descriptor: int) -> None:
-        """Take the last bytes that were read, for `is_continued_by`."""
+        """Keep the last bytes that were read, for `is_continued_by`."""
         start = max(self.offset - _TAIL_BYTES, 0)
         self.tail = os.pread(descriptor, self.offset - start, start)
 
@@ -101,7 +100,7 @@ def lines_from(descriptor: int, offset: int, limit: int = MAX_LINE_BYTES) -> Ite
 
 
 def torn_line(descriptor: int, offset: int) -> PoolLine:
-    """Return what follows the last whole line."""
+    """Return the torn line after the last whole one."""
     size = os.fstat(descriptor).st_size - offset
     return PoolLine(offset, size, os.pread(descriptor, min(size, MAX_LINE_BYTES), offset), complete=False)
 
@@ -113,7 +112,7 @@ def line_of(record: Experience | Edit) -> bytes:
 
 
 def read_line(line: PoolLine) -> Experience | Edit | None:
-    """Read a line; None for an empty one and for one of a newer version. Raises `BadField`."""
+    """Read a line; None if it is empty or of a newer version. Raises `BadField`."""
     if line.size > MAX_LINE_BYTES:
         raise BadField("", f"longer than {MAX_LINE_BYTES} bytes")
     if not line.data.strip():
@@ -124,7 +123,7 @@ def read_line(line: PoolLine) -> Experience | Edit | None:
         fields = json.loads(line.data.decode())
     except RecursionError as error:
         raise BadField("", "nested too deeply") from error
-    except ValueError as error:  # no UTF-8, no JSON, or a giant number
+    except ValueError as error:  # not UTF-8, not JSON, or a giant number
         raise BadField("", f"not JSON: {error}") from error
     if not isinstance(fields, dict):
         raise BadField("", "not a JSON object")
@@ -135,7 +134,7 @@ def read_line(line: PoolLine) -> Experience | Edit | None:
 
 
 def is_whole(line: PoolLine) -> bool:
-    """Tell whether a line can be read, so that a torn one lacks only its end."""
+    """Tell whether a line can be read, so that only its line break is missing."""
     try:
         read_line(line)
     except BadField:
@@ -144,7 +143,7 @@ def is_whole(line: PoolLine) -> bool:
 
 
 def record_of(damage: Damage, at: str) -> bytes:
-    """Write a line of the quarantine file: as text where it is UTF-8, else in base64."""
+    """Write a line of the quarantine file: as text if it is UTF-8, else in base64."""
     record: dict[str, object] = {
         "digest": damage.digest,
         "at": at,
@@ -162,7 +161,7 @@ def record_of(damage: Damage, at: str) -> bytes:
 
 
 def digests_in(descriptor: int) -> tuple[set[str], bool]:
-    """Return the digests of a quarantine file and whether its last line has an end."""
+    """Return the digests in a quarantine file, and whether its last line is complete."""
     found: set[str] = set()
     complete = True
     for line in lines_from(descriptor, 0):
@@ -177,13 +176,13 @@ _DIGEST = re.compile(rb'^\{"digest":"(\w+)"')
 
 _SHOWN_CHARACTERS = 2_000
 _SHOWN_BYTES = 8_388_608
-"""A record of the longest line, each byte escaped to six, is shorter."""
+"""Maximum bytes read of a line; a record of the longest line, each byte escaped to six, is shorter."""
 
 
 class Quarantined(Struct, frozen=True):
-    """A line that was put into quarantine at a time, from the line `number` (from 1) of a file.
+    """A line in quarantine, with the time and its number (from 1) in the file.
 
-    `text` is its beginning, at most 2,000 characters; of bytes that are no text in Python's escapes.
+    `text` is its beginning, at most 2,000 characters; bytes that are no text are in Python's escapes.
     """
 
     at: str
@@ -202,7 +201,7 @@ class Quarantine:
         self._system = system
 
     def keep(self, damage: Sequence[Damage]) -> None:
-        """Append damaged lines, each only once, and make that durable."""
+        """Append damaged lines, each once, durably."""
         at = timestamp_of(self._system.now())
         with self._file.locked() as descriptor:
             known, complete = digests_in(descriptor)
@@ -218,7 +217,7 @@ class Quarantine:
             raise self._file.unusable(f"can't be repaired: {error.strerror}. Mend that") from error
 
     def listed(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
-        """Return the last lines that were put here, the last one first, and how many there are in all."""
+        """Return the lines added last, the last first, and the total number."""
         last: deque[Quarantined] = deque(maxlen=max(limit, 0))
         total = 0
         try:
@@ -235,7 +234,7 @@ class Quarantine:
 
 
 def _read(data: bytes) -> Quarantined | None:
-    """Read a record; None for a line that is none, as a torn one."""
+    """Read a record; None for a line that is none, such as a torn one."""
     try:
         record = json.loads(data)
         if not isinstance(record, dict):

@@ -1,7 +1,7 @@
-"""Owns a project's pool of experiences: what is added to it, changed and pruned; knows no tree.
+"""A project's pool of experiences: grafting, listing, recalling, changing and pruning.
 
-The files are the only truth. They are only appended to, so that a field which this version doesn't know stays
-where it is, until what a line is about is pruned. They can be mended with a text editor.
+The files are the only truth. They are only appended to, so unknown fields stay until their experience is
+pruned. People can edit them with a text editor.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from .records import ASKED_CHARACTERS, GraftBatch, Known, new_edit_id, words_of
 ALL = ExperienceListing()
 
 RETENTION_INTERVAL_S = 86_400
-"""Once a day is as fine as an age in days."""
+"""Seconds between prunings by retention, which counts in days."""
 
 
 class GraftResult(Struct, frozen=True):
-    """What became of a batch: counts, the new ids in the order of their drafts, and what was left out.
+    """The result of grafting a batch: counts, the new ids in the order of their drafts, and what was left
+    out.
 
     `skipped` and `warnings` are pairs of a draft's index and a sentence; a draft with a warning was grafted,
-    or is a duplicate of one that was deleted.
+    or duplicates a deleted experience.
     """
 
     grafted: int
@@ -44,7 +45,8 @@ class GraftResult(Struct, frozen=True):
 
 
 class PruneResult(Struct, frozen=True):
-    """What was pruned, or would be; newest first. `kept` counts those that are left, without deleted ones."""
+    """The experiences that were or would be pruned, newest first. `kept` counts the rest, without deleted
+    ones."""
 
     pruned: tuple[Experience, ...]
     kept: int
@@ -54,12 +56,12 @@ class PruneResult(Struct, frozen=True):
 class PoolStatistics(Struct, frozen=True):
     """Sizes in bytes, the rest counts.
 
-    `deleted` can be restored. `parts` are the files, with those that were set aside. `bad_lines` lie in them
-    and are skipped, `unknown_lines` are of a newer version, `repeated_lines` say what another line says.
-    `repaired_tails` counts torn last lines moved away since the pool was opened, `retired` experiences that
-    the retention pruned since then, the last time at `retired_at`, empty if it never did. `shared` is the
-    path of the pool in the repository, if it is used. `problem` says why damage could not be put into
-    quarantine yet, why the shared pool isn't used, or why the retention failed; empty when all is well.
+    `deleted` can be restored. `parts` are the files, full ones included. `bad_lines` are skipped,
+    `unknown_lines` are of a newer version, `repeated_lines` duplicate another line. `repaired_tails` counts
+    torn last lines moved away since the pool was opened, `retired` experiences that the retention pruned
+    since then, last at `retired_at`, empty for never. `shared` is the path of the pool in the repository, if
+    used. `problem` says why damage is not in quarantine yet, why the shared pool isn't used, or why the
+    retention failed; empty if all is well.
     """
 
     experiences: int
@@ -81,14 +83,13 @@ class PoolStatistics(Struct, frozen=True):
 class Pool:
     """The experiences of one project.
 
-    `path` is the JSONL file; its folder must exist, the file is created by the first graft. `root` is the
-    project's root, by which absolute paths are made relative. `shared` is a path relative to it of a pool in
-    the repository, which is read too and gets what is new, once the project is `trusted`. `retention` says
-    what is pruned by itself: on opening, and with the first graft of each further day; a shared pool isn't.
+    `path` is the JSONL file; its folder must exist, and the first graft creates the file. `root` is the
+    project's root, for relative paths. `shared` is the path relative to it of a pool in the repository, which
+    is read too and gets new experiences if the project is `trusted`. `retention` limits what is kept, checked
+    on opening and with the first graft of each further day; a shared pool is never pruned by it.
 
-    Damage found on opening is repaired then. Every method but `list`, `relevant` and `statistics`, which
-    only wait for memory, blocks (a lock of other processes for at most 10 s, the disk) and belongs into a
-    thread of its own. All are thread-safe.
+    Damage is repaired on opening. Every method but `list`, `relevant` and `statistics` blocks (for a lock of
+    other processes at most 10 s, and the disk) and belongs in a thread. All are thread-safe.
 
     Raises `StateError` for a file that is a symlink, not a regular file, someone else's, or unreadable.
     """
@@ -121,23 +122,23 @@ class Pool:
 
     @property
     def generation(self) -> int:
-        """A number that is different whenever `list` or `relevant` may answer differently."""
+        """A number that changes whenever `list` or `relevant` may answer differently."""
         return self._store.generation
 
     def share(self, path: str, *, trusted: bool) -> None:
-        """Read a pool in the repository too from now on, or none for an empty path. Raises `StateError`."""
+        """Also read a pool in the repository, or none for an empty path. Raises `StateError`."""
         with self._writing:
             self._store.share(path, trusted=trusted)
 
     def graft(self, drafts: Sequence[Draft]) -> GraftResult:
-        """Append what is valid and new, in one write; on return it is on the disk.
+        """Append the valid and new drafts in one write; durable on return.
 
         A draft is a duplicate if the pool or the batch has the same decision, spaces aside, by the same agent
-        in the same session, also if that was deleted. One that failed or was reverted marks those before it
-        that it is about. Files outside the root are left out with a warning, secrets are masked with one.
+        in the same session, even a deleted one. A draft that failed or was reverted marks the earlier
+        experiences that it is about. Files outside the root are left out and secrets masked, with warnings.
 
-        Raises `StateError` if the disk refused it, and then the file is as it was before; `Busy` if another
-        process kept the file locked.
+        Raises `StateError` if the disk refused it, leaving the file unchanged; `Busy` if another process kept
+        the file locked.
         """
         skipped: list[tuple[int, str]] = []
         valid: list[tuple[int, Checked]] = []
@@ -159,10 +160,10 @@ class Pool:
         return GraftResult(len(ids), len(valid) - len(ids), tuple(skipped), ids, tuple(warnings))
 
     def refresh(self) -> bool:
-        """Take up what other processes or an editor changed, and say whether anything did; if not, this takes
-        one stat a file.
+        """Read changes by other processes or an editor; returns whether there were any. Without changes it
+        takes one stat for each file.
 
-        Raises as the constructor does. Damage that can't be repaired now (a full disk) is named in the
+        Raises as the constructor does. Damage that can't be repaired now (a full disk) is reported by the
         statistics, not raised: the pool stays readable, and nothing is lost.
         """
         with self._writing:
@@ -171,7 +172,7 @@ class Pool:
             self._retain_if_due()
             return self._store.generation != before
 
-    # --- Asking ---
+    # --- Reading ---
 
     def list(self, listing: ExperienceListing = ALL) -> tuple[tuple[Experience, ...], int]:
         """Return the matching experiences, newest first, and how many match in all.
@@ -197,10 +198,10 @@ class Pool:
         3. those that share words with `words`;
         4. the rest.
 
-        Within a rank more shared words (three count as many) come first, then failures and reverts, then the
-        newer one; within the last rank only the newer one. Time counts by order, never by the clock, so that
-        the same pool gives the same answer tomorrow. Of a rank, file, folder or word with more than 1,000
-        experiences the last 1,000 in the file are looked at, which bounds the time.
+        Within a rank, more shared words (at most three count) come first, then failures and reverts, then
+        newer ones; in the last rank only newer ones. Time counts by order, never by the clock, so that the
+        same pool gives the same answer tomorrow. Of a rank, file, folder or word with more than 1,000
+        experiences, the last 1,000 in the file count, which bounds the time.
         """
         wanted = words_of(" ".join(words)[:ASKED_CHARACTERS])
         records = self._store.records
@@ -209,26 +210,26 @@ class Pool:
             return tuple(records.index.experiences[place] for place in places)
 
     def some(self, ids: Iterable[str]) -> tuple[Experience, ...]:
-        """Return the experiences with these ids that are there, in that order."""
+        """Return the existing experiences with these ids, in that order."""
         records = self._store.records
         with records.lock:
             found = [records.index.get(identifier) for identifier in ids]
         return tuple(experience for experience in found if experience is not None)
 
     def get(self, experience_id: str) -> Known:
-        """Return an experience with its edits, also a deleted one. Raises `NotFound`."""
+        """Return an experience with its edits, even a deleted one. Raises `NotFound`."""
         with self._writing:
             return self._find(experience_id)
 
     def newest(self, count: int) -> tuple[Known, ...]:
-        """Return so many of the newest experiences with their edits; deleted ones aren't among them."""
+        """Return the newest experiences with their edits, without deleted ones."""
         records = self._store.records
         with self._writing:
             found = [records.get(experience.id) for experience in records.shown()[:count]]
         return tuple(known for known in found if known is not None)
 
     def quarantined(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
-        """Return the last lines that were put into quarantine, and how many there are. Reads the disk."""
+        """Return the lines last put into quarantine, and their total number. Reads the disk."""
         with self._writing:
             return self._store.quarantine.listed(limit)
 
@@ -264,11 +265,11 @@ class Pool:
         return self._edit(experience_id, "update", changes_of(fields, self._root))[0]
 
     def annotate(self, edits: Iterable[DueEdit]) -> tuple[str, ...]:
-        """Append edits that a program derived, in one write; durable on return. Returns the ids it changed.
+        """Append edits that a program derived, in one write; durable on return. Returns the changed ids.
 
-        Left out are those of experiences that aren't there any more, and those that change nothing. They go
-        to the private file, also for what is shared: everybody's own program derives the same, and a commit
-        must not leave a changed file behind in the repository. Raises as `graft` does.
+        Edits of missing experiences and those that change nothing are left out. They go to the private file,
+        even for shared experiences: each user's daemon derives the same, and a commit must not leave a
+        changed file in the repository. Raises as `graft` does.
         """
         with self._writing, self._store.appending(self._store.private) as append:
             now, due = timestamp_of(self._system.now()), dict[str, Edit]()
@@ -283,7 +284,7 @@ class Pool:
             return tuple(due)
 
     def delete(self, experience_id: str) -> tuple[Known, bool]:
-        """Delete an experience, which can be restored until it is pruned; false if it was already."""
+        """Delete an experience; it can be restored until it is pruned. False if it was deleted already."""
         return self._edit(experience_id, "delete")
 
     def restore(self, experience_id: str) -> tuple[Known, bool]:
@@ -291,10 +292,11 @@ class Pool:
         return self._edit(experience_id, "restore")
 
     def prune(self, criteria: Criteria, exists: Callable[[str], bool], *, dry_run: bool) -> PruneResult:
-        """Remove for good what the criteria choose, with its edits, also from a shared pool.
+        """Remove for good the experiences that the criteria choose, with their edits, also from a shared
+        pool.
 
-        `exists` tells of a path relative to the root whether there is something. A dry run changes nothing.
-        Raises as `graft` does; then some of the files are done, and each is whole.
+        `exists` tells whether a path relative to the root exists. A dry run changes nothing. Raises as
+        `graft` does; then some of the files are pruned, and each is whole.
         """
         with self._writing:
             if dry_run:
@@ -307,7 +309,7 @@ class Pool:
     def _append(
         self, valid: Sequence[tuple[int, Experience]], now: str
     ) -> tuple[tuple[str, ...], Sequence[tuple[int, str]]]:
-        """Append those that are new; return their ids, and warnings."""
+        """Append the new experiences; return their ids, and warnings."""
         with self._writing:
             self._retain_if_due()
             target = self._store.target()
@@ -315,7 +317,7 @@ class Pool:
                 batch = GraftBatch(self._store.records, self._new_id, now)
                 for number, experience in valid:
                     batch.take(number, experience)
-                # Also when all were duplicates: who wrote them may have died before its own fsync.
+                # Even if all were duplicates: their writer may have died before its fsync.
                 append(batch.lines())
         warnings = batch.warnings
         if target is self._store.private and self._store.shared:
@@ -326,7 +328,7 @@ class Pool:
     def _edit(
         self, experience_id: str, kind: EditKind, changes: PoolChanges = NO_CHANGES
     ) -> tuple[Known, bool]:
-        """Append an edit where its experience stands, and return what it comes to, and whether it changed."""
+        """Append an edit to the file of its experience; return the result, and whether anything changed."""
         with self._writing:
             self._store.catch_up()
             source = self._store.reader.sources[self._find(experience_id).source]
@@ -381,7 +383,7 @@ class Pool:
         return result
 
     def _retain_if_due(self) -> None:
-        """Prune what the retention doesn't keep, once a day. A failure is told by the statistics."""
+        """Prune by retention, once a day. The statistics report a failure."""
         if self._retention == Retention() or self._system.monotonic() < self._next_retention:
             return
         self._next_retention = self._system.monotonic() + RETENTION_INTERVAL_S
@@ -401,7 +403,7 @@ class Pool:
 
 
 def _always(path: str) -> bool:
-    """Every file counts as there, since the retention doesn't look at files."""
+    """Say that every file exists: the retention doesn't check files."""
     return True
 
 

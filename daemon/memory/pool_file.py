@@ -1,4 +1,8 @@
-"""Owns one file of lines as a file: opening, locking, durable appending; knows no experience."""
+"""The files of a pool in one folder: opening, locking, durable appending, and rotation.
+
+A full file is renamed, `experiences.jsonl` to `experiences.1.jsonl`, and the next write makes a new one. A
+rename is atomic, so a crash leaves nothing to repair. A process that waits for the lock of a renamed or
+replaced file notices that and opens the new one."""
 
 from __future__ import annotations
 
@@ -17,17 +21,17 @@ from ..core.errors import Busy, StateError
 from ..core.system import Stamp, System, stamp_of
 
 LOCK_TIMEOUT_S = 10.0
-"""A lock is held for one write and one fsync, so after this a process was stopped or a disk is dying."""
+"""Maximum seconds to wait for a lock, which is held for one write and one fsync: longer means a stopped
+process or a dying disk."""
 
 
 class PoolFile:
-    """The file at `path`, which is only appended to, but for a torn tail.
+    """The append-only file at `path`; only a torn tail is ever cut off.
 
-    `write` is the system's call, behind a seam as the disk's `fsync` is behind `system`. `guard` is called
-    before anything is opened and raises `StateError` where the folder can't be trusted. A private file is
-    readable by its owner only; another one keeps its mode. Not thread-safe. Raises `StateError` for a file
-    that is a symlink, not a regular file, someone else's or unusable, `Busy` for one that another process
-    kept locked, each with the path.
+    `write` is `os.write`, replaced in tests. `guard` is called before anything is opened and raises
+    `StateError` if the folder can't be trusted. A private file is readable by its owner only; another one
+    keeps its mode. Not thread-safe. Raises `StateError` for a file that is a symlink, not a regular file,
+    someone else's or unusable, `Busy` for one that another process kept locked, each with the path.
     """
 
     def __init__(
@@ -47,15 +51,15 @@ class PoolFile:
         self._folder_synced = False
 
     def reading(self, path: str = "") -> contextlib.AbstractContextManager[int]:
-        """Open the file, or another of the same kind, for reading, without its lock.
+        """Open the file, or another one of the pool, for reading, without its lock.
 
-        Raises `FileNotFoundError` where there is none.
+        Raises `FileNotFoundError` if it doesn't exist.
         """
         return self._opened(path or self.path, os.O_RDONLY)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[int]:
-        """Open the file for reading and appending, made if there is none, and hold its lock."""
+        """Open the file for reading and appending, creating it if needed, and hold its lock."""
         deadline = self._system.monotonic() + LOCK_TIMEOUT_S
         while True:
             with self._opened(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as descriptor:
@@ -69,18 +73,18 @@ class PoolFile:
         size = os.fstat(descriptor).st_size
         try:
             while data:
-                # One write, unless the disk is full: then the second one says so.
+                # One write; only on a full disk a second one, which raises.
                 written = self._write(descriptor, data)
                 if written <= 0:
                     raise OSError(errno.EIO, "Nothing could be written")
                 data = data[written:]
             self._system.fsync(descriptor)
             if not self._folder_synced:
-                # Once for each file that is met, not only on creation: its creator may have died before.
+                # Once for each file, not only on creation: its creator may have died before.
                 self._system.fsync_folder(os.path.dirname(self.path))
                 self._folder_synced = True
         except BaseException as error:
-            # What stays behind if this fails too was never acknowledged; a torn line is repaired next time.
+            # If this fails too, the rest was never acknowledged; a torn line is repaired next time.
             with contextlib.suppress(OSError):
                 os.ftruncate(descriptor, size)
                 self._system.fsync(descriptor)
@@ -90,11 +94,11 @@ class PoolFile:
             raise
 
     def forget_folder(self) -> None:
-        """Note that the file isn't the one that was met before, so that its name may not be durable yet."""
+        """Note that the file is a new one, so that its name may not be durable yet."""
         self._folder_synced = False
 
     def cut(self, descriptor: int, size: int) -> None:
-        """Take away what follows `size`, durably. Needs the lock."""
+        """Truncate the file to `size`, durably. Needs the lock."""
         try:
             os.ftruncate(descriptor, size)
             self._system.fsync(descriptor)
@@ -102,7 +106,7 @@ class PoolFile:
             raise self.unusable(f"can't be repaired: {error.strerror}. Mend that") from error
 
     def unusable(self, problem: str, path: str = "") -> StateError:
-        """Return the error for a problem, which completes a sentence that begins with the path."""
+        """Return the error for a problem, a text that follows the path."""
         return StateError(f"The pool of experiences {path or self.path} {problem}.")
 
     @property
@@ -110,7 +114,7 @@ class PoolFile:
         return 0o600 if self._private else 0o644
 
     def _is_current(self, descriptor: int) -> bool:
-        """Tell whether the file was not replaced while its lock was waited for."""
+        """Tell whether the file wasn't replaced while waiting for its lock."""
         try:
             return self._system.lstat(self.path).st_ino == os.fstat(descriptor).st_ino
         except FileNotFoundError:
@@ -134,10 +138,10 @@ class PoolFile:
 
     @contextlib.contextmanager
     def _opened(self, path: str, flags: int) -> Iterator[int]:
-        """Open a file that is ours and no link. Raises `FileNotFoundError` only where it isn't to be made."""
+        """Open a file that is ours and no link. Raises `FileNotFoundError` only without O_CREAT."""
         self._guard()
         try:
-            # Without O_NONBLOCK a pipe in the file's place would hold the thread for ever.
+            # Without O_NONBLOCK a pipe in the file's place would block forever.
             descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, self._mode)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not flags & os.O_CREAT:
@@ -160,12 +164,12 @@ class PoolFile:
 
 
 ROTATE_BYTES = 10_000_000
-"""A file of this size is set aside: it opens in any editor, and rewriting one takes a tenth of a second."""
+"""Size at which a file is rotated: it opens in any editor, and rewriting it takes a tenth of a second."""
 _COPY_BYTES = 1_048_576
 
 
 class PoolPart(Struct, frozen=True):
-    """One file with the stamp that it had when it was listed."""
+    """A file with its stamp when it was listed."""
 
     path: str
     stamp: Stamp
@@ -185,7 +189,7 @@ class PoolParts:
         self._number = re.compile(re.escape(self._stem) + r"([1-9]\d{0,8})" + re.escape(self._suffix))
 
     def listed(self) -> list[PoolPart]:
-        """Return the files that exist, the oldest first and the one that is appended to last."""
+        """Return the existing files, the oldest first and the active one last."""
         try:
             with self._system.scandir(self._folder) as entries:
                 names = [entry.name for entry in entries]
@@ -201,7 +205,7 @@ class PoolParts:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[int]:
-        """Open the file to append to, and hold its lock; a full one is set aside first."""
+        """Open the active file and hold its lock; a full one is rotated first."""
         while True:
             with self.file.locked() as descriptor:
                 if not self._is_full(descriptor):
@@ -210,11 +214,11 @@ class PoolParts:
                 self._set_aside()
 
     def rewrite(self, part: PoolPart, dropped: Sequence[tuple[int, int]]) -> None:
-        """Replace a file by what is left of it without some pieces; an older one that is empty then goes.
+        """Remove some pieces of a file; an older file that becomes empty is deleted.
 
         The pieces are offsets and sizes, ascending. The lock of the active file must be held, and that file
-        must be replaced last, since its new one can be locked by others. Raises `StateError`, and then the
-        file is as it was.
+        must be rewritten last, since others can lock its replacement. Raises `StateError`, leaving the file
+        unchanged.
         """
         temporary = f"{self.file.path}.tmp"
         try:
@@ -233,11 +237,11 @@ class PoolParts:
             ) from error
 
     def has_leftovers(self) -> bool:
-        """Whether a rewriting was broken off."""
+        """Tell whether an interrupted rewriting left a temporary file."""
         return os.path.lexists(f"{self.file.path}.tmp")
 
     def remove_leftovers(self) -> None:
-        """Remove what a broken off rewriting left. The lock must be held."""
+        """Remove the temporary file of an interrupted rewriting. The lock must be held."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{self.file.path}.tmp")
 
@@ -245,7 +249,7 @@ class PoolParts:
         return os.path.join(self._folder, f"{self._stem}{number}{self._suffix}")
 
     def _is_full(self, descriptor: int) -> bool:
-        """Whether the file is to be set aside: one that ends in a torn line is mended first."""
+        """Tell whether to rotate the file; a torn last line is repaired first."""
         size = os.fstat(descriptor).st_size
         return size >= self._rotate_bytes and os.pread(descriptor, 1, size - 1) == b"\n"
 
@@ -260,7 +264,7 @@ class PoolParts:
         self.file.forget_folder()
 
     def _write(self, path: str, source: int, pieces: Sequence[tuple[int, int]], mode: int) -> None:
-        """Write pieces of a file into a new one, durably."""
+        """Copy pieces of a file into a new one, durably."""
         self.remove_leftovers()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(path, flags, mode), "wb") as target:
@@ -271,7 +275,7 @@ class PoolParts:
 
 
 def _left(size: int, dropped: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the offsets and sizes of what is left of a file."""
+    """Return the offsets and sizes of the remaining pieces of a file."""
     left = []
     end = 0
     for offset, length in [*dropped, (size, 0)]:

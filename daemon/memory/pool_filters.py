@@ -1,4 +1,4 @@
-"""Owns the filters by which experiences are listed: time, agent, session, outcome, words; knows no pool."""
+"""Which experiences of a pool are listed, and which are pruned."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ExperienceListing(Struct, frozen=True):
 
 
 def time_of(text: str | None, name: str) -> str | None:
-    """Return a time in ISO 8601 as an experience has it, None for none or an empty one.
+    """Return a time in ISO 8601 in the form of experiences, None for none or an empty text.
 
     Raises `InvalidRequest` with the field's name.
     """
@@ -62,19 +62,19 @@ def time_of(text: str | None, name: str) -> str | None:
 
 
 class Retention(Struct, frozen=True):
-    """What a pool keeps by itself; 0 is without a limit."""
+    """The limits of what a pool keeps; 0 for none."""
 
     max_age_days: int = 0
     max_count: int = 0
 
 
 class Criteria(Struct, frozen=True):
-    """What is to be pruned.
+    """The experiences to prune.
 
-    `max_age_days` and `max_count` are limits: what is over either of them goes, and without one all are over.
-    The others say which of those over a limit may go, and each must hold: `outcomes` has these outcomes (the
-    empty one for none), `irrelevant` has files and all of them are gone, `deleted` was deleted. So each more
-    of them prunes less.
+    `max_age_days` and `max_count` are limits: experiences over either of them are candidates; without limits
+    all are. Candidates must meet every other criterion: `outcomes` has their outcome (the empty one for
+    none), `irrelevant`: they have files, and all of these are gone, `deleted`: they were deleted. So each
+    further criterion prunes less.
     """
 
     max_age_days: int | None = None
@@ -85,7 +85,7 @@ class Criteria(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is said, which would prune everything."""
+        """Whether there is no criterion, which would prune everything."""
         limits = self.max_age_days is not None or self.max_count is not None
         return not (limits or self.outcomes is not None or self.irrelevant or self.deleted)
 
@@ -97,10 +97,10 @@ def chosen(
     now: datetime,
     exists: Callable[[str], bool],
 ) -> list[Experience]:
-    """Return what the criteria prune of those that are shown and those that are deleted, both newest first.
+    """Return the experiences to prune of the shown and the deleted ones, both newest first.
 
-    The deleted ones don't count: one goes when it is older than the last that is kept. `exists` tells of a
-    path relative to the project's root whether there is something.
+    Deleted ones don't count for `max_count`: they are pruned if older than the last that is kept. `exists`
+    tells whether a path relative to the project's root exists.
     """
     over = _over(shown, trash, criteria, now)
     known: dict[str, bool] = {}
@@ -127,7 +127,7 @@ def chosen(
 def _over(
     shown: Sequence[Experience], trash: Sequence[Experience], criteria: Criteria, now: datetime
 ) -> set[str] | None:
-    """Return the ids of those that are over a limit, None if there is no limit."""
+    """Return the ids of experiences over a limit, None without a limit."""
     if criteria.max_age_days is None and criteria.max_count is None:
         return None
     over: set[str] = set()

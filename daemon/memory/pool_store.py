@@ -1,6 +1,7 @@
-"""Owns the files of a pool, the private ones and the shared ones: reading, mending, appending, removing.
+"""The private and the shared files of a pool: reading them into records, repairing, appending, removing.
 
-Knows what stands in them as records, and not what is asked of a pool.
+A file is known by its inode, so a rotated one is only read on. Reading takes no lock: a file that is renamed
+meanwhile is noticed and read again.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from .experience import BadField, clean
 from .lines import (
     MAX_LINE_BYTES,
     Damage,
+    FileReading,
     PoolLine,
     Quarantine,
-    Reading,
     is_whole,
     lines_from,
     read_line,
@@ -46,10 +47,10 @@ class PoolStore:
         self.private = PoolSource(PoolParts(PoolFile(path, system, write), system, rotate_bytes))
         self.quarantine = Quarantine(f"{path}.quarantine", system, write)
         self.generation = 0
-        """A number that is different whenever the records are."""
+        """A number that changes whenever the records do."""
         self.repaired_tails = 0
         self.shared = ""
-        """The path of the shared file, relative to the root, if one is used."""
+        """The path of the shared file, relative to the root, empty if none is used."""
         self._system = system
         self._root = root
         self._write = write
@@ -60,22 +61,22 @@ class PoolStore:
 
     @property
     def records(self) -> Records:
-        """What the files come to, as far as they were read."""
+        """The records of the files, as far as they were read."""
         return self.reader.records
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong, in sentences."""
+        """The problems, in sentences."""
         return [*self._problems.values(), *filter(None, (source.problem for source in self.reader.sources))]
 
     def set_problem(self, kind: str, problem: str) -> None:
-        """Note what is wrong, or with an empty text that it isn't any more."""
+        """Set a problem, or clear it with an empty text."""
         self._problems.pop(kind, None)
         if problem:
             self._problems[kind] = problem
 
     def share(self, path: str, *, trusted: bool) -> None:
-        """Read a pool in the repository too, or none for an empty path. Everything is read anew."""
+        """Also read a pool in the repository, or none for an empty path. All files are read again."""
         problem = shared_problem(path, trusted=trusted) if path else ""
         self.set_problem("shared", problem)
         self.shared = "" if problem else path
@@ -86,7 +87,8 @@ class PoolStore:
         self.refresh()
 
     def refresh(self) -> bool:
-        """Take up what changed and mend it, and say whether anything did; one stat a file if not."""
+        """Read changes and repair damage; returns whether anything changed. Otherwise one stat for each
+        file."""
         before = self.generation
         if self.reader.is_current() and "damage" not in self._problems:
             return False
@@ -95,7 +97,7 @@ class PoolStore:
         return self.generation != before
 
     def catch_up(self) -> None:
-        """Take up what changed."""
+        """Read what changed."""
         try:
             self.reader.catch_up()
         finally:
@@ -108,7 +110,7 @@ class PoolStore:
             self._shown = (records, records.version)
 
     def target(self) -> PoolSource:
-        """Return where new experiences go: the shared file, unless it can't be used now."""
+        """Return the source for new experiences: the shared file, unless it can't be used now."""
         self.catch_up()
         last = self.reader.sources[-1]
         self.set_problem("sharing", "")
@@ -123,7 +125,7 @@ class PoolStore:
 
     @contextlib.contextmanager
     def appending(self, source: PoolSource) -> Iterator[Callable[[bytes], None]]:
-        """Lock the file of a source, read and mended to its end; gives what appends to it durably."""
+        """Lock the file of a source, read and repaired to its end; gives a function that appends durably."""
         source.before_writing()
         with source.parts.writing() as descriptor:
             self.catch_up()
@@ -137,9 +139,9 @@ class PoolStore:
             yield append
 
     def remove(self, sources: Sequence[PoolSource], choose: Callable[[], Collection[str]]) -> None:
-        """Remove the lines of experiences for good, by their ids, with those of their edits.
+        """Remove the lines of experiences and their edits for good.
 
-        They are chosen when the sources are locked, so that nothing is lost that others append meanwhile.
+        `choose` is called when the sources are locked, so that no line appended meanwhile is lost.
         """
         try:
             with contextlib.ExitStack() as stack:
@@ -155,7 +157,7 @@ class PoolStore:
                         if pieces := pieces_about(source.parts, part, gone):
                             source.parts.rewrite(part, pieces)
         finally:
-            # Everything is read anew, for which nobody needs to wait.
+            # All files are read again, without the locks.
             self.catch_up()
 
     def _shared_source(self, path: str) -> PoolSource:
@@ -176,13 +178,13 @@ class PoolStore:
         return PoolSource(parts, optional=True, before_writing=prepare)
 
     def _try_to_repair(self) -> str:
-        """Repair what the last reading found; return why it could not be done, empty if it was."""
+        """Repair the damage found by the last reading; returns the reason if that failed, else empty."""
         try:
             for source in self.reader.sources:
                 if source.problem:
                     continue
                 if self.reader.torn(source) or source.parts.has_leftovers():
-                    # A torn last line may be one that another process is writing: under its lock it is whole.
+                    # Another process may be writing the torn last line: under its lock it is whole.
                     with source.parts.file.locked() as descriptor:
                         source.parts.remove_leftovers()
                         self.catch_up()
@@ -193,12 +195,12 @@ class PoolStore:
         return ""
 
     def _repair(self, source: PoolSource, descriptor: int) -> None:
-        """Copy bad lines to the quarantine file and end or move away a torn last one. Needs the lock."""
+        """Copy bad lines into quarantine, and complete or move away a torn last line. Needs the lock."""
         reading = self.reader.torn(source)
         if reading is not None:
             line = torn_line(descriptor, reading.offset)
             if line.size > MAX_LINE_BYTES or is_whole(line):
-                # Only the line break is missing, or it is too long to be moved: then it stays as a bad line.
+                # Only the line break is missing, or the line is too long to move and stays as a bad line.
                 source.parts.file.append(descriptor, b"\n")
             else:
                 name = os.path.basename(source.parts.file.path)
@@ -218,11 +220,11 @@ class PoolStore:
 
 
 def pieces_about(parts: PoolParts, part: PoolPart, experience_ids: Collection[str]) -> list[tuple[int, int]]:
-    """Return offsets and sizes of the lines of some experiences and of their edits; empty if there is none.
+    """Return offsets and sizes of the lines of some experiences and their edits; empty if there are none.
 
-    Where there is one, the lines that aren't JSON go as well: they lie in the quarantine, but for those that
-    are too long to be there whole. Lines of a newer version stay. Others wait for the lock meanwhile, so a
-    line is looked at no closer than that takes: 5 µs instead of 50.
+    With them go the lines that aren't JSON: they are in quarantine, unless too long to be there whole. Lines
+    of a newer version stay. Other processes wait for the lock meanwhile, so lines are not fully checked: 5 µs
+    each instead of 50.
     """
     broken: list[PoolLine] = []
     about: list[PoolLine] = []
@@ -243,17 +245,17 @@ def pieces_about(parts: PoolParts, part: PoolPart, experience_ids: Collection[st
 
 
 def _subject(fields: dict[str, object]) -> str:
-    """Return the id of the experience that a line is or that it edits; empty for another one."""
+    """Return the id of the experience that a line holds or edits; empty for other lines."""
     kind = fields.get("type", "experience")
     name = "id" if kind == "experience" else "of" if isinstance(kind, str) and kind in EDIT_KINDS else ""
     return " ".join(clean(str(fields.get(name, ""))).split())
 
 
 def shared_problem(path: str, *, trusted: bool) -> str:
-    """Return why a project's `experience.path` isn't used, as a sentence; empty if it may be.
+    """Return why a project's `experience.path` isn't used, as a sentence; empty if it may be used.
 
-    `path` is relative to the project's root, as foveal.toml has it. Only a `.jsonl` file is taken, since
-    whatever stands there is read, mended and set aside as a pool.
+    `path` is relative to the project's root, from foveal.toml. Only a `.jsonl` file is allowed, since its
+    content is read, repaired and rotated as a pool.
     """
     if not trusted:
         return "experience.path is not used: the project is not trusted; foveal trust lets it share a pool."
@@ -268,7 +270,8 @@ def shared_problem(path: str, *, trusted: bool) -> str:
 
 
 def guard_of(root: str, path: str) -> Callable[[], None]:
-    """Return what raises `StateError` while a symlink leads the folder of `path` out of the project."""
+    """Return a function that raises `StateError` while a symlink leads the folder of `path` out of the
+    project."""
     full = os.path.join(root, path)
     folder = os.path.dirname(full)
 
@@ -286,13 +289,14 @@ def guard_of(root: str, path: str) -> Callable[[], None]:
 
 
 _ATTEMPTS = 100
-"""Each goes on where the last one was disturbed, by a file that was set aside or replaced."""
+"""Maximum attempts to read the files; each goes on where the last was disturbed by a rotation or
+replacement."""
 
 
 class PoolSource(Struct):
-    """The files of one folder. An optional one that can't be read is left out, and `problem` says why.
+    """The files of one folder. An unreadable optional source is left out, and `problem` says why.
 
-    `before_writing` makes what a write needs, or raises `StateError`.
+    `before_writing` prepares a write, or raises `StateError`.
     """
 
     parts: PoolParts
@@ -302,18 +306,18 @@ class PoolSource(Struct):
 
 
 class _State(Struct):
-    """What was read: the records, and for each source how far each of its files, by inode."""
+    """The records, and for each source how far each of its files was read, by inode."""
 
     records: Records
-    readings: list[dict[int, Reading]]
+    readings: list[dict[int, FileReading]]
 
 
 class _Fresh(Exception):
-    """What was read doesn't hold any more."""
+    """The records are out of date: everything must be read again."""
 
 
 class PoolReader:
-    """The records of some sources. One thread at a time. Raises `StateError` as `PoolFile` does."""
+    """Reads the records of some sources. One thread at a time. Raises `StateError` as `PoolFile` does."""
 
     def __init__(self, sources: Sequence[PoolSource], system: System) -> None:
         self.sources = sources
@@ -323,30 +327,30 @@ class PoolReader:
 
     @property
     def records(self) -> Records:
-        """What the files come to, as far as they were read."""
+        """The records of the files, as far as they were read."""
         return self._state.records
 
-    def readings(self) -> Iterator[Reading]:
-        """Yield how far each file was read; another thread may ask."""
+    def readings(self) -> Iterator[FileReading]:
+        """Yield how far each file was read. Safe from other threads."""
         for readings in self._state.readings:
             yield from tuple(readings.values())
 
-    def torn(self, source: PoolSource) -> Reading | None:
-        """Return how far the active file of a source was read, if it ends in the middle of a line."""
+    def torn(self, source: PoolSource) -> FileReading | None:
+        """Return the reading of a source's active file if its last line is torn."""
         readings = self._state.readings[self.sources.index(source)]
         return next((reading for reading in readings.values() if reading.torn), None)
 
     def is_current(self) -> bool:
-        """Whether all files are what was read, by a stat each."""
+        """Tell whether no file changed since it was read, by one stat each."""
         if self._known is None or any(source.problem for source in self.sources):
             return False
         active = [source.parts.file.path for source in self.sources]
         return all(self._stamp(path) == self._known.get(path) for path in {*self._known, *active})
 
     def catch_up(self) -> None:
-        """Read what is new, or everything if something isn't the same any more.
+        """Read new lines, or everything if a file was replaced or edited.
 
-        What is read anew is shown when it is complete. Raises `Busy` if the files never hold still.
+        New records show only when complete. Raises `Busy` if the files change all the time.
         """
         for source in self.sources:
             source.problem = ""
@@ -369,10 +373,10 @@ class PoolReader:
         try:
             return stamp_of(self.system.lstat(path))
         except OSError:
-            return None  # also what can't be looked at is then read, which says why
+            return None  # then the file is read, which reports the error
 
     def _advance(self, state: _State) -> dict[str, Stamp] | None:
-        """Read on; return the stamps of all files, None if they changed meanwhile. Raises `_Fresh`."""
+        """Read new lines; return the stamps of all files, None if they changed meanwhile. Raises `_Fresh`."""
         listing = [self._listed(source) for source in self.sources]
         known: dict[str, Stamp] = {}
         for number, parts in enumerate(listing):
@@ -408,7 +412,7 @@ class PoolReader:
             return []
 
     def _leave_out(self, source: PoolSource, error: StateError | OSError) -> None:
-        """Go on without an optional source. Raises the error for another one."""
+        """Leave out an optional source; raise the error for a required one."""
         if isinstance(error, OSError):
             error = source.parts.file.unusable(f"can't be read: {error.strerror}. Mend that and try again")
         if not source.optional:
@@ -416,15 +420,20 @@ class PoolReader:
         source.problem = str(error)
 
     def _read(
-        self, source: PoolSource, part: PoolPart, readings: dict[int, Reading], number: int, records: Records
-    ) -> Reading | None:
-        """Read on in one file; None if its path means another one by now. Raises `_Fresh`."""
+        self,
+        source: PoolSource,
+        part: PoolPart,
+        readings: dict[int, FileReading],
+        number: int,
+        records: Records,
+    ) -> FileReading | None:
+        """Read new lines of a file; None if its path names another file now. Raises `_Fresh`."""
         try:
             with source.parts.file.reading(part.path) as descriptor:
                 stamp = stamp_of(os.fstat(descriptor))
                 if stamp.inode != part.stamp.inode:
                     return None
-                reading = readings.setdefault(stamp.inode, Reading())
+                reading = readings.setdefault(stamp.inode, FileReading())
                 if stamp == reading.stamp and not reading.torn:
                     return reading
                 if reading.stamp is not None and not reading.is_continued_by(descriptor, stamp):
@@ -443,7 +452,7 @@ class PoolReader:
             return None
 
 
-def _take(line: PoolLine, file: str, reading: Reading, number: int, records: Records) -> None:
+def _take(line: PoolLine, file: str, reading: FileReading, number: int, records: Records) -> None:
     """Add one line to the records, or to the damage."""
     reading.lines += 1
     try:

@@ -1,4 +1,4 @@
-"""Owns the choice of experiences for a scope: how near each is, why, and which say the same."""
+"""Chooses the experiences for a scope: how near each is and why, and which ones say the same."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .records import words_of
 from .staleness import FRESH, Staleness
 
 THRESHOLD = 0.75
-"""Of the words of both decisions this share must be common to them. Of 30 pairs of decisions that say the
+"""Minimum share of common words of two decisions that say the same. Of 30 pairs of decisions that say the
 same in other words and 40 that differ in a word or a number (`benchmarks/experiences/pairs.py`, on which it
 was chosen) it folds 29 and 0; 0.7 folds two of the 40, 0.8 only 28 of the 30. One word of five or six that
 differs leaves 0.67 to 0.71."""
 
 DECISION_CHARACTERS = 2_000
-"""Of a decision so much is compared, as much as a context shows of it."""
+"""Maximum characters of a decision that are compared, as many as a context shows."""
 
 
 class Fold(Struct, frozen=True):
-    """An experience that is shown, and those that say nearly the same, in their order."""
+    """A shown experience, and those that say nearly the same, in order."""
 
     shown: Experience
     others: tuple[Experience, ...] = ()
 
 
 class _Gist(Struct, frozen=True):
-    """What two decisions are compared by."""
+    """The features by which two decisions are compared."""
 
     words: frozenset[str]
     numbers: tuple[str, ...]
@@ -46,28 +46,28 @@ _TOKENS = re.compile(r"[^\W_]+")
 _NUMBERS = re.compile(r"\d+")
 
 SAME_FILE, NEIGHBOUR, SAME_FOLDER = 1.0, 0.4, 0.3
-"""How near an experience is by its files: it touched one of the focus; one that it imports, that imports it
-or that was found for the prompt; or one beside it. Only the first is enough by itself."""
+"""Nearness by files: the experience touched a file of the focus; a file that imports it, that it imports or
+that was found for the prompt; or a file in the same folder. Only the first suffices by itself."""
 
 WORDS_WORTH = 0.15
 WORDS_MAX = 3
-"""Each word that it shares with the prompt, up to three: together less than a neighbouring file."""
+"""Nearness of each word shared with the prompt, at most three: together about a neighbouring file."""
 
 MEANING_WORTH = 1.5
 MEANING_FLOOR = 0.30
-"""What its similarity in meaning is above the floor, below which half of all rules are irrelevant (see the
-preset `normal` of items, whose texts are as short and compared by the same model)."""
+"""Nearness for similarity in meaning above a floor; below it half of all rules are irrelevant (see the preset
+`normal` of items, whose texts are as short and compared by the same model)."""
 
 FAILED_WORTH = 0.3
-"""What failed or was reverted goes before routine successes of the same nearness."""
+"""Added to the score of failed or reverted experiences, to rank them above successes of the same nearness."""
 
 RECENT_WORTH = 0.2
 RECENT_HALF = 20
-"""The newest gets .2, one with twenty newer ones .1: by order and not by the clock, so that the same pool
-gives the same choice tomorrow."""
+"""Added to the score by recency: .2 for the newest, .1 after twenty newer ones. By order, not by the clock,
+so that the same pool gives the same choice tomorrow."""
 
 LOOKED_AT = 4
-"""Number of experiences, for each that is wanted, whose staleness is looked up."""
+"""Number of candidates for each wanted experience whose staleness is looked up."""
 
 LEAST_NEAR = 0.45
 """Minimum nearness by files, words and meaning together: three shared words, or a similarity of .6 alone. On
@@ -75,20 +75,20 @@ the rules of `benchmarks/items` taken as decisions, among 172 each, .88 of what 
 out .57), with .45 (.36) of the relevant ones; at a worth of 1 and .3 it is .39 with .60."""
 
 LATEST_MAX = 3
-"""Maximum number of experiences where nothing is asked: the latest, as there is nothing to be near to."""
+"""Maximum number of experiences without focus, words and meanings: the latest ones."""
 
 
 class Chosen(Struct, frozen=True):
-    """An experience that was chosen, how near it is, and why, in words."""
+    """A chosen experience, its score, and the reasons in words."""
 
     experience: Experience
     score: float
     reasons: tuple[str, ...]
     staleness: Staleness = FRESH
     folded: int = 0
-    """How many others say nearly the same."""
+    """Number of others that say nearly the same."""
     near: float = 0.0
-    """The part of the score that its files, words and meaning have."""
+    """The part of the score from files, words and meaning."""
 
 
 def choose(
@@ -101,11 +101,11 @@ def choose(
     meaning: Mapping[str, float] | None = None,
     staleness: Callable[[Experience], Staleness] = lambda _: FRESH,
 ) -> tuple[Chosen, ...]:
-    """Choose at most `limit` experiences that are near enough, the nearest first, at most one of a kind.
+    """Choose at most `limit` experiences that are near enough, the nearest first, without near-duplicates.
 
-    Without focus, words and meanings these are the latest ones, `LATEST_MAX` at most.
-    `focus` and `neighbours` are paths of files and folders, `words` any texts, `meaning` similarities of
-    experiences to the prompt by id, -1 to 1. Low trust is left out. The same input gives the same choice.
+    Without focus, words and meanings these are the latest ones, at most `LATEST_MAX`. `focus` and
+    `neighbours` are paths of files and folders, `words` any texts, `meaning` similarities to the prompt by
+    id, -1 to 1. Experiences of low trust are left out. The same input gives the same choice.
     """
     wanted = words_of(" ".join(words))
     newest = sorted(candidates, key=lambda experience: (experience.timestamp, experience.id), reverse=True)
@@ -118,8 +118,8 @@ def choose(
         weighed = [chosen for chosen in weighed if chosen.near >= LEAST_NEAR]
     else:
         limit = min(limit, LATEST_MAX)
-    weighed.sort(key=lambda experience: -experience.score)  # of equals the newer one goes first
-    # Whether one is stale is looked up on the disk, so only of those that may be chosen.
+    weighed.sort(key=lambda experience: -experience.score)  # of equal scores the newer comes first
+    # Staleness is looked up on disk, so only for those that may be chosen.
     weighed = [_aged(chosen, staleness(chosen.experience)) for chosen in weighed[: LOOKED_AT * limit]]
     weighed.sort(key=lambda experience: -experience.score)
     by_id = {chosen.experience.id: chosen for chosen in weighed}
@@ -167,7 +167,7 @@ def _aged(chosen: Chosen, stale: Staleness) -> Chosen:
 def _nearness(
     experience: Experience, focus: Collection[str], neighbours: Collection[str]
 ) -> tuple[float, list[str]]:
-    """Return how near it is by its files, and why."""
+    """Return the nearness by files, and the reason."""
     folders = {posixpath.dirname(path) for path in focus}
     best, reason = 0.0, ""
     for path in experience.files_touched:
@@ -188,16 +188,16 @@ def _parents(path: str) -> list[str]:
 
 
 def _outcome(experience: Experience) -> str:
-    """Return what became of it: what a later one said, else what it said itself."""
+    """Return the outcome: the last mark, else the experience's own."""
     return experience.marks[-1].kind if experience.marks else experience.outcome
 
 
 def fold(experiences: Iterable[Experience], threshold: float = THRESHOLD) -> list[Fold]:
-    """Return experiences in their order, each near-duplicate with the first one that says nearly the same.
+    """Group near-duplicates with the first experience that says nearly the same, in order.
 
-    Two fold if their decisions share enough words, hold the same numbers, name what both name in the same
-    order, are both negated or both not, and both came to nothing or both did not: no failure hides behind a
-    success. Numbers, names and negations are what else tells apart sentences with nearly the same words.
+    Two decisions are near-duplicates if they share enough words, have the same numbers, have common names in
+    the same order, are both negated or both not, and both failed or both did not: no failure hides behind a
+    success. Numbers, names and negations distinguish sentences with nearly the same words.
     """
     heads: list[tuple[Experience, list[Experience]]] = []
     gists: list[_Gist] = []
@@ -230,7 +230,7 @@ def _first_near(
 
 
 def _alike(gist: _Gist, other: _Gist) -> bool:
-    """Whether two decisions with nearly the same words differ in nothing that turns their meaning."""
+    """Tell whether two decisions with nearly the same words mean the same."""
     if (gist.numbers, gist.negated, gist.failed) != (other.numbers, other.negated, other.failed):
         return False
     return [name for name in gist.names if name in other.names] == [
@@ -252,7 +252,7 @@ def _gist_of(experience: Experience) -> _Gist:
 
 
 def _stem(word: str) -> str:
-    """Return a word without the ending of its form: `moved` and `move` are one, `logged` and `log` too."""
+    """Return the stem of a word: `moved` and `move` have the same, `logged` and `log` too."""
     for ending in ("ing", "ed"):
         stem = word.removesuffix(ending)
         if stem != word and len(stem) >= 3:

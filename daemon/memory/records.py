@@ -1,6 +1,7 @@
-"""Owns what the lines of a pool come to: which experiences there are, with their edits, once each.
+"""The records of a pool: its experiences with their edits, once each, the index by which they are found, and
+new batches.
 
-Lines may come in any order, twice, and from several files: the outcome is the same. Knows no file.
+Lines may come in any order, repeatedly, and from several files: the result is the same.
 """
 
 from __future__ import annotations
@@ -25,27 +26,27 @@ from .lines import line_of
 
 
 class Known(Struct, frozen=True):
-    """An experience that a pool has: as it was grafted, its edits by time, and what they come to."""
+    """An experience of a pool: as it was grafted, its edits by time, and the result."""
 
     original: Experience
     edits: tuple[Edit, ...]
     current: Experience
     deleted: bool
     source: int
-    """The number of the source that it was read from; of several the highest, where edits of it go."""
+    """The number of its source; the highest of several, to which its edits go."""
 
 
 class Records:
-    """The experiences of one pool, and the index of those that are shown.
+    """The experiences of a pool, and the index of those that are shown.
 
-    Changed by one thread at a time; `lock` guards what others may read meanwhile.
+    Changed by one thread at a time; `lock` guards reads by other threads.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.index = Index()
         self.version = 0
-        """A number that grows whenever something else is shown or deleted."""
+        """A number that grows whenever the shown or deleted experiences change."""
         self.edits = 0
         self._originals: dict[str, Experience] = {}
         self._edits: dict[str, list[Edit]] = {}
@@ -56,19 +57,19 @@ class Records:
         self._sources: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """How many are shown."""
+        """Return the number of shown experiences."""
         return len(self.index.order)
 
     @property
     def deleted(self) -> int:
-        """How many are deleted and can be restored."""
+        """The number of deleted experiences, which can be restored."""
         return len(self._deleted)
 
     def add(self, experience: Experience, source: int = 0) -> bool:
-        """Take an experience; false for one that is known, by its id or by who decided what and where.
+        """Add an experience; false if it is known by its id or is a duplicate.
 
-        Of several with another id but the same agent, session and decision the earliest one stands for all,
-        and edits of any of them are edits of it.
+        Of duplicates (the same agent, session and decision) the earliest represents all, and edits of any of
+        them are edits of it.
         """
         known = self.canonical(experience.id)
         if known is not None:
@@ -90,7 +91,7 @@ class Records:
         return False
 
     def add_edit(self, edit: Edit) -> bool:
-        """Take an edit, also of an experience that isn't known yet; false for one that is known."""
+        """Add an edit, even of an experience that isn't known yet; false if the edit is known."""
         if edit.id in self._edit_ids:
             return False
         self._edit_ids.add(edit.id)
@@ -102,16 +103,16 @@ class Records:
         return True
 
     def canonical(self, experience_id: str) -> str | None:
-        """Return the id that an experience is known by, None if it isn't known."""
+        """Return the id of the experience that represents this one, None if it isn't known."""
         experience_id = self._aliases.get(experience_id, experience_id)
         return experience_id if experience_id in self._originals else None
 
     def known_as(self, experience: Experience) -> str | None:
-        """Return the id of the same decision by the same agent in the same session, if there is one."""
+        """Return the id of the experience that this one duplicates, if any."""
         return self._by_identity.get(identity_of(experience))
 
     def get(self, experience_id: str) -> Known | None:
-        """Return an experience by any of its ids, deleted ones too."""
+        """Return an experience by any of its ids, even a deleted one."""
         found = self.canonical(experience_id)
         if found is None:
             return None
@@ -125,25 +126,25 @@ class Records:
         )
 
     def shown(self) -> list[Experience]:
-        """Return those that are shown, newest first."""
+        """Return the shown experiences, newest first."""
         return [self.index.experiences[place] for _, place in reversed(self.index.order)]
 
     def trash(self) -> list[Experience]:
-        """Return those that are deleted, newest first."""
+        """Return the deleted experiences, newest first."""
         return sorted(
             self._deleted.values(), key=lambda experience: (experience.timestamp, experience.id), reverse=True
         )
 
     def source_of(self, experience_id: str) -> int:
-        """Return the number of the source of a known experience."""
+        """Return the source's number of a known experience."""
         return self._sources[experience_id]
 
     def with_aliases(self, experience_ids: set[str]) -> set[str]:
-        """Return ids with all others that mean the same experiences."""
+        """Return ids with those of their duplicates."""
         return experience_ids | {alias for alias, first in self._aliases.items() if first in experience_ids}
 
     def _show(self, experience_id: str) -> None:
-        """Bring the index to what an experience and its edits come to."""
+        """Update the index with an experience and its edits."""
         original = self._originals[experience_id]
         current, deleted = applied(original, self._edits.get(experience_id, ()))
         shown = self.index.get(experience_id)
@@ -163,7 +164,7 @@ class Records:
         self.version += changed
 
     def _stand_in(self, experience: Experience, former: str) -> None:
-        """Let an earlier experience stand for one that was known before it."""
+        """Let an earlier experience represent a duplicate that was read before it."""
         with self.lock:
             self.index.remove(former)
             self._deleted.pop(former, None)
@@ -190,16 +191,17 @@ def _order(edit: Edit) -> tuple[str, str]:
 
 
 ASKED_CHARACTERS = 20_000
-"""Of a question's words the first 20,000 characters are looked at: a prompt may have 5 MB."""
+"""Maximum characters of a query's words: a prompt may have 5 MB."""
 _INDEXED_CHARACTERS = 4_000
 _NEWEST = 1_000
-"""Of a file, a folder, a word or a rank the last 1,000 experiences are weighed, which bounds the time."""
+"""Maximum number of experiences of a file, folder, word or rank that are weighed, the last ones; bounds the
+time."""
 _MAX_SHARED_WORDS = 3
 _MAX_WORDS_ASKED = 64
 
 
 class Keys(Struct, frozen=True):
-    """What an experience is found by."""
+    """The words and folders by which an experience is found."""
 
     words: frozenset[str]
     parents: frozenset[str]
@@ -207,16 +209,16 @@ class Keys(Struct, frozen=True):
 
 
 class Index:
-    """The experiences that are shown, and their places by file, folder and word.
+    """The shown experiences, and their places by file, folder and word.
 
-    A place is kept for one that is removed, so that it stands where it stood if it comes back.
+    A removed experience keeps its place in case it is restored.
     """
 
     def __init__(self) -> None:
         self.experiences: list[Experience] = []
-        """By place, also those that were removed."""
+        """By place, removed ones included."""
         self.order: list[tuple[str, int]] = []
-        """Time and place of those that are shown, oldest first."""
+        """Time and place of the shown ones, oldest first."""
         self._places: dict[str, int] = {}
         self._shown: set[int] = set()
         self._by_file: dict[str, list[int]] = {}
@@ -225,7 +227,7 @@ class Index:
         self._by_word: dict[str, list[int]] = {}
 
     def add(self, experience: Experience, keys: Keys) -> None:
-        """Show an experience: at the end, or at its former place if it was removed."""
+        """Show an experience at the end, or at its former place if it was removed."""
         place = self._places.setdefault(experience.id, len(self.experiences))
         if place == len(self.experiences):
             self.experiences.append(experience)
@@ -241,7 +243,7 @@ class Index:
                     found.append(place)
 
     def remove(self, experience_id: str) -> None:
-        """Show an experience no longer; nothing happens if it isn't shown."""
+        """Hide an experience, if it is shown."""
         place = self._places.get(experience_id, -1)
         if place not in self._shown:
             return
@@ -256,7 +258,7 @@ class Index:
                     del places[name]
 
     def get(self, experience_id: str) -> Experience | None:
-        """Return an experience that is shown."""
+        """Return a shown experience."""
         place = self._places.get(experience_id, -1)
         return self.experiences[place] if place in self._shown else None
 
@@ -267,7 +269,7 @@ class Index:
     def relevant(
         self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int
     ) -> list[int]:
-        """Return places, newest first; `Pool.relevant` has the order."""
+        """Return places, newest first, ranked as `Pool.relevant` says."""
         shared = self._shared_words(words)
 
         def merit(place: int) -> tuple[int, bool, str, int]:
@@ -299,7 +301,7 @@ class Index:
     def _ranks(
         self, focus: Collection[str], neighbours: Collection[str], shared: Mapping[int, int]
     ) -> Iterator[set[int]]:
-        """Yield the places of each rank but the last, without those of the ranks before."""
+        """Yield the places of each rank but the last, without those of earlier ranks."""
         same = _places(self._by_file, focus) | _places(self._by_ancestor, focus)
         yield same
         folders = {posixpath.dirname(path) for path in focus}
@@ -308,7 +310,7 @@ class Index:
         yield shared.keys() - same - near
 
     def _shared_words(self, words: Collection[str]) -> Counter[int]:
-        """Count for each place the words that it shares; of many words the rarest ones, which say most."""
+        """Count the shared words of each place; of many words only the rarest."""
         known = sorted((len(self._by_word[word]), word) for word in words if word in self._by_word)
         shared: Counter[int] = Counter()
         for _, word in known[:_MAX_WORDS_ASKED]:
@@ -317,7 +319,7 @@ class Index:
 
 
 def keys_of(experience: Experience) -> Keys:
-    """Return what an experience is found by, by the words of its first 4,000 characters."""
+    """Return the keys of an experience; words are those of its first 4,000 characters."""
     parents = frozenset(map(posixpath.dirname, experience.files_touched))
     ancestors = set(parents)
     for folder in parents:
@@ -329,12 +331,12 @@ def keys_of(experience: Experience) -> Keys:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return a text's words but short and common ones: parts of compound names, folded, in the singular."""
+    """Return a text's words without short and common ones: parts of names, casefolded, in the singular."""
     return frozenset(chain.from_iterable(map(_words_in, set(_TOKENS.findall(text)))))
 
 
 def contains(experience: Experience, words: Sequence[str]) -> bool:
-    """Tell whether each word, which is casefolded, occurs in the decision, the rationale or the files."""
+    """Tell whether each casefolded word occurs in the decision, the rationale or the files."""
     text = "\n".join((experience.decision, experience.rationale, *experience.files_touched)).casefold()
     return all(word in text for word in words)
 
@@ -360,7 +362,7 @@ _COMMON = frozenset(
 
 @lru_cache(maxsize=16_384)
 def _words_in(token: str) -> tuple[str, ...]:
-    """Return the words that a token is made of; remembered, since a project's vocabulary is small."""
+    """Return the words of a token; cached, since a project's vocabulary is small."""
     parts = (token,) if token.islower() else _PARTS.findall(token)
     words = (_singular(part.casefold()[:_MAX_WORD]) for part in parts)
     return tuple(word for word in words if (len(word) > 2 or not word.isascii()) and word not in _COMMON)
@@ -371,14 +373,15 @@ def _singular(word: str) -> str:
 
 
 _NAMED_MAX = 20
-"""Maximum number of ids in a text that are looked up: more are a list of something else."""
+"""Maximum number of ids in a text that are looked up."""
 _IDS = re.compile(r"\bx_[0-9a-z]{1,64}\b")
 
 
 class GraftBatch:
-    """Takes experiences without ids, `number` being the place of each among the drafts.
+    """The lines that a batch of checked experiences adds to a pool: the new ones, and the marks that they
+    make.
 
-    `new` has those that get a line, by identity; `warnings` are pairs of a number and a sentence.
+    `new` has those that get a line, by identity; `warnings` are pairs of a draft's index and a sentence.
     """
 
     def __init__(self, records: Records, new_id: Callable[[], str], now: str) -> None:
@@ -390,7 +393,7 @@ class GraftBatch:
         self._edits: dict[str, list[Edit]] = {}
 
     def take(self, number: int, experience: Experience) -> None:
-        """Take one; one that is known adds at most a mark to what is known."""
+        """Add an experience; a duplicate adds at most a mark to the known one."""
         known = self._known(experience)
         if known is None:
             experience = replace(experience, id=self._new_id())
@@ -404,13 +407,13 @@ class GraftBatch:
             self._mark(known.original.id, experience, "")
 
     def lines(self) -> bytes:
-        """Return what is to be appended."""
+        """Return the lines to append."""
         experiences = map(line_of, self.new.values())
         edits = map(line_of, chain.from_iterable(self._edits.values()))
         return b"".join((*experiences, *edits))
 
     def _known(self, experience: Experience) -> Known | None:
-        """Return what an experience is a duplicate of, in the pool or in the batch."""
+        """Return the experience in the pool or the batch that this one duplicates."""
         first = self.new.get(identity_of(experience))
         if first is not None:
             return Known(first, tuple(self._edits.get(first.id, ())), first, deleted=False, source=0)
@@ -434,10 +437,10 @@ def new_edit_id() -> str:
 
 
 def marked_by(later: Experience, records: Records) -> Iterator[str]:
-    """Yield the ids of the known experiences that a new one with the outcome failure or reverted marks.
+    """Yield the ids of known experiences that a new one with the outcome failure or reverted marks.
 
-    They are those whose ids its texts name, and those before it with the same decision about the same files.
-    What is not to be believed marks nothing.
+    They are those whose ids its texts name, and earlier ones with the same decision about the same files. An
+    experience of low trust marks nothing.
     """
     if later.outcome not in ("failure", "reverted") or later.provenance.trust == "low":
         return
@@ -460,7 +463,7 @@ def marked_by(later: Experience, records: Records) -> Iterator[str]:
 
 
 def says_more(known: Known, again: Experience) -> bool:
-    """Tell whether an experience that is grafted again says for the first time that it came to nothing."""
+    """Tell whether an experience that is grafted again reports its failure for the first time."""
     bad = again.outcome in ("failure", "reverted") and again.provenance.trust != "low"
     before = {known.original.outcome, *(edit.changes.outcome for edit in known.edits)}
     return bad and again.outcome not in before

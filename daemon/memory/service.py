@@ -1,4 +1,5 @@
-"""Owns what is asked of projects' pools: grafting, listing, changing, pruning; and tells who subscribed."""
+"""The experiences of open projects: grafting, listing, changing, pruning, with events; and their similarity
+to a prompt in meaning."""
 
 from __future__ import annotations
 
@@ -27,12 +28,12 @@ from .records import Known
 
 Change = Literal["updated", "deleted", "restored", "pruned"]
 
-TOLD_MAX = 1_000
-"""Maximum number of ids that an event names; of more that were pruned it has the number only."""
+EVENT_IDS_MAX = 1_000
+"""Maximum number of ids in an event; the count says how many there are."""
 
 
 class Experiences:
-    """The pools of all open projects. Every method belongs on the event loop, and raises what pools raise."""
+    """The pools of all open projects. On the event loop only; raises what pools raise."""
 
     def __init__(self, work: Work, events: EventHub, system: System) -> None:
         self._work = work
@@ -40,8 +41,8 @@ class Experiences:
         self._system = system
 
     async def graft(self, project: Project, draft: Draft) -> GraftResult:
-        """Keep an experience; durable when this returns. One that says no time is of the current commit, and
-        of its files as they are."""
+        """Graft an experience; durable when this returns. Without a time it gets the current commit and
+        sketches of its files now."""
         if not draft.commit and not draft.timestamp:
             found = await self._work.in_builder(partial(head, project.root, self._system))
             draft = replace(draft, commit=found.commit if found else "")
@@ -59,7 +60,7 @@ class Experiences:
     async def listed(
         self, project: Project, listing: ExperienceListing
     ) -> tuple[tuple[Experience, ...], int]:
-        """Return a project's experiences, newest first, and how many match in all."""
+        """Return a project's matching experiences, newest first, and their total number."""
         return await self._work.in_builder(partial(_listed, project, listing))
 
     async def get(self, project: Project, experience_id: str) -> Known:
@@ -73,7 +74,7 @@ class Experiences:
         return known
 
     async def annotate(self, project: Project, due: Sequence[DueEdit]) -> tuple[str, ...]:
-        """Write the edits that are due, and return the ids of the experiences that they changed."""
+        """Write the edits that are due; returns the ids of the changed experiences."""
         if not due:
             return ()
         ids = await self._work.in_writer(partial(project.pool.annotate, due))
@@ -82,7 +83,7 @@ class Experiences:
         return ids
 
     async def delete(self, project: Project, experience_id: str) -> tuple[Known, bool]:
-        """Delete an experience, which can be restored; false if it was already. Raises `NotFound`."""
+        """Delete an experience, which can be restored; false if it was deleted already. Raises `NotFound`."""
         return await self._toggle(project, "deleted", partial(project.pool.delete, experience_id))
 
     async def restore(self, project: Project, experience_id: str) -> tuple[Known, bool]:
@@ -90,7 +91,7 @@ class Experiences:
         return await self._toggle(project, "restored", partial(project.pool.restore, experience_id))
 
     async def prune(self, project: Project, criteria: Criteria, *, dry_run: bool) -> PruneResult:
-        """Remove for good what the criteria choose, or say what that would be."""
+        """Remove for good the experiences that the criteria choose; a dry run only returns them."""
 
         def exists(path: str) -> bool:
             try:
@@ -98,7 +99,7 @@ class Experiences:
             except (FileNotFoundError, NotADirectoryError):
                 return False
             except OSError:
-                return True  # what can't be looked at may be there
+                return True  # it may exist
             return True
 
         work = partial(project.pool.prune, criteria, exists, dry_run=dry_run)
@@ -108,7 +109,7 @@ class Experiences:
         return result
 
     async def quarantined(self, project: Project, limit: int) -> tuple[tuple[Quarantined, ...], int]:
-        """Return the last lines that could not be read, and how many there are in all."""
+        """Return the last lines that could not be read, and their total number."""
         return await self._work.in_builder(partial(project.pool.quarantined, limit))
 
     async def _toggle(
@@ -121,7 +122,7 @@ class Experiences:
 
     def _tell(self, project: Project, change: Change, ids: list[str]) -> None:
         data = {"project": project.root, "change": change, "count": len(ids)}
-        self._events.publish("experience.changed", {**data, "experience_ids": ids[:TOLD_MAX]})
+        self._events.publish("experience.changed", {**data, "experience_ids": ids[:EVENT_IDS_MAX]})
 
 
 def _listed(project: Project, listing: ExperienceListing) -> tuple[tuple[Experience, ...], int]:
@@ -135,41 +136,41 @@ def _get(project: Project, experience_id: str) -> Known:
 
 
 COMPARED_MAX = 300
-"""The newest ones that are compared: scoring them takes 3 ms once their vectors are known, and older ones are
-still found by their files and words."""
+"""Maximum number of experiences compared, the newest: 3 ms with known vectors; older ones are still found by
+their files and words."""
 
 TEXT_CHARACTERS = 600
-"""Of a decision and its reasons; the model reads 512 tokens of a text and is surest of short ones."""
+"""Maximum characters of a decision with its rationale; the model is most precise for short texts."""
 
 PROMPT_CHARACTERS = 2_000
 
 WAIT_S = 1.0
-"""How long an answer waits for it: it is one reason among several to choose an experience."""
+"""Maximum seconds an answer waits for the comparison, one of several reasons to choose an experience."""
 
 
 class Meanings(Struct, frozen=True):
-    """Similarities to a prompt by ids of experiences, -1 to 1; and what could not be compared, in words."""
+    """Similarities to a prompt by ids of experiences, -1 to 1; and in words what could not be compared."""
 
     scores: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     pending: bool = False
-    """Some have no vector yet: asked again there may be more."""
+    """Some have no vector yet; a later call may return more."""
 
 
 NO_MEANINGS = Meanings()
 
 
 class ExperienceMeaning:
-    """Compares. On the event loop only."""
+    """Compares experiences with prompts in meaning. On the event loop only."""
 
     def __init__(self, semantics: Semantics, work: Work) -> None:
         self._semantics = semantics
         self._work = work
 
     async def near(self, project: Project, prompt: str, within_s: float) -> Meanings:
-        """Return how near the newest experiences of a project are to a prompt; nothing without either.
+        """Return the similarity of a project's newest experiences to a prompt; empty without either.
 
-        What has no vector yet gets one as far as the time allows, and is compared the next time.
+        Experiences without a vector get one as far as the time allows, and are compared next time.
         """
         if not prompt.strip() or not self._semantics.enabled or not project.pool.statistics().experiences:
             return NO_MEANINGS
@@ -189,9 +190,9 @@ class ExperienceMeaning:
         return Meanings(known, pending=bool(pending))
 
     async def learn(self, project: Project) -> None:
-        """Have the vectors of the newest experiences made, so that a prompt needs only its own.
+        """Embed the newest experiences, so that a prompt needs only its own vector.
 
-        Raises `FovealError` where the embedder can't.
+        Raises `FovealError` if the embedder fails.
         """
         if self._semantics.enabled:
             found = await self._work.in_builder(partial(_texts, project))
@@ -202,7 +203,7 @@ _UNCOMPARED = "decisions were not compared by meaning"
 
 
 def _texts(project: Project) -> dict[str, str]:
-    """Return what is compared of the newest experiences, by id."""
+    """Return the compared texts of the newest experiences, by id."""
     newest, _ = project.pool.list(ExperienceListing(COMPARED_MAX))
     return {
         experience.id: f"{experience.decision}\n{experience.rationale}"[:TEXT_CHARACTERS].strip()

@@ -1,4 +1,8 @@
-"""Owns whether an experience still holds: what became of its files and of its commit. Knows no disk."""
+"""Whether an experience still holds, by its files and its commit; and sketches, which tell how much a file
+changed.
+
+A sketch is the smallest hashes of a text's lines: for two texts the smallest of all lines are a fair sample
+of both, so the common share estimates their Jaccard similarity (Broder 1997, bottom-k sketches)."""
 
 from __future__ import annotations
 
@@ -13,23 +17,23 @@ from msgspec import Struct
 from .experience import Experience
 
 CHANGED_MUCH = 0.5
-"""Below this share of lines in common a file is another one than the decision was about: more than half of
-all lines of both are new or gone."""
+"""Minimum share of common lines for a file to count as the same: below it more than half of all lines are new
+or gone."""
 
 STALE_WEIGHT = 0.4
-"""What a stale experience weighs of what it would: behind a fresh one that is half as near."""
+"""Weight of a stale experience: it ranks below a fresh one that is half as near."""
 
 FILES_NAMED = 2
 
 
 class Staleness(Struct, frozen=True):
-    """Why an experience may not hold any more, in words; "" for one that is fresh."""
+    """Why an experience may not hold any more, in words; empty for a fresh one."""
 
     reason: str = ""
 
     @property
     def weight(self) -> float:
-        """What it weighs of what it would if it were fresh, 0 to 1."""
+        """The factor of its score, 0 to 1."""
         return STALE_WEIGHT if self.reason else 1.0
 
 
@@ -42,11 +46,11 @@ def staleness_of(
     now: Callable[[str], Sketch | None],
     reverted: Collection[str],
 ) -> Staleness:
-    """Return how fresh an experience is.
+    """Return the staleness of an experience.
 
-    `sketches` are those of its files when it was made, `now(path)` that of a file as it is, None where there
-    is none any more. `reverted` are ids of commits that git reverted, in full. It says nothing about files
-    outside of the project or without a sketch. When the code returns to what it was it is fresh again.
+    `sketches` are of its files when it was made, `now(path)` of a file now, None if it is gone. `reverted`
+    are full ids of commits that git reverted. Files outside the project or without a sketch don't count. If
+    the code returns to its former state, the experience is fresh again.
     """
     if experience.commit and any(commit.startswith(experience.commit) for commit in reverted):
         return Staleness(f"its commit {experience.commit[:8]} was reverted")
@@ -69,7 +73,8 @@ def _named(paths: list[str]) -> str:
 
 
 LINES_KEPT = 64
-"""The estimate's standard error is at most .06 then; a sketch takes 344 characters in the pool."""
+"""Number of hashes: the estimate's standard error is at most .06; a sketch takes 344 characters in the
+pool."""
 
 _BYTES = 4
 
@@ -80,7 +85,7 @@ class Sketch(Struct, frozen=True):
     hashes: tuple[int, ...] = ()
 
     def similarity(self, other: Sketch) -> float:
-        """Estimate which share of all lines both texts have, 0 to 1; two texts without lines are equal."""
+        """Estimate the share of common lines, 0 to 1; two texts without lines are equal."""
         smallest = sorted({*self.hashes, *other.hashes})[:LINES_KEPT]
         if not smallest:
             return 1.0
@@ -108,7 +113,7 @@ def encoded(sketch: Sketch) -> str:
 
 
 def decoded(text: str) -> Sketch | None:
-    """Read a sketch back; None for a text that is none."""
+    """Decode a sketch; None for an invalid text."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

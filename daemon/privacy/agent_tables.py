@@ -1,6 +1,6 @@
-"""Owns `[agents.NAME]`: reading the tables, and which of them holds for an agent.
+"""The `[agents.NAME]` tables of the configuration: how they are read, and which apply to an agent.
 
-A project's tables come with a repository: they only take away, and lift nothing that the user's own say.
+A project's tables come with a repository: they can only restrict more than the user's own tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .policy import Policy, folded_path
 
 ITEM_TYPES = ("rule", "reference", "tool")
 PATTERNS_MAX = 1_000
-"""Maximum number of patterns in a table: each path that is shown is compared with all of them."""
+"""Maximum number of patterns in a table; each shown path is compared with all of them."""
 
 
 class AgentTable(Struct, frozen=True):
@@ -35,11 +35,10 @@ class AgentTables(Struct, frozen=True):
     project: tuple[AgentTable, ...] = ()
 
     def policy_for(self, name: str, kind: str = "", shown_secrets: tuple[str, ...] = ()) -> Policy:
-        """Return what holds for an agent of a name and a type, each "" where it isn't known.
+        """Return the policy for an agent of a name and a type, each empty if unknown.
 
-        Of each file the most specific table applies: the one that is the name, then the one that is the
-        type, then the glob with the most characters that aren't wildcards, of equal ones the first. What
-        the two files take away adds up.
+        Of each file the most specific table applies: that of the name, then that of the type, then the glob
+        with the most literal characters, of equal ones the first. The restrictions of both files add up.
         """
         found = [
             (table, where)
@@ -62,7 +61,7 @@ NO_TABLES = AgentTables()
 
 
 def parse_agent_tables(tables: object) -> tuple[AgentTable, ...]:
-    """Read the content of `[agents]`. Raises `InvalidRequest` with the field for what can't be used."""
+    """Read the content of `[agents]`. Raises `InvalidRequest` with the unusable field."""
     if not isinstance(tables, Mapping):
         raise InvalidRequest("agents must be a table with an agent's name for each table in it", "agents")
     return tuple(_parse(str(name), table) for name, table in tables.items())
@@ -74,7 +73,7 @@ def _parse(name: str, table: object) -> AgentTable:
         raise InvalidRequest(f"{field} must be a table", field)
     known = {"allow", "deny_paths", "deny_items", "max_tokens"}
     if unknown := sorted(map(str, set(table) - known)):
-        # A word that is misspelt here would leave open what somebody wanted closed.
+        # A misspelt key would leave open what somebody wanted to deny.
         raise InvalidRequest(
             f"{field} has the unknown key {unknown[0]}; known are {', '.join(sorted(known))}", field
         )
@@ -98,7 +97,7 @@ def _paths(value: object, field: str) -> tuple[str, ...]:
     patterns = _strings(value, field)
     for pattern in patterns:
         _check_glob(pattern, field)
-        _check_glob(folded_path(pattern), field)  # by which names are compared too
+        _check_glob(folded_path(pattern), field)  # names are compared with this form too
     return patterns
 
 
@@ -146,7 +145,7 @@ def _most_specific(tables: tuple[AgentTable, ...], name: str, kind: str) -> Agen
 
 
 def _rank(pattern: str, name: str, kind: str) -> tuple[int, int] | None:
-    """Return how closely a pattern fits, higher for closer, None where it doesn't."""
+    """Return how closely a pattern matches, higher for closer, None if it doesn't."""
     if pattern == name:
         return 3, 0
     if kind and pattern == kind:

@@ -1,5 +1,5 @@
-"""Owns the forms by which a secret is known wherever it stands: those of providers' keys, of
-headers, URLs, calls and commands.
+"""The forms that mark a secret anywhere: providers' keys, headers, URLs, calls and commands. To add a
+provider's key, add its pattern here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Owns the look for what steers a reader in a text that should only inform: orders, commands, links.
+"""Finds texts that steer their reader (orders, commands, links) though they should only inform.
 
-A heuristic, not a guard: what it finds is marked and left out by default, and what it doesn't find is still
-shown as a quoted note, never as an instruction.
+A heuristic, not a guard: texts that it finds are left out of contexts by default, and all others are still
+shown as quoted notes, never as instructions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 CHARACTERS_MAX = 20_000
-"""Of a text the first 20,000 characters are looked at: ten times what a context shows of a note."""
+"""Maximum characters checked of a text: ten times what a context shows of a note."""
 
 LINK = "holds a link"
 
@@ -65,6 +65,6 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 
 def suspicions(text: str) -> tuple[str, ...]:
-    """Say in words what in a text steers its reader, each the end of a sentence; empty for a plain note."""
+    """Return how a text steers its reader, as ends of sentences; empty for a plain note."""
     beginning = text[:CHARACTERS_MAX]
     return tuple(words for words, pattern in _KINDS if pattern.search(beginning))

@@ -1,7 +1,7 @@
-"""Owns finding the values that a name calls secret, in code, settings, markup, commands and prose.
+"""Finds the values of names that call them secret, in code, settings, markup, commands and prose.
 
-Each place where a name speaks of a secret is looked at once, and at no more than a few hundred characters
-around it, so that the time grows with the text alone.
+Each place with such a name is checked once, with at most a few hundred characters around it, so that the time
+is linear in the text.
 """
 
 from __future__ import annotations

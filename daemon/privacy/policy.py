@@ -1,4 +1,4 @@
-"""Owns the policy in force for one agent: which paths and items it doesn't get. Knows no index, no wire."""
+"""The policy of an agent: which paths and items are hidden from it, and whether secrets are masked."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .secret_values import mask_secrets
 T = TypeVar("T")
 
 RULES_FILE = "foveal.toml"
-"""Names what is hidden, and holds texts of items that may be denied."""
+"""The file that names hidden paths, and may have texts of denied items."""
 
 _WORD = re.compile(r"[^\s,;:()\[\]{}<>'\"`|]+")
-"""What may be a path in a sentence."""
+"""A word of a sentence that may be a path."""
 
 
 class Policy(Struct, frozen=True):
-    """What holds for an agent in a project. Two that say the same are equal, so that answers can be shared.
+    """The policy of an agent in a project. Equal policies share cached answers.
 
-    `rules` name what made it, such as `[agents.intern] in foveal.toml`. `deny_paths` are globs relative to
+    `rules` name its sources, such as `[agents.intern] in foveal.toml`. `deny_paths` are globs relative to
     the root; a folder's covers all below it, and upper and lower case count as the same, as they do for some
     file systems. `deny_items` are `tool`, `tool:NAME` or `tool:SERVER/NAME` with
     globs in the names. `max_tokens` bounds a context, None for no more than the configuration does.
@@ -44,7 +44,7 @@ class Policy(Struct, frozen=True):
     mask_values: bool = True
 
     def refusal(self) -> str:
-        """Return why an agent gets nothing at all, as a sentence, or "" where it may ask."""
+        """Return why an agent gets nothing at all, as a sentence, empty if it may ask."""
         if self.allow:
             return ""
         return (
@@ -53,9 +53,9 @@ class Policy(Struct, frozen=True):
         )
 
     def sees_all_of(self, other: Policy) -> bool:
-        """Whether all that may be shown under another policy may be shown under this one.
+        """Tell whether this policy shows everything that another one shows.
 
-        It is said of rules and not of what they match: two that say the same in other words aren't equal.
+        It compares the rules, not the paths that they match: equivalent patterns count as different.
         """
         return (
             self.allow
@@ -66,7 +66,8 @@ class Policy(Struct, frozen=True):
         )
 
     def denies(self, path: str) -> bool:
-        """Whether a rule takes a file or folder, by its relative POSIX path, from the agent, its name too."""
+        """Tell whether a rule denies a file or folder, by its relative POSIX path; then its name is hidden
+        too."""
         if not self.deny_paths:
             return False
         folded = folded_path(path)
@@ -125,7 +126,7 @@ class Policy(Struct, frozen=True):
         return [thing for thing in things if not self.hides(path_of(thing))]
 
     def denies_item(self, kind: str, name: str, server_name: str = "") -> bool:
-        """Whether an item of this type and name is kept from the agent."""
+        """Tell whether an item of this type and name is denied."""
         full = f"{server_name}/{name}" if server_name else name
         for pattern in self.deny_items:
             denied, _, names = pattern.partition(":")
@@ -135,11 +136,11 @@ class Policy(Struct, frozen=True):
 
 
 NO_POLICY = Policy()
-"""What holds for everyone where no table says more: files of secrets are hidden, nothing else."""
+"""The policy without any table: only files of secrets are hidden."""
 
 
 def combined(policies: Iterable[Policy]) -> Policy:
-    """Return what holds where several policies do: what they take away adds up. `NO_POLICY` for none."""
+    """Combine policies: their restrictions add up. `NO_POLICY` for none."""
     result: Policy | None = None
     for one in policies:
         if result is None or result == one:
@@ -161,8 +162,7 @@ def combined(policies: Iterable[Policy]) -> Policy:
 
 
 def folded_path(path: str) -> str:
-    """Return a path, or a glob of paths, in the form in which names that some file systems take for the same
-    are equal."""
+    """Return a path or glob in the form in which names that some file systems treat as the same are equal."""
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
@@ -172,7 +172,7 @@ def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _denying(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
-    """Return the compiled patterns of what is denied; one for all below a folder covers the folder too."""
+    """Return the compiled denied patterns; a pattern for everything below a folder also covers the folder."""
     folders = [
         folder if "/" in folder else f"/{folder}"  # without a slash it would match at any depth
         for pattern in patterns
@@ -183,7 +183,7 @@ def _denying(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
 
 @lru_cache(maxsize=256)
 def _globs(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
-    """Return the compiled patterns; each also covers what lies below a folder that it matches."""
+    """Return the compiled patterns; each also covers everything below a folder that it matches."""
     return tuple(
         compile_glob(one)
         for pattern in patterns
@@ -192,7 +192,7 @@ def _globs(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
 
 
 def _anchored(pattern: str) -> str:
-    """Return a pattern to which a slash can be added without a change of where it matches."""
+    """Return an equivalent pattern to which a slash can be appended."""
     return pattern if "/" in pattern.rstrip("/") else f"**/{pattern}"
 
 

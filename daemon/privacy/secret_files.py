@@ -1,4 +1,5 @@
-"""Owns which files hold secrets by their name: they are left out for everyone. Knows paths only."""
+"""Files that hold secrets by their name; they are left out for everyone. To add a name, add it to these
+tables."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ _NAMES = frozenset(
     }
 )
 _PLAIN_ENVIRONMENT = ("example", "sample", "template", "dist", "defaults", "schema")
-"""What an environment file that is meant to be shared ends in."""
+"""Endings of environment files that are meant to be shared."""
 _ENVIRONMENT = re.compile(r"\.env(?:rc)?(?:[.\-_](?P<kind>[\w.\-]{1,60}))?\Z|(?P<name>[\w\-]{1,60})\.env\Z")
 _KEY_ENDINGS = (
     ".pem",
@@ -60,7 +61,7 @@ _KEY_ENDINGS = (
 )
 _SSH_KEY = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519|ecdsa_sk|ed25519_sk)\Z")
 _COPY = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|copy|swp|tmp|\d{1,3}))+\Z")
-"""What editors and people add to the name of a copy."""
+"""Endings that editors and people add to the names of copies."""
 _NAMED = re.compile(
     r"\.?vault[_-]?pass(?:word)?(?:\.txt)?\Z|(?:[\w\-]{0,60}[._\-])?(?:secret|token|password|passwd|api[_-]?key)\.txt\Z"
     r"|[\w\-.]{0,60}(?:adminsdk|service[_-]account|gcp[_-]key|client[_-]secret)[\w\-.]{0,60}\.json\Z"
@@ -70,8 +71,8 @@ _PRIVATE_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".docker", ".az
 
 @lru_cache(maxsize=16_384)  # a prompt asks it of each hit and each file shown: 5 % of its time without
 def is_secret_file(path: str) -> bool:
-    """Whether a file, by its relative POSIX path, holds secrets by convention: `.env`, private keys,
-    credentials. A public key and an example of an environment file are none."""
+    """Tell whether a file, by its relative POSIX path, holds secrets by convention: `.env`, private keys,
+    credentials, but not public keys and example environment files."""
     folders, _, name = path.rpartition("/")
     name = _COPY.sub("", name.lower())
     if name in _NAMES or _SSH_KEY.match(name) or name.endswith(_KEY_ENDINGS):

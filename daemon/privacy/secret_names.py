@@ -1,4 +1,4 @@
-"""Owns which names say that their value is secret, and of which kind it is. Knows names only, no values."""
+"""Names that say that their value is secret, and which kind of secret."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Owns masking of values that look like secrets: keys, tokens, passwords. Knows texts only, no file.
+"""Masks values in texts that look like secrets: keys, tokens, passwords.
 
-Precision counts as much as recall: a masked constant is a hole in the code that an agent reads. So a value
-is masked for its own form where providers gave their keys one (`key_forms`), and elsewhere only where a name
-says that it is secret (`named_values`) and the value is no reference, placeholder or name (`value_tests`).
+Precision counts as much as recall: a masked constant is a hole in the code that an agent reads. So a value is
+masked if it has the form of a provider's key (`key_forms`), or if a name says that it is secret
+(`named_values`) and it is no reference, placeholder or name (`value_tests`).
 """
 
 from __future__ import annotations
@@ -16,49 +16,49 @@ from .key_forms import bare_keys, key_forms, kubernetes_secrets
 from .named_values import named_values
 
 MASK = "[masked]"
-"""What stands in place of a secret."""
+"""The text that replaces a secret."""
 
 LENGTH_CLASSES = (64, 32, 16)
-"""Behind the mask of a secret of at least so many characters stands the number and a plus: `[masked]32+`. It
-tells a key from a password, and not the password's length."""
+"""Minimum lengths that are shown behind the mask: `[masked]32+`. They tell a key from a password without
+showing the password's length."""
 
 
 _APART = "\n" * 8
-"""Between texts that are looked at as one: no form of a secret goes over so many line breaks."""
+"""Separates texts that are searched together: no form of a secret spans so many line breaks."""
 
 
 class Masked(Struct, frozen=True):
-    """A text without its secrets, and how many there were. Its lines are as they were."""
+    """A text with its secrets masked, and their number. Line breaks are kept."""
 
     text: str
     count: int
 
 
 def mask_secrets(text: str) -> Masked:
-    """Replace what looks like a secret by `MASK`, line breaks kept; the same text always gives the same.
+    """Replace values that look like secrets by `MASK`, keeping line breaks; deterministic.
 
-    Takes 5 ms for 100 KB of code: patterns are only tried where one of their literals stands. The time grows
-    with the text alone. A text may grow, by a few characters for each password shorter than `MASK`.
+    Takes 5 ms for 100 KB of code: patterns are only tried at their literals. The time is linear in the text.
+    A text may grow by a few characters for each password shorter than `MASK`.
     """
     return _replaced(text, _spans(text, _lowered(text)))
 
 
 def may_hold_secrets(texts: Iterable[str]) -> bool:
-    """Return whether `mask_secrets` may find something in any of many texts; False is certain.
+    """Tell whether `mask_secrets` may find something in any of many texts; False is certain.
 
-    One look at all: 7,000 short texts take 5 ms instead of 140.
+    All are searched together: 7,000 short texts take 5 ms instead of 140.
     """
     whole = _APART.join(texts)
     if "-----BEGIN " in whole:
-        return True  # what there is in one text would hide what there is in another
+        return True  # a key in one text could hide that of another
     return next(_spans(whole, _lowered(whole)), None) is not None
 
 
 def mask_piece(text: str) -> Masked:
-    """Mask a part that was cut out of a longer text: what makes a secret of it may lie outside.
+    """Mask a part of a longer text, whose context may be missing.
 
-    Neighbouring lines of nothing but 60 or more characters of base64 are taken for a private key, and 40
-    characters drawn at random for a secret of AWS.
+    Neighbouring lines of 60 or more characters of base64 count as a private key, and 40 random characters as
+    an AWS secret.
     """
     masked = mask_secrets(text)
     bare = _replaced(masked.text, bare_keys(masked.text))
@@ -73,7 +73,7 @@ def mask_piece(text: str) -> Masked:
         if (is_key[number] and any(is_key[max(number - 1, 0) : number] + is_key[number + 1 : number + 2]))
         or (
             _KEY_END_LINE.fullmatch(line)
-            and any("-----END " in one for one in lines[number + 1 : number + 2])
+            and any("-----END " in line for line in lines[number + 1 : number + 2])
         )
     ]
     if not inside:
@@ -84,7 +84,7 @@ def mask_piece(text: str) -> Masked:
 
 
 def mask_pieces(texts: Sequence[str]) -> list[str]:
-    """Return many parts of texts as `mask_piece` leaves them: by one look at all where none has a secret."""
+    """Mask many parts of texts as `mask_piece` does; they are searched together if none has a secret."""
     if not may_hold_secrets(texts) and not any(map(_may_be_cut, texts)):
         return list(texts)
     return [mask_piece(text).text for text in texts]
@@ -95,14 +95,14 @@ def _may_be_cut(text: str) -> bool:
 
 
 def _may_hold_key_lines(text: str) -> bool:
-    """Whether a line of a text may be one of a private key; False is certain."""
+    """Tell whether a text may have a line of a private key; False is certain."""
     return "-----END " in text or any(
         len(line) >= _KEY_LINE_MIN and _KEY_LINE.fullmatch(line) for line in text.split("\n")
     )
 
 
 def _spans(text: str, lowered: str) -> Iterator[tuple[int, int]]:
-    """Yield where secrets stand; some may overlap."""
+    """Yield the spans of secrets, which may overlap."""
     yield from _private_keys(text)
     yield from key_forms(text, lowered)
     yield from named_values(text, lowered)
@@ -118,7 +118,7 @@ def _replaced(text: str, found: Iterable[tuple[int, int]]) -> Masked:
     for start, stop in spans:
         if stop <= end or text.startswith(MASK, start):
             continue
-        if start >= end:  # else it goes on where the one before ends
+        if start >= end:  # else it continues the span before
             parts += [text[end:start], _mask_of(stop - start)]
             count += 1
         end = stop
@@ -126,7 +126,7 @@ def _replaced(text: str, found: Iterable[tuple[int, int]]) -> Masked:
 
 
 def _lowered(text: str) -> str:
-    """Return a text in small letters, as long as it is: one letter becomes two."""
+    """Return a text in lower case with the same length: lower case of `İ` has two characters."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.replace("\u0130", "i").lower()
 
@@ -163,7 +163,7 @@ _KEY_CHARACTERS = 20_000
 
 
 def _end_of_key(text: str, begin: int) -> int:
-    """Return where the lines of a key end whose end mark is missing: prose that names the mark has none."""
+    """Return where the lines of a key without an end mark end; prose that names the mark has none."""
     stop = text.find("\n", begin, begin + _KEY_CHARACTERS)
     if stop < 0:
         return min(len(text), begin + _KEY_CHARACTERS)
@@ -175,14 +175,14 @@ def _end_of_key(text: str, begin: int) -> int:
 
 
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the body of each private key, line by line: numbers of lines may stand between."""
+    """Yield the body of each private key, line by line: line numbers may be in between."""
     for place in _places(text, "-----BEGIN "):
         begin = _LOCK.match(text, place)
         if begin is None:
             continue
         end = _UNLOCK.search(text, begin.end(), begin.end() + _KEY_CHARACTERS)
         if end is None and _LOCK.search(text, begin.end(), begin.end() + _KEY_CHARACTERS):
-            continue  # code that names the marks of keys has no key between them
+            continue  # code that names the marks of keys
         stop = end.start() if end else _end_of_key(text, begin.end())
         for found in _KEY_TEXT.finditer(text, begin.end(), stop):
             yield found.span()

@@ -1,7 +1,7 @@
-"""Owns which files of a project a person trusts, each as it was then, and which could be trusted.
+"""The files of a project that a person trusts, by their content, and those that need trust.
 
-A cloned repository must not make the daemon do more than read and narrow. What needs trust is decided by the
-content that a person saw: a file that changes has to be trusted anew.
+Without trust a cloned repository can only restrict what the daemon does. Trust is for the content that a
+person saw: a changed file needs it again.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ VERSION = 1
 TEMPLATE_FOLDER = ".foveal/templates"
 TEMPLATES_MAX = 50
 FILE_BYTES = 1_048_576
-"""A larger file can't be trusted: nobody read it."""
+"""Maximum bytes of a file that can be trusted: nobody reads more."""
 ROOTS_MAX = 5_000
 DIGESTS_MAX = 20
-"""Of one file: going back to another branch asks nothing again."""
+"""Maximum number of trusted versions of a file, so that switching branches asks nothing again."""
 STORE_BYTES = 16 * 1024 * 1024
 
 
 class TrustFile(Struct, frozen=True):
-    """A file of a project whose effect needs trust, as it is now. `path` is relative to the root; `problem`
-    says in words why it can't be trusted, "" where it can."""
+    """A file of a project that needs trust, as it is now. `path` is relative to the root; `problem` says why
+    it can't be trusted, empty if it can."""
 
     path: str
     digest: str
@@ -40,12 +40,12 @@ class TrustFile(Struct, frozen=True):
 
 
 class Trusted(Struct, frozen=True):
-    """What is trusted of one project: digests by path."""
+    """The trusted digests of one project, by path."""
 
     digests: Mapping[str, frozenset[str]]
 
     def covers(self, path: str, data: bytes) -> bool:
-        """Whether a file of this relative path is trusted with this content."""
+        """Tell whether a file of this relative path is trusted with this content."""
         return content_digest(data) in self.digests.get(path, ())
 
 
@@ -58,8 +58,8 @@ def content_digest(data: bytes) -> str:
 
 
 def files_to_trust(root: str, system: System) -> tuple[TrustFile, ...]:
-    """Return the files of a project whose effect needs trust: `foveal.toml`, which may name a pool that is
-    shared, and the templates of prompts. Blocks."""
+    """Return the files of a project that need trust: `foveal.toml`, which may name a shared pool, and the
+    templates of prompts. Blocks."""
     return tuple(_look(root, path, system) for path in _paths(root, system))
 
 
@@ -76,16 +76,16 @@ class TrustStore:
         self._lock = threading.Lock()
 
     def of(self, root: str) -> Trusted:
-        """Return what is trusted of a project."""
+        """Return the trusted files of a project."""
         with self._lock:
             files = self._read().get(root, {})
         return Trusted({path: frozenset(digests) for path, digests in files.items()})
 
     def trust(self, root: str, wanted: Mapping[str, str]) -> tuple[str, ...]:
-        """Trust files with the digests that a person saw; returns the paths that weren't trusted so before.
+        """Trust files with the digests that a person saw; returns the newly trusted paths.
 
-        Durable on return. Raises `InvalidRequest` for one that is none of those that could be trusted, or
-        that says something else by now: then none is trusted.
+        Durable on return. Raises `InvalidRequest` for a file that can't be trusted or has changed since: then
+        none is trusted.
         """
         present = {file.path: file for file in files_to_trust(root, self._system)}
         for path, digest in wanted.items():
@@ -107,7 +107,8 @@ class TrustStore:
         return new
 
     def revoke(self, root: str) -> int:
-        """Trust nothing of a project any more; returns how many files were. Raises `NotFound` if none was."""
+        """Revoke the trust in a project's files; returns their number. Raises `NotFound` if there was
+        none."""
         with self._lock:
             roots = self._read()
             known = roots.pop(root, {})
@@ -130,7 +131,7 @@ class TrustStore:
             roots = content["trusted"]
             if content["version"] != VERSION or not _is_sound(roots):
                 raise ValueError("it is of another version, or has entries that aren't complete")
-        except Exception as error:  # whatever it raises, it is damaged
+        except Exception as error:  # any exception means damage
             raise self._unusable(f"can't be used ({error})") from error
         return dict(roots)
 
@@ -152,7 +153,7 @@ def _paths(root: str, system: System) -> Iterator[str]:
         with system.scandir(os.path.join(root, TEMPLATE_FOLDER)) as entries:
             names = sorted(entry.name for entry in entries if entry.name.endswith(".j2"))
     except OSError:
-        return  # there are none, or none that anybody could read
+        return  # there are none, or none can be read
     yield from (f"{TEMPLATE_FOLDER}/{name}" for name in names[:TEMPLATES_MAX])
 
 
@@ -177,4 +178,4 @@ def _is_sound(roots: object) -> bool:
 
 
 def _are_texts(digests: object) -> bool:
-    return isinstance(digests, list) and all(isinstance(one, str) for one in digests)
+    return isinstance(digests, list) and all(isinstance(digest, str) for digest in digests)

@@ -1,4 +1,4 @@
-"""Owns whether a value may be a secret: no reference, no placeholder, no type, no words of a label."""
+"""Tests whether a value may be a secret: no reference, placeholder, type or label."""
 
 from __future__ import annotations
 

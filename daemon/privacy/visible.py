@@ -1,6 +1,6 @@
-"""Owns what is left for an agent of things that aren't files: experiences, items, sessions' sets, records.
+"""What an agent may see of experiences, items and sessions under its policy.
 
-What names a hidden path is left out; what is left has its secrets masked.
+Texts that name a hidden path are left out; secrets in the others are masked.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ def visible_experiences(
 
 
 def denies_item(policy: Policy, item: Item, root: str) -> bool:
-    """Whether an item is kept from an agent: by its name, or since its file is hidden.
+    """Tell whether an item is denied: by its name, or because one of its files is hidden.
 
-    An instruction file that imports a hidden file holds its text.
+    An instruction file that imports a hidden file contains its text.
     """
     if policy.denies_item(item.type, item.name, item.server_name):
         return True
     below = f"{root.rstrip('/')}/"
     sources = [path[len(below) :] for path in (item.source, *item.parts) if path.startswith(below)]
     if item.source and not os.path.isabs(item.source):
-        sources.append(item.source)  # what whoever put it said
+        sources.append(item.source)  # as its client named it
     if item.type != "tool":
         sources.append(item.name)
     return any(policy.denies(path) or policy.is_secret(path) for path in sources)
 
 
 def denied_keys(policy: Policy, items: AgentItems, root: str) -> frozenset[ItemKey]:
-    """Return the keys of the items that an agent doesn't get."""
+    """Return the keys of denied items."""
     return frozenset(key for key, item in items.by_key.items() if denies_item(policy, item, root))
 
 
 def visible_items(policy: Policy, items: AgentItems, root: str) -> AgentItems:
-    """Return the items that an agent gets, their texts without secrets."""
+    """Return the items that an agent may see, with secrets masked."""
     denied = denied_keys(policy, items, root)
     by_key = {key: _masked(policy, item) for key, item in items.by_key.items() if key not in denied}
     warnings = policy.sentences(items.warnings, root)
@@ -74,7 +74,7 @@ def visible_items(policy: Policy, items: AgentItems, root: str) -> AgentItems:
 
 
 def visible_session(policy: Policy, session: Session, denied: frozenset[ItemKey]) -> Session:
-    """Return a session as an agent may see it: its sets, notes and items without what is hidden."""
+    """Return a session as an agent may see it: sets, notes and items without hidden ones."""
     root = session.project_root
     context = visible_sets(policy, session.context, root)
     intent, hint = (
@@ -94,12 +94,12 @@ def visible_session(policy: Policy, session: Session, denied: frozenset[ItemKey]
 def visible_sets(
     policy: Policy, context: Mapping[str, tuple[str, ...]], root: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return a session's sets without the entries that name what is hidden."""
+    """Return a session's sets without entries that name hidden paths."""
     return {name: visible_entries(policy, entries, root) for name, entries in context.items()}
 
 
 def visible_entries(policy: Policy, entries: Iterable[str], root: str) -> tuple[str, ...]:
-    """Return the entries of a set that name nothing that is hidden: a path may have spaces."""
+    """Return the entries of a set that name no hidden path, which may have spaces."""
     below = f"{root.rstrip('/')}/"
     return tuple(
         policy.mask(entry)

@@ -26,7 +26,8 @@ from ..memory.pool import Pool
 from ..memory.recall import Chosen, choose
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.visible import visible_experiences
-from ..rules.instruction_files import RuleSet, discover, is_instruction_path
+from ..rules.instruction_files import RuleSet, discover
+from ..rules.instruction_places import is_instruction_path
 from ..rules.zone import stamp_now
 from .file_sketches import FileSketches
 from .hot_files import HotFiles, PendingEdits

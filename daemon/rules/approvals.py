@@ -11,9 +11,8 @@ import json
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
 
 from ..core.errors import InvalidRequest, NotFound, StateError
 from ..core.system import System
@@ -26,6 +25,20 @@ MAX_DIGESTS = 20
 """Maximum number of approved versions of a file, so that switching branches needs no new approval."""
 MAX_FILES = 5_000
 MAX_BYTES = 8 * 1024 * 1024
+
+
+class Approval(Struct, frozen=True):
+    """An approved version of a file's section, and when it was approved."""
+
+    path: str
+    section: str
+    digest: str
+    at: str = ""
+
+
+class _Stored(Struct, frozen=True):
+    version: int
+    approved: list[Approval]
 
 
 class Approved(Struct, frozen=True):
@@ -53,10 +66,10 @@ class Approvals:
     def load(self) -> Approved:
         """Return what is approved."""
         with self._lock:
-            records = self._read()
+            approvals = self._read()
         digests: dict[tuple[str, str], set[str]] = {}
-        for record in records:
-            digests.setdefault((record["path"], record["section"]), set()).add(record["digest"])
+        for approval in approvals:
+            digests.setdefault((approval.path, approval.section), set()).add(approval.digest)
         return Approved({place: frozenset(each) for place, each in digests.items()})
 
     def approve(self, file: ServerFile, digest: str) -> bool:
@@ -69,15 +82,18 @@ class Approvals:
         if digest != file.digest:
             raise InvalidRequest(f"{file.path} has changed since it was listed: look at it again.", "digest")
         at = self._system.now().isoformat(timespec="seconds").replace("+00:00", "Z")
-        record = {"path": file.path, "section": file.section, "digest": digest, "at": at}
         with self._lock:
-            records = self._read()
-            same = [each for each in records if _place(each) == _place(record)]
-            if any(each["digest"] == digest for each in same):
+            approvals = self._read()
+            same = [
+                approval
+                for approval in approvals
+                if (approval.path, approval.section) == (file.path, file.section)
+            ]
+            if any(approval.digest == digest for approval in same):
                 return False
             for dropped in same[: max(0, len(same) + 1 - MAX_DIGESTS)]:
-                records.remove(dropped)
-            self._write([*records, record][-MAX_FILES:])
+                approvals.remove(dropped)
+            self._write([*approvals, Approval(file.path, file.section, digest, at)][-MAX_FILES:])
         return True
 
     def revoke(self, path: str) -> int:
@@ -86,14 +102,14 @@ class Approvals:
         Raises `NotFound` if there is none.
         """
         with self._lock:
-            records = self._read()
-            kept = [each for each in records if each["path"] != path]
-            if len(kept) == len(records):
+            approvals = self._read()
+            kept = [approval for approval in approvals if approval.path != path]
+            if len(kept) == len(approvals):
                 raise NotFound(f"{path} isn't approved. See: foveal tools list")
             self._write(kept)
-        return len(records) - len(kept)
+        return len(approvals) - len(kept)
 
-    def _read(self) -> list[dict[str, Any]]:
+    def _read(self) -> list[Approval]:
         try:
             data, _ = self._system.read(self._path, MAX_BYTES + 1)
         except FileNotFoundError:
@@ -103,16 +119,15 @@ class Approvals:
         except OSError as error:
             raise self._unusable(f"can't be read ({error.strerror or error})") from error
         try:
-            content = json.loads(data)
-            records = content["approved"]
-            if content["version"] != VERSION or not all(_is_record(record) for record in records):
-                raise ValueError("it is of another version, or has entries that aren't complete")
+            stored = convert(json.loads(data), _Stored)
+            if stored.version != VERSION:
+                raise ValueError(f"it is of version {stored.version}, this foveal knows {VERSION}")
         except Exception as error:  # whatever it raises, it is damaged
             raise self._unusable(f"can't be used ({error})") from error
-        return list(records)
+        return stored.approved
 
-    def _write(self, records: list[dict[str, Any]]) -> None:
-        data = json.dumps({"version": VERSION, "approved": records}, indent=1).encode()
+    def _write(self, approvals: list[Approval]) -> None:
+        data = json.dumps(to_builtins(_Stored(VERSION, approvals)), indent=1).encode()
         try:
             self._system.write_atomic(self._path, data + b"\n")
         except OSError as error:
@@ -135,16 +150,6 @@ def approved_servers(files: Iterable[ServerFile], approved: Approved) -> tuple[M
                 if not server.problem and not server.is_own:
                     chosen.setdefault(server.name, server)
     return tuple(server for server in chosen.values() if not server.disabled)
-
-
-def _place(record: Mapping[str, Any]) -> tuple[str, str]:
-    return record["path"], record["section"]
-
-
-def _is_record(record: object) -> bool:
-    return isinstance(record, dict) and all(
-        isinstance(record.get(key), str) for key in ("path", "section", "digest")
-    )
 
 
 class ServerState(Struct, frozen=True):

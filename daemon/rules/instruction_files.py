@@ -2,22 +2,21 @@
 
 Which file counts for which agent, and what its frontmatter means, follows the agents' own documentation.
 A project's files are untrusted: neither an import nor a symbolic link in them reaches a file outside the
-project, and the limits below bound their cost. To add a file name, add it to the tables of places.
+project, and the limits below bound their cost.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator
-from typing import Literal
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.system import Stamp, System, stamps_hold
 from ..project.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
+from .instruction_places import MANAGED_PLACES, PROJECT_PLACES, USER_PLACES, Dialect, RulePlace, nested_files
 from .instruction_text import Frontmatter, Importer, prose_lines, split_frontmatter, trimmed
 from .items import IncludeMode, Item
 from .zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now
@@ -28,8 +27,6 @@ MANAGED_FOLDER = {
 }.get(sys.platform, "/etc/claude-code")
 """Where an administrator puts Claude Code's instructions."""
 
-MAX_DEPTH = 8
-"""Maximum depth of folders below a folder of rules."""
 MAX_FRONTMATTER_TOTAL = 1024 * 1024
 """Maximum characters of all frontmatter together; YAML takes about 2 µs for each."""
 MAX_GLOB_TOTAL = 262_144
@@ -40,8 +37,6 @@ MAX_WARNINGS = 100
 MANAGED, USER, ROOT, LOCAL, NESTED = 100, 200, 300, 350, 400
 """The priority levels, the lowest first: an administrator's rules, the user's, those at the project's root,
 its CLAUDE.local.md, and those in folders below it."""
-
-_Dialect = Literal["plain", "claude", "cursor", "copilot", "windsurf", "cline", "skill"]
 
 
 class RuleSet(Struct, frozen=True, eq=False):
@@ -112,10 +107,10 @@ def discover(
     found: list[_Found] = []
     if managed is not None:
         administrator = Zone(managed, os.path.realpath(managed), f"{managed}/", trusted=True)
-        found += discovery.find(administrator, _MANAGED_PLACES, MANAGED)
-    found += discovery.find(user, _USER_PLACES, USER)
-    found += discovery.find(project, _PROJECT_PLACES, ROOT)
-    found += [_Found(project, place, folder, name) for name, place, folder in _nested(names)]
+        found += discovery.find(administrator, MANAGED_PLACES, MANAGED)
+    found += discovery.find(user, USER_PLACES, USER)
+    found += discovery.find(project, PROJECT_PLACES, ROOT)
+    found += [_Found(project, place, folder, name) for name, place, folder in nested_files(names)]
     found = _without_overridden(found, discovery)
     found.sort(key=_Found.order)
     if len(found) > MAX_FILES:
@@ -126,92 +121,11 @@ def discover(
     return discovery.rule_set(_merge(rules))
 
 
-def is_instruction_path(relative_path: str) -> bool:
-    """Tell whether creating, changing or deleting a path of the project could change the rules.
-
-    Also true for the folders that hold instruction files, since a watcher may name only those. Files that
-    others import are in `RuleSet.sources`; an ordinary folder that goes takes its names with it.
-    """
-    return _INSTRUCTION_PATH.search(relative_path) is not None
-
-
-class _Place(Struct, frozen=True):
-    """Where instructions lie, relative to the folder that they hold for.
-
-    Without `suffix`, `path` is a file; else a folder, whose files with that suffix count down to `depth`
-    folders below it.
-    """
-
-    path: str
-    dialect: _Dialect = "plain"
-    suffix: str = ""
-    depth: int = 0
-    nested: bool = True
-    imports: bool = False
-
-
-_PROJECT_PLACES = (
-    _Place(".agents/skills", "skill", "/SKILL.md", depth=1),
-    _Place(".claude/AGENTS.md"),
-    _Place(".claude/CLAUDE.md", imports=True),
-    _Place(".claude/rules", "claude", ".md", depth=MAX_DEPTH),
-    _Place(".claude/skills", "skill", "/SKILL.md", depth=1),
-    _Place(".clinerules", "cline", nested=False),
-    _Place(".clinerules", "cline", ".md", nested=False),
-    _Place(".cursor/rules", "cursor", ".mdc", depth=MAX_DEPTH),
-    _Place(".cursorrules", nested=False),
-    _Place(".devin/rules", "windsurf", ".md"),
-    _Place(".github/copilot-instructions.md"),
-    _Place(".github/instructions", "copilot", ".instructions.md", depth=MAX_DEPTH),
-    _Place(".windsurf/rules", "windsurf", ".md"),
-    _Place(".windsurfrules", nested=False),
-    _Place("AGENTS.md"),
-    _Place("AGENTS.override.md"),
-    _Place("CLAUDE.local.md", imports=True),
-    _Place("CLAUDE.md", imports=True),
-    _Place("GEMINI.md", imports=True),
-)
-"""Sorted so that the longer of two places with the same end comes first."""
-
-_USER_PLACES = (
-    _Place(".agents/skills", "skill", "/SKILL.md", depth=1),
-    _Place(".claude/CLAUDE.md", imports=True),
-    _Place(".claude/rules", "claude", ".md", depth=MAX_DEPTH),
-    _Place(".claude/skills", "skill", "/SKILL.md", depth=1),
-    _Place(".codeium/windsurf/memories/global_rules.md"),
-    _Place(".codex/AGENTS.md"),
-    _Place(".codex/AGENTS.override.md"),
-    _Place(".copilot/instructions", "copilot", ".instructions.md", depth=MAX_DEPTH),
-    _Place(".gemini/GEMINI.md", imports=True),
-    _Place("Documents/Cline/Rules", "cline", ".md"),
-)
-_MANAGED_PLACES = (_Place("CLAUDE.md", imports=True),)
-
-_NESTED_PLACES = tuple(place for place in _PROJECT_PLACES if place.nested)
-_NESTED_NAMES = frozenset(place.path for place in _NESTED_PLACES if "/" not in place.path)
-_NESTED_FOLDER = re.compile(
-    r"/\.(?:"
-    + "|".join(sorted({place.path.split("/")[0][1:] for place in _NESTED_PLACES if "/" in place.path}))
-    + ")/"
-)
-"""The folders of the other places, with the dot that they all begin with up front, for a fast search."""
-
-
-def _instruction_path() -> re.Pattern[str]:
-    patterns = {re.escape(place.path) + ("(?:/|$)" if place.suffix else "$") for place in _PROJECT_PLACES}
-    parents = {os.path.dirname(place.path) for place in _PROJECT_PLACES}
-    patterns |= {f"{re.escape(parent)}$" for parent in parents if parent}
-    return re.compile(f"(?:^|/)(?:{'|'.join(sorted(patterns))})")
-
-
-_INSTRUCTION_PATH = _instruction_path()
-
-
 class _Found(Struct, frozen=True):
     """An instruction file: its path relative to the zone, and the project's folder it holds for."""
 
     zone: Zone
-    place: _Place
+    place: RulePlace
     folder: str
     path: str
     level: int = NESTED
@@ -233,35 +147,6 @@ class _Found(Struct, frozen=True):
 class _Rule(Struct, frozen=True):
     item: Item
     real: str
-
-
-def _nested(names: Iterable[str]) -> Iterator[tuple[str, _Place, str]]:
-    """Yield the instruction files in subfolders, each with its place and the folder it holds for."""
-    for name in names:
-        if name.endswith((".md", ".mdc")) and "/" in name:
-            basename = name[name.rindex("/") + 1 :]
-            if basename in _NESTED_NAMES or ("/." in name and _NESTED_FOLDER.search(name)):
-                nested = _nested_place(name)
-                if nested is not None:
-                    yield name, *nested
-
-
-def _nested_place(name: str) -> tuple[_Place, str] | None:
-    """Return the place that a file's path ends with and what comes before; `None` at the root too.
-
-    What lies at the root was looked up on the disk.
-    """
-    rooted = f"/{name}"
-    for place in _NESTED_PLACES:
-        if place.suffix:
-            folder, slash, below = rooted.partition(f"/{place.path}/")
-            matched = bool(slash) and below.endswith(place.suffix) and below.count("/") <= place.depth
-        else:
-            folder = rooted.removesuffix(f"/{place.path}")
-            matched = folder != rooted
-        if matched:
-            return (place, folder[1:]) if folder else None
-    return None
 
 
 def _without_overridden(found: list[_Found], discovery: _Discovery) -> list[_Found]:
@@ -333,7 +218,7 @@ class _Discovery:
         text = f"{name}: {message}"[:500]
         self._warnings["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)] = None
 
-    def find(self, zone: Zone, places: tuple[_Place, ...], level: int) -> list[_Found]:
+    def find(self, zone: Zone, places: tuple[RulePlace, ...], level: int) -> list[_Found]:
         """Look on disk for the instruction files of a zone, also those that will be refused."""
         found: list[_Found] = []
         for place in places:
@@ -374,7 +259,7 @@ class _Discovery:
         except RefusedError:
             return True
 
-    def _files(self, zone: Zone, place: _Place) -> tuple[str, ...]:
+    def _files(self, zone: Zone, place: RulePlace) -> tuple[str, ...]:
         listing = self._reader.files_below(zone, place.path, place.suffix, place.depth)
         for path, reason in listing.refused.items():
             self.warn(zone.prefix + path, reason)
@@ -459,7 +344,7 @@ class _Discovery:
         return usable
 
 
-def _wanted(dialect: _Dialect, front: Frontmatter) -> tuple[IncludeMode, tuple[str, ...]]:
+def _wanted(dialect: Dialect, front: Frontmatter) -> tuple[IncludeMode, tuple[str, ...]]:
     """Return the include mode that a file asks for, with its globs if that is `glob`."""
     described: IncludeMode = "agent" if front.text("description") else "manual"
     if dialect in ("claude", "cline"):

@@ -44,7 +44,7 @@ WARM_S = 60.0
 T = TypeVar("T")
 
 
-class TextScores(Protocol):
+class Similarities(Protocol):
     """The similarities of some queries to some documents."""
 
     @property
@@ -61,7 +61,7 @@ class TextScoring(Protocol):
 
     async def score_texts(
         self, queries: tuple[str, ...], documents: tuple[str, ...], within_s: float
-    ) -> TextScores:
+    ) -> Similarities:
         """Return the scores; embeds new documents in one batch as far as the time allows.
 
         Raises `FovealError` with the reason where that can't be done.

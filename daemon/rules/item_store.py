@@ -289,7 +289,7 @@ def draft_of(fields: Mapping[str, object], prefix: str = "item.") -> ItemDraft:
 
     Raises `InvalidRequest` that names the field, with `prefix` before it.
     """
-    reader = _Reader(fields, prefix)
+    reader = _DraftReader(fields, prefix)
     include = reader.include("include")
     globs = reader.globs()
     if include == "glob" and not globs:
@@ -307,7 +307,7 @@ def draft_of(fields: Mapping[str, object], prefix: str = "item.") -> ItemDraft:
 
 def key_in(fields: Mapping[str, object], prefix: str = "") -> ItemKey:
     """Return the key that a map names: type, name, server_name?. Raises `InvalidRequest`."""
-    return _Reader(fields, prefix).key()
+    return _DraftReader(fields, prefix).key()
 
 
 def fields_of(draft: ItemDraft) -> dict[str, object]:
@@ -324,7 +324,7 @@ def fields_of(draft: ItemDraft) -> dict[str, object]:
     return fields | {name: value for name, value in optional.items() if value not in ("", [], None)}
 
 
-class _Reader:
+class _DraftReader:
     """Checked reading of a map's fields."""
 
     def __init__(self, fields: Mapping[str, object], prefix: str) -> None:

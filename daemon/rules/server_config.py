@@ -51,7 +51,7 @@ def read_server_files(root: str, home: str, system: System) -> ServerFiles:
 
     A file without servers is left out, unless it has a problem. Never raises for a file's content.
     """
-    reader = _Reader(system)
+    reader = _ConfigReader(system)
     files = [
         file
         for host in HOSTS
@@ -83,7 +83,7 @@ class _Content(Struct, frozen=True):
     tables: Mapping[str, object]
 
 
-class _Reader:
+class _ConfigReader:
     """One reading of all places; each file is read once."""
 
     def __init__(self, system: System) -> None:
@@ -93,7 +93,7 @@ class _Reader:
         self._contents: dict[str, _Content | _Unusable | None] = {}
 
     def files(self, host: str, mcp: McpConfig, place: McpPlace, root: str, home: str) -> Iterator[ServerFile]:
-        """Yield what a place holds, if anything."""
+        """Yield the servers' section of a place, if there is one."""
         base = root if place.scope == "project" else home
         path = os.path.join(base, place.path)
         keys = tuple(key or root for key in place.keys)

@@ -1,4 +1,5 @@
-"""Owns the context sets of a session: how they change, their caps, their warnings; knows no file."""
+"""The context sets of a session: their changes, limits and warnings, the applet among them, and the text with
+which a resumed session begins."""
 
 from __future__ import annotations
 
@@ -21,14 +22,15 @@ SetMode = Literal["replace", "merge"]
 KNOWN_SETS = ("files", "applet", "endpoints", "ports")
 MAX_SET_ENTRIES = 10
 MAX_ENTRIES = 50
-"""Of all sets together. They are put before an agent whenever it resumes, so they stay few."""
+"""Maximum number of entries of all sets, which an agent reads whenever it resumes."""
 MAX_SET_NAME_CHARACTERS = 60
 _SIMILAR = 0.7
-"""A letter or two of a name left out or changed; below it, `people` would mean `applet`."""
+"""Minimum similarity of a name to suggest another: a letter or two differ; below, `people` would mean
+`applet`."""
 
 
 class SetOutcome(Struct, frozen=True):
-    """What a call made of a set: its entries now, those that are new, those that are gone, and warnings."""
+    """The result of changing a set: its entries, those added and removed, and warnings."""
 
     set_name: str
     items: tuple[str, ...]
@@ -38,12 +40,12 @@ class SetOutcome(Struct, frozen=True):
 
     @property
     def changed(self) -> bool:
-        """Whether the set has other entries now; their order alone counts for nothing."""
+        """Whether entries were added or removed; their order doesn't count."""
         return bool(self.added or self.removed)
 
     @property
     def text(self) -> str:
-        """Say it in a sentence, and the warnings after it."""
+        """The result in a sentence, followed by the warnings."""
         if not self.changed:
             said = f"{self.set_name} is as it was ({_counted(len(self.items))})."
         elif not self.items:
@@ -59,8 +61,8 @@ def set_context(
 ) -> tuple[Session, SetOutcome]:
     """Replace a set's entries, or merge entries into it; an empty list clears it, or merges nothing.
 
-    `home` is the folder that `~` stands for. Raises `InvalidRequest` for an entry that can't be used,
-    `TooLarge` if the set or all sets would exceed their caps; then nothing was changed.
+    `home` is the folder for `~`. Raises `InvalidRequest` for an unusable entry, `TooLarge` if the set or all
+    sets would exceed their limits; then nothing is changed.
     """
     name = _checked_name(set_name)
     given = checked_entries(name, entries, home)
@@ -73,9 +75,9 @@ def set_context(
 def replace_context(
     session: Session, sets: Mapping[str, Sequence[str]], home: str
 ) -> tuple[Session, tuple[SetOutcome, ...]]:
-    """Replace all sets at once: one that isn't named is cleared. Raises as `set_context` does.
+    """Replace all sets at once; sets that aren't named are cleared. Raises as `set_context` does.
 
-    The outcomes are of the named sets and of those that were cleared.
+    Returns outcomes of the named and the cleared sets.
     """
     warnings: dict[str, tuple[str, ...]] = {}
     now: dict[str, tuple[str, ...]] = {}
@@ -94,7 +96,7 @@ def replace_context(
 
 
 def name_warnings(set_name: str) -> tuple[str, ...]:
-    """Return what is to be said of a set's name: nothing, or the known one that was most likely meant."""
+    """Return the warnings about a set's name: none, or the known name that was probably meant."""
     if set_name in KNOWN_SETS:
         return ()
     if near := difflib.get_close_matches(set_name.lower(), KNOWN_SETS, 1, _SIMILAR):
@@ -114,9 +116,9 @@ def _merged(name: str, former: Sequence[str], entries: Sequence[str]) -> tuple[s
 
 
 def _with_sets(session: Session, sets: Mapping[str, tuple[str, ...]]) -> Session:
-    """Return a session with these sets, the empty ones left out, in one order for the same bytes."""
+    """Return a session with these sets without empty ones, in a fixed order for the same bytes."""
     for name, entries in sets.items():
-        # One that a person made longer in the file may stay as it is.
+        # A set that a person made longer in the file may stay unchanged.
         if len(entries) > MAX_SET_ENTRIES and entries != session.context.get(name):
             raise TooLarge(
                 f"{name} would have {_counted(len(entries))}, and a set has at most {MAX_SET_ENTRIES}."
@@ -149,20 +151,20 @@ def _counted(number: int) -> str:
 
 
 MAX_ENTRY_CHARACTERS = 4_096
-"""Of an entry: as long as a path may be on Linux (PATH_MAX), and longer than any URL that servers take."""
+"""Maximum length of an entry: that of a path on Linux (PATH_MAX), and more than servers accept for a URL."""
 
 
 class Entries(Struct, frozen=True):
-    """The entries of a set in their normal form, each once, and sentences about what is odd in them."""
+    """The entries of a set in normal form, each once, and warnings about them."""
 
     entries: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
 
 def checked_entries(set_name: str, entries: Iterable[str], home: str) -> Entries:
-    """Return the entries that a caller gave for a set. `home` is the folder that `~` stands for.
+    """Return the entries that a caller gave for a set. `home` is the folder for `~`.
 
-    Raises `InvalidRequest` for the first entry that can't be used, with its place.
+    Raises `InvalidRequest` for the first unusable entry, with its position.
     """
     plain = dict.fromkeys(_plain(set_name, number, entry) for number, entry in enumerate(entries))
     if set_name == "applet":
@@ -187,7 +189,7 @@ def _plain(set_name: str, number: int, entry: str) -> str:
 
 
 def _file(entry: str, home: str, _warnings: dict[str, None]) -> str:
-    """Return an absolute path without `.`, `..` and doubled slashes. Nothing is looked up on the disk."""
+    """Return an absolute path without `.`, `..` and doubled slashes. Doesn't look at the disk."""
     path = home + entry[1:] if entry == "~" or entry.startswith("~/") else entry
     if not path.startswith("/"):
         raise InvalidRequest(f"files takes absolute paths (~ is expanded), not {entry!r:.200}", "items")
@@ -211,7 +213,7 @@ def _endpoint(entry: str, _home: str, warnings: dict[str, None]) -> str:
 
 
 def _port(entry: str, _home: str, _warnings: dict[str, None]) -> str:
-    # The length first: a number of thousands of digits takes long.
+    # The length first: converting thousands of digits takes long.
     if not (entry.isascii() and entry.isdecimal() and len(entry) <= 5 and 1 <= int(entry) <= 65_535):
         raise InvalidRequest(
             f'ports takes numbers from 1 to 65535 as strings, such as "8080", not {entry!r:.60}', "items"
@@ -227,7 +229,7 @@ _FORMS: dict[str, Callable[[str, str, dict[str, None]], str]] = {
 
 
 class Applet(Struct, frozen=True):
-    """A page and its parameters, in the order in which they were given."""
+    """The page that was open last, as a slug, and its parameters in their order."""
 
     slug: str
     parameters: Mapping[str, str]
@@ -236,7 +238,7 @@ class Applet(Struct, frozen=True):
 def applet_in(entries: Sequence[str]) -> Applet | None:
     """Read the set `applet`, None if it is empty. An entry without `=` is a parameter without a value.
 
-    Never raises: a person may have mended the file that the entries come from.
+    Never raises: a person may have edited the entries in the file.
     """
     if not entries:
         return None
@@ -248,7 +250,8 @@ def applet_in(entries: Sequence[str]) -> Applet | None:
 
 
 def applet_entries(entries: Iterable[str]) -> tuple[str, ...]:
-    """Return what a caller gave for the set: `[slug, "key=value", ...]`, of a repeated key the last value.
+    """Return the checked entries of the set: `[slug, "key=value", ...]`, with the last value of a repeated
+    key.
 
     Raises `InvalidRequest` for another form.
     """
@@ -269,17 +272,17 @@ def applet_entries(entries: Iterable[str]) -> tuple[str, ...]:
 
 
 def merged_applet(former: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
-    """Return the set after a merge: parameters join those of the same page, another page takes its place."""
+    """Merge entries into the set: parameters of the same page are added, another page replaces it."""
     if not former or not entries or former[0] != entries[0]:
         return tuple(entries or former)
     return applet_entries((*former, *entries[1:]))
 
 
 class Resume(Struct, frozen=True):
-    """What a resumed session begins with.
+    """What an agent gets when it resumes a session. The same state gives the same bytes.
 
-    `text` is empty where there is nothing to say. `context` holds all sets as they are, also files that are
-    gone; `files` are those that exist, `missing_files` the others.
+    `text` is empty if there is nothing to tell. `context` has all sets, missing files included; `files` are
+    the existing ones, `missing_files` the others.
     """
 
     text: str
@@ -292,7 +295,7 @@ class Resume(Struct, frozen=True):
 def resume_text(session: Session, exists: Callable[[str], bool]) -> Resume:
     """Return the text for a session: intent, environment, files that exist, applet, other sets.
 
-    `exists` says whether there is something at an absolute path; see `exists_on`.
+    `exists` tells whether an absolute path exists; see `exists_on`.
     """
     there = {path: exists(path) for path in session.context.get("files", ())}
     files = tuple(path for path in there if there[path])
@@ -314,7 +317,7 @@ def resume_text(session: Session, exists: Callable[[str], bool]) -> Resume:
 
 
 def exists_on(system: System) -> Callable[[str], bool]:
-    """Return a look at the disk, following symlinks; what can't be looked at counts as missing."""
+    """Return a function that tells whether a path exists, following symlinks; errors count as missing."""
 
     def exists(path: str) -> bool:
         try:

@@ -1,13 +1,14 @@
-"""Owns the usage of items: what replies referred to, what that suggests, and what it says of like queries.
+"""The usage of items: which items replies referred to, what that suggests, and the evidence for similar
+queries.
 
-A reply refers to an item if it names it, or uses words that it can only have from it:
+A reply refers to an item if it names it, or uses words that only the item has:
 
 - Names. A name that looks like one (it has `_`, `-`, `.`, `/`, a digit or a hump: `get_issue`,
   `docs/style.md`) counts where it stands as a word of its own, and the last part of a path if no other item
   of the request ends so. A plain word (`search`) counts only as code: in backticks, called, or behind its
   server's name.
-- Words. A word in the item's text that looks like a name counts if it stands neither in the other items nor
-  in the message, the history or the rest of the context, where the reply could have it from as well.
+- Words. A word in the item's text that looks like a name counts if it is neither in the other items nor in
+  the message, the history or the rest of the context.
 """
 
 from __future__ import annotations
@@ -28,31 +29,31 @@ from .request_record import ItemPart, Sent
 from .request_table import DayShare, ItemCounts, data_of, sketch_of
 
 MAX_CHARACTERS = 200_000
-"""Of a reply, a message, or the context, from its beginning. A reply has about 4,000."""
+"""Maximum characters searched of a reply, a message or the context; a reply has about 4,000."""
 
 MIN_WORD_CHARACTERS = 4
-"""Shorter names (`id_`, `v2`) stand in too many texts."""
+"""Minimum length of a name; shorter ones (`id_`, `v2`) are in too many texts."""
 
 MIN_REPORTED = 20
-"""Replies to requests with an item before anything is suggested: of one that every tenth reply refers to, 20
-have none in one case of eight."""
+"""Minimum number of replies to requests with an item before a suggestion: of an item that every tenth reply
+refers to, 20 replies have none in one case of eight."""
 
 DEMOTE_SHARE = 0.1
-"""An item that fewer replies refer to needn't be in every request."""
+"""Minimum share of replies that refer to an item for it to be in every request."""
 
 Suggested = Literal["remove", "demote"]
 
 
 class Reported(Struct, frozen=True):
-    """What became of a reply: the items of the request that it referred to, and those that a client named
-    and that were not in the request."""
+    """The items of the request that a reply referred to, and the items that a client named and that were not
+    in the request."""
 
     referred: tuple[ItemKey, ...]
     unknown: tuple[ItemKey, ...]
 
 
 class Suggestion(Struct, frozen=True):
-    """What to do about an item: `remove` it, or `demote` it to the mode `agent`; `text` says why."""
+    """A suggestion: `remove` an item, or `demote` it to the mode `agent`; `text` says why."""
 
     key: ItemKey
     action: Suggested
@@ -60,7 +61,8 @@ class Suggestion(Struct, frozen=True):
 
 
 class Usage:
-    """What the ledger says of items. Thread-safe; each method blocks for the disk or raises `StateError`."""
+    """The usage of items from the request log. Thread-safe; methods block for the disk and raise
+    `StateError`."""
 
     def __init__(self, ledger: Ledger, file: LedgerFile) -> None:
         self._ledger = ledger
@@ -69,9 +71,9 @@ class Usage:
     def report(
         self, session_id: str, request_id: str, *, reply: str = "", used: Sequence[ItemKey] = ()
     ) -> Reported:
-        """Note which items a reply referred to: those that the client names, and those found in its text.
+        """Record which items a reply referred to: those that the client names, and those found in its text.
 
-        What was noted for the same request before stays. Raises `NotFound`.
+        Earlier reports of the same request stay. Raises `NotFound`.
         """
         self._ledger.write()
         request = self._ledger.get(session_id, request_id)
@@ -91,14 +93,14 @@ class Usage:
             return tuple(request_table.item_totals(database, project_root, since))
 
     def shares(self, project_root: str, since: str = "") -> tuple[DayShare, ...]:
-        """Return day by day what share of the items that a search chose were referred to."""
+        """Return by day the share of items chosen by a search that replies referred to."""
         with self._file.reading() as database:
             return tuple(request_table.day_shares(database, project_root, since))
 
     def suggestions(
         self, project_root: str, modes: Mapping[ItemKey, IncludeMode], since: str = ""
     ) -> tuple[Suggestion, ...]:
-        """Return what to do about items that replies hardly refer to; `modes` are those of today's items."""
+        """Return suggestions for items that replies hardly refer to; `modes` are of the current items."""
         found = []
         for counts in self.items(project_root, since):
             mode = modes.get(counts.key)
@@ -107,12 +109,11 @@ class Usage:
         return tuple(found)
 
     def evidence(self, project_root: str, message: str) -> dict[ItemKey, float]:
-        """Return how well items served nearly equal earlier queries of a project, from above 0 to 1.
+        """Return how well items served nearly equal earlier queries of a project, above 0 to 1.
 
-        Only requests whose reply was reported count: a selection that nothing came of shows nothing. An
-        item's weight is the share of them with it that referred to it, each counted by its similarity, times
-        the highest similarity: 1 if it was referred to each time, by the same words. At most `MAX_NEAR`
-        queries are weighed, and 832 compared.
+        Only requests with a reported reply count. An item's weight is the share of replies that referred to
+        it, weighted by similarity, times the highest similarity: 1 if all referred to it, for the same words.
+        At most `MAX_NEAR` queries are weighed, and 832 compared.
         """
         sketch = sketch_of(message)
         weights: dict[ItemKey, list[tuple[float, bool]]] = {}
@@ -128,10 +129,10 @@ class Usage:
         return {key: weight for key, weight in evidence.items() if weight > 0}
 
     def _note(self, database: Database, session_id: str, request_id: str, positions: set[int]) -> None:
-        """Write what a reply referred to, and count what wasn't counted before."""
+        """Write the items that a reply referred to, and count the new ones."""
         row = request_table.find(database, session_id, request_id)
         if row is None:
-            return  # it was forgotten just now
+            return  # it was removed just now
         record = request_table.read_record(database, row.number)
         if record is None:
             return
@@ -142,11 +143,11 @@ class Usage:
 
 
 def suggestion_for(counts: ItemCounts, mode: IncludeMode) -> Suggestion | None:
-    """Return what the counts of an item of this mode suggest.
+    """Return the suggestion for an item of this mode.
 
-    One that is in by itself or by hand is to be demoted if fewer than `DEMOTE_SHARE` of the replies referred
-    to it. One that is searched for is to be removed if none did; not a rule, since a reply can follow a rule
-    without a word of it.
+    An item of mode `always` or `manual` should be demoted if fewer than `DEMOTE_SHARE` of the replies
+    referred to it. A searched item should be removed if none did; but not a rule, which a reply can follow
+    without mentioning it.
     """
     if counts.reported < MIN_REPORTED:
         return None
@@ -189,11 +190,11 @@ def referred(keys: Sequence[ItemKey], sent: Sent | None, reply: str) -> tuple[in
 
 _NONE: frozenset[str] = frozenset()
 _WORD = re.compile(r"\w+(?:(?:[./-]|::)\w+)*")
-"""A word with what may join the parts of a name. Each sign belongs to one word at most: linear."""
+"""A word with the joints of names. Each character belongs to one word at most, so matching is linear."""
 
 _NAME_LIKE = re.compile(r"[_\d./-]|::|[a-z][A-Z]")
 _WORD_NAME_LIKE = re.compile(r"[^\W\d]_+[^\W_]|[a-z][A-Z]|\w::\w")
-"""Of a word in a text: no hyphens and no dots, which prose has too (`well-known`, `e.g.`), and no figures."""
+"""A word in a text that looks like a name; without hyphens, dots and digits, which prose has too."""
 
 
 def _ending(name: str) -> str:
@@ -201,7 +202,7 @@ def _ending(name: str) -> str:
 
 
 def _is_named(name: str, server: str, text: str, words: frozenset[str]) -> bool:
-    if name not in text:  # the usual case, and a hundred times as fast as what follows
+    if name not in text:  # the usual case, a hundred times faster than the following
         return False
     if _NAME_LIKE.search(name) and len(name) >= MIN_WORD_CHARACTERS:
         return name in words or _stands_in(re.escape(name), text)
@@ -211,12 +212,12 @@ def _is_named(name: str, server: str, text: str, words: frozenset[str]) -> bool:
 
 
 def _stands_in(escaped: str, text: str) -> bool:
-    """Whether a name stands in a text with no part of a name on either side, though behind `server__`."""
+    """Tell whether a text has a name as a whole word, or behind `server__`."""
     return re.search(rf"(?:(?<![\w/-])|(?<=__)){escaped}(?![\w/-])", text) is not None
 
 
 def _own_words(sent: Sent) -> dict[ItemKey, frozenset[str]]:
-    """Return the words that look like names and that only one item has."""
+    """Return the name-like words that only one item has."""
     items = (*sent.references, *sent.rules, *sent.tools)
     named = {item.key: _name_like(_text(item)) for item in items}
     shared = Counter(word for words in named.values() for word in words)
@@ -228,7 +229,7 @@ def _own_words(sent: Sent) -> dict[ItemKey, frozenset[str]]:
 
 
 def _elsewhere(sent: Sent, items: Iterable[ItemPart]) -> frozenset[str]:
-    """Return the words of all that was sent but the items, which the context may hold too."""
+    """Return the words of everything sent, without the items, which the context may include."""
     context = sent.context[:MAX_CHARACTERS]
     for item in items:
         body = item.text.partition("\n\n")[2].strip()
@@ -239,7 +240,7 @@ def _elsewhere(sent: Sent, items: Iterable[ItemPart]) -> frozenset[str]:
 
 
 _HISTORY = 20
-"""Maximum number of messages before the last one that are looked at."""
+"""Maximum number of earlier messages that are searched."""
 
 
 def _text(item: ItemPart) -> str:

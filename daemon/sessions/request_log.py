@@ -1,4 +1,4 @@
-"""Owns the ledger: what was used and sent for each request, written behind, given back exactly as it was."""
+"""The request log: what was used and sent for each request, written in the background, returned exactly."""
 
 from __future__ import annotations
 
@@ -31,24 +31,23 @@ from .stored_contents import LedgerLimits
 
 _PAGE = 100
 _CONTENT_PAGE = 10
-"""Requests that are read in one go when there may be many; of what was sent fewer, since that may fill a
-frame."""
+"""Number of requests read at once for an export, fewer with contents, which may fill a frame."""
 
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
-"""Some thousand ordinary requests, or four whose history fills a frame."""
+"""Maximum bytes of unwritten requests: some thousand ordinary ones, or four whose history fills a frame."""
 
 RECORD_BYTES = 4_000
-"""About what a record takes in memory."""
+"""Estimated size of a record in memory."""
 
 ENTRY_CHARACTERS = 200
-"""About what an item, a slice or a part that was dropped takes in an answer beside its names and paths."""
+"""Estimated size of an item or slice in a reply, besides its names and paths."""
 
 
 class Recalled(Struct, frozen=True):
-    """A request as it was. `problem` is empty if `sent` is exactly what was sent; else it says what is gone
-    or damaged: all of it (`sent` is None), or parts, which are empty. `referred` names the items that a reply
-    referred to and is None while none was reported."""
+    """A request from the log. `problem` is empty if `sent` is exactly what was sent; else it says what is
+    lost or damaged: everything (`sent` is None), or some parts, which are empty. `referred` are the items
+    that a reply referred to, None while no reply was reported."""
 
     record: RequestRecord
     sent: Sent | None
@@ -57,7 +56,7 @@ class Recalled(Struct, frozen=True):
 
     @property
     def characters(self) -> int:
-        """About how many characters an answer with it takes."""
+        """The estimated size of a reply with it, in characters."""
         record = self.record
         lists = record.items, record.considered, record.slices, record.dropped
         entries = ENTRY_CHARACTERS * (1 + sum(map(len, lists)))
@@ -69,18 +68,19 @@ class Recalled(Struct, frozen=True):
 
 
 PAGE_CHARACTERS = 3_000_000
-"""A page ends after so many characters: a frame of 16 MiB has room for as many and one request more, though
-each takes four bytes. Packing them takes 2 to 4 ms, in many short messages up to ten times as long."""
+"""Characters after which a page ends: a frame of 16 MiB has room for them and one more request, even at four
+bytes each. Packing them takes 2 to 4 ms, ten times as long for many short messages."""
 
 REQUEST_CHARACTERS = 1_000_000
-"""What was sent with a request is left out of an export where it takes more, so that a page always fits."""
+"""Maximum characters of a request's contents in an export; larger ones are left out, so that a page always
+fits."""
 
 _CURSOR = "#"
-"""Begins what names the place where a page ended; no time begins so."""
+"""Prefix of a page's cursor; no time begins with it."""
 
 
 class Page(Struct, frozen=True):
-    """Some requests, and where the next page begins, to be given as `since`; empty after the last one."""
+    """Some requests, and the cursor of the next page, to be given as `since`; empty after the last page."""
 
     requests: tuple[Recalled, ...]
     next: str
@@ -90,7 +90,7 @@ _Key = tuple[str, str]
 
 
 class _Waiting(Struct, frozen=True, eq=False):
-    """A request that is not written yet, and about how many bytes it holds."""
+    """An unwritten request, and its estimated size in bytes."""
 
     record: RequestRecord
     sent: Sent
@@ -100,8 +100,9 @@ class _Waiting(Struct, frozen=True, eq=False):
 class Ledger:
     """The requests in a `LedgerFile`. Thread-safe; every method but `add` blocks for the disk.
 
-    A request that was added is seen by `get` and `list` at once; a crash before `write` loses it. Raises
-    `StateError` for what the disk refuses. `kept_of` says what is kept of a request, and may take time.
+    An added request is visible to `get` and `list` at once; a crash before `write` loses it. Raises
+    `StateError` if the disk refuses. `kept_of` returns the stored form of a request, with secrets masked, and
+    may be slow.
     """
 
     def __init__(
@@ -122,12 +123,12 @@ class Ledger:
         self._waiting: dict[_Key, _Waiting] = {}
         self._bytes = 0
         self.lost = 0
-        """Counts requests that were never written."""
+        """The number of requests that were never written."""
 
     def add(self, record: RequestRecord, sent: Sent) -> None:
-        """Take a request to be written later. Waits for nothing, so it may be called on the event loop.
+        """Add a request to be written later. Never blocks, so it may be called on the event loop.
 
-        Where those that wait take more than `max_waiting_bytes`, the first of them are lost, and counted.
+        If unwritten requests take more than `max_waiting_bytes`, the oldest are lost, and counted.
         """
         one = _Waiting(record, sent, RECORD_BYTES + sent.characters)
         with self._lock:
@@ -139,10 +140,11 @@ class Ledger:
                 self.lost += 1
 
     def write(self) -> int:
-        """Write what waits, and forget some of what is too old or too much; returns how many were written.
+        """Write the waiting requests, and remove some of those over the limits; returns how many were
+        written.
 
-        What could not be written goes on waiting, but for a record that JSON has no form for: that is lost
-        and raises `ValueError` or `TypeError`, as it would hold up all others.
+        Requests that could not be written keep waiting, except a record that can't be JSON: that is lost and
+        raises `ValueError` or `TypeError`, since it would block all others.
         """
         with self._writing:
             with self._lock:
@@ -169,9 +171,9 @@ class Ledger:
         return len(waiting)
 
     def list(self, session_id: str, limit: int = 100, before: str = "") -> tuple[RequestSummary, ...]:
-        """Return a session's requests, the latest first; with `before`, those behind the one with that id.
+        """Return a session's requests, the latest first; with `before`, those older than that request.
 
-        Raises `NotFound` if that isn't there any more.
+        Raises `NotFound` if that request is gone.
         """
         with self._lock:
             waiting = [request.record for key, request in self._waiting.items() if key[0] == session_id]
@@ -193,7 +195,7 @@ class Ledger:
             return request_table.counts(database)
 
     def get(self, session_id: str, request_id: str) -> Recalled:
-        """Return a request as it was used, with the exact texts that were sent. Raises `NotFound`."""
+        """Return a request with the exact texts that were sent. Raises `NotFound`."""
         with self._lock:
             waiting = self._waiting.get((session_id, request_id))
         if waiting is not None:
@@ -215,11 +217,10 @@ class Ledger:
     ) -> Page:
         """Return the requests of a session, of a project, or all, in the order in which they were written.
 
-        `since` is a time or a day in ISO 8601 (UTC where it names no zone), or the `next` of another page,
-        whose requests this one follows; `before` is a time that all of them are before. Sessions that were
-        never made or are gone count too. What was sent is read only with `content`, and left out where it
-        takes more than `REQUEST_CHARACTERS`. What waits to be written is written first. Raises
-        `InvalidRequest` for a bound that can't be used.
+        `since` is a time or a day in ISO 8601 (UTC without a zone), or the `next` of the page before;
+        `before` is an exclusive end. Sessions that were never made or are gone count too. Contents are read
+        only with `content`, and left out if larger than `REQUEST_CHARACTERS`. Waiting requests are written
+        first. Raises `InvalidRequest` for an unusable bound.
         """
         above, since = _start_of(since)
         times = since, _time_of(before, "before")
@@ -242,9 +243,9 @@ class Ledger:
         return Page(tuple(found), f"{_CURSOR}{above}")
 
     def prune(self) -> int:
-        """Forget all that is too old or too much; returns how many requests that touched.
+        """Remove everything over the limits; returns how many requests that changed.
 
-        Before that, what an earlier version wrote is moved over.
+        First moves over contents that an earlier version wrote.
         """
         self._file.move_former()
         total = 0
@@ -257,12 +258,13 @@ class Ledger:
             return contents.prune_round(database, self._limits, self._system.now())
 
     def _take(self, key: _Key) -> None:
-        """Take a request out of those that wait. Needs the lock."""
+        """Remove a request from the waiting ones. Needs the lock."""
         one = self._waiting.pop(key, None)
         self._bytes -= 0 if one is None else one.size
 
     def _row_of(self, key: _Key, request: _Waiting) -> tuple[RequestRecord, Sent, bytes]:
-        """Return what is kept of a request, its record also packed; one that JSON has no form for is lost."""
+        """Return the stored form of a request, with its packed record; a record that can't be JSON is
+        lost."""
         record, parts = self._kept_of(request.record, request.sent)
         try:
             return record, parts, packed_record(record)
@@ -275,7 +277,7 @@ class Ledger:
     def _recalled(
         self, database: Database, rows: Sequence[RequestRow], *, content: bool
     ) -> Sequence[Recalled]:
-        """Return the requests in rows. Without `content`, what was sent isn't read, and is None."""
+        """Return the requests of rows. Without `content`, contents aren't read, and are None."""
         numbers = [row.number for row in rows if content and not row.summary.pruned]
         sent = contents.read(database, numbers)
         found = []
@@ -304,7 +306,7 @@ class Ledger:
 
 
 def _masked_problem(record: RequestRecord) -> str:
-    """Return why what is kept isn't to the byte what was sent, where secrets were masked in it."""
+    """Return the sentence about masked secrets, by which stored texts differ from the sent ones."""
     if not record.masked:
         return ""
     values = "A value that looks like a secret is"
@@ -324,7 +326,7 @@ def _row(database: Database, session_id: str, request_id: str) -> RequestRow:
 
 
 def _bounded(request: Recalled) -> Recalled:
-    """Return a request without what was sent where that is too large for a page."""
+    """Return a request, without its contents if they are too large for a page."""
     sent = request.sent
     if sent is None or sent.framed_characters <= REQUEST_CHARACTERS:
         return request
@@ -334,7 +336,7 @@ def _bounded(request: Recalled) -> Recalled:
 
 
 def _start_of(since: str) -> tuple[int, str]:
-    """Return the number that a page begins behind, and the time that it begins with."""
+    """Return the number after which a page begins, and the time from which it begins."""
     if not since.startswith(_CURSOR):
         return 0, _time_of(since, "since")
     digits = since.removeprefix(_CURSOR)

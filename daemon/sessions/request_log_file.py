@@ -1,7 +1,7 @@
-"""Owns the ledger's file as a file: opening it, its lock and transactions, what becomes of a damaged one.
+"""The request log's file: opening, locking, transactions, and quarantine of a damaged one.
 
-One file holds the requests of all projects: a session's id names no project, so that with a file for each all
-would be searched; one bound on disk use holds for all; and what several projects share is kept once.
+One file has the requests of all projects: a session's id names no project, so separate files would all have
+to be searched; and one limit on disk use holds for all.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from . import stored_contents as contents
 from .request_record import Sent
 
 SCHEMA_VERSION = 2
-"""Raised when the tables change. A file of version 1 is taken over; one of another is set aside, and an empty
-one begun."""
+"""The version of the tables. A file of version 1 is migrated; one of another version goes into quarantine,
+and an empty one is made."""
 
 SCHEMA = request_table.SCHEMA + contents.SCHEMA
 
 
 class LedgerFile:
-    """The SQLite file at `path`, whose folder is made when needed. Safe across threads, one at a time.
+    """The SQLite file at `path`, whose folder is made on demand. Thread-safe, one thread at a time.
 
-    A crash loses what was not committed and nothing else. Raises `StateError` for what the disk refuses; for
-    a file that turns out to be damaged too, after it was set aside: the next call meets an empty one.
+    A crash loses uncommitted data only. Raises `StateError` if the disk refuses, or for a damaged file after
+    it was put into quarantine: the next call finds an empty one.
     """
 
     def __init__(self, path: str, system: System) -> None:
@@ -56,7 +56,7 @@ class LedgerFile:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Database]:
-        """Lend the database to read from."""
+        """Give the database for reading."""
         with self._lock:
             database = self._opened()
             try:
@@ -67,16 +67,16 @@ class LedgerFile:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Database]:
-        """Lend the database with a transaction: all that is written is kept, or nothing."""
+        """Give the database within a transaction."""
         with self.reading() as database, transaction(database):
             yield database
 
     def former_sent(self, database: Database, number: int) -> Sent | None:
-        """Return what was sent for a request of an earlier version that wasn't moved over yet."""
+        """Return the contents of a request of an earlier version that isn't migrated yet."""
         return former.sent(database, number) if number <= self._former_last else None
 
     def move_former(self) -> None:
-        """Move what was sent out of the file of an earlier version, in steps, and remove that file."""
+        """Migrate the contents in the file of an earlier version, in steps, and remove that file."""
         while self._former_last:
             try:
                 with self.writing() as database:
@@ -92,7 +92,7 @@ class LedgerFile:
                 raise
 
     def close(self) -> None:
-        """Close the file; the write-ahead log is folded in. Nothing can be asked after that."""
+        """Close the file and checkpoint the write-ahead log. No method works after that."""
         with self._lock:
             if self._database is not None:
                 close_database(self._database, self.path)
@@ -100,7 +100,7 @@ class LedgerFile:
             self._closed = True
 
     def take_warnings(self) -> tuple[str, ...]:
-        """Return what was set aside since the last call."""
+        """Return the warnings since the last call."""
         with self._lock:
             warnings = tuple(self._warnings)
             self._warnings.clear()
@@ -109,7 +109,7 @@ class LedgerFile:
     def _opened(self) -> Database:
         if self._closed:
             raise StateError(f"{self.path} is closed.")
-        # It could not be opened after it was found damaged; that may have been mended.
+        # Opening may have failed after damage; try again.
         return self._database or self._open(check=False)
 
     def _open(self, *, check: bool) -> Database:
@@ -153,7 +153,7 @@ class LedgerFile:
             self._warnings.append(f"Of earlier requests some or all is lost: {error}; kept as {kept}.")
 
     def _failure(self, error: DatabaseError) -> StateError:
-        """Return the error for a failed statement, after a damaged file was set aside."""
+        """Return the error for a failed statement, after putting a damaged file into quarantine."""
         if may_pass(error) or self._database is None:
             return StateError(f"{self.path} can't be used now ({error}); try again.")
         self._database.close()
@@ -162,7 +162,7 @@ class LedgerFile:
         return StateError(f"{self.path} could not be used ({error}); it was opened anew. Try again.")
 
     def _remove_former_damaged(self) -> None:
-        """Remove what was set aside earlier; the last one is there for who wants to know what happened."""
+        """Remove all quarantined files but the latest, which is kept for inspection."""
         folder, name = os.path.split(self.path)
         aside = f"{name}.damaged-"
         with self._system.scandir(folder) as entries:

@@ -1,4 +1,4 @@
-"""Owns the ledger of an earlier version: requests are taken over at once, what was sent moves later."""
+"""Migrates the request log of version 1: records at once, contents later in steps."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from . import stored_contents as contents
 from .request_record import ItemPart, Said, Sent
 
 VERSION = 1
-"""That version cut texts into pieces, each kept once, and had a list of pieces for each request."""
+"""The former version: it cut texts into pieces, each stored once, with a list of pieces for each request."""
 
 
 def path_of(path: str) -> str:
-    """Return the name of its file while it is being moved: `requests-v1.sqlite`."""
+    """Return the path of the former file during the migration: `requests-v1.sqlite`."""
     name, ending = os.path.splitext(path)
     return f"{name}-v1{ending}"
 
@@ -40,9 +40,9 @@ INSERT INTO query_terms SELECT term, request FROM former.query_terms
 
 
 def set_beside(path: str, system: System) -> None:
-    """Rename the file at `path`, if it is one of that version, so that a new one can take its place.
+    """Rename the file at `path` if it is of the former version, so that a new one can be made.
 
-    Raises `DatabaseError` or `OSError` where that can't be told now.
+    Raises `DatabaseError` or `OSError` if its version can't be read now.
     """
     for suffix in ("", "-wal", "-shm", SEAL):
         if os.path.isfile(path + suffix):
@@ -55,7 +55,7 @@ def set_beside(path: str, system: System) -> None:
         if may_pass(error):
             raise
         return
-    # The log first: whatever ends this, both are found under one name the next time.
+    # The write-ahead log first: after a crash both are found under one name.
     for suffix in ("-wal", ""):
         with suppress(FileNotFoundError):
             os.replace(path + suffix, path_of(path) + suffix)
@@ -65,7 +65,7 @@ def set_beside(path: str, system: System) -> None:
 
 
 def attach(database: Database, path: str) -> int:
-    """Attach the renamed file, take its requests over if that wasn't done, and return the last one's number.
+    """Attach the renamed file, copy its records if that wasn't done, and return the last request's number.
 
     Raises `DatabaseError` if it is damaged.
     """
@@ -87,7 +87,7 @@ def detach(database: Database, path: str) -> None:
 
 
 def move(database: Database, last: int) -> bool:
-    """Move what was sent for some requests; returns whether there were any. Needs a transaction."""
+    """Migrate the contents of some requests; returns whether there were any. Needs a transaction."""
     rows = database.execute(
         "SELECT number FROM requests WHERE pruned = '' AND number <= ?1 AND number >"
         " (SELECT COALESCE(MAX(last), 0) FROM packs WHERE last <= ?1) ORDER BY number LIMIT ?2",
@@ -105,14 +105,14 @@ def move(database: Database, last: int) -> bool:
 
 
 def sent(database: Database, number: int) -> Sent | None:
-    """Return what was sent for a request that wasn't moved yet; None if it is damaged or not there."""
+    """Return the contents of a request that isn't migrated yet; None if damaged or missing."""
     try:
         (manifest,) = database.execute(
             "SELECT manifest FROM former.bodies WHERE number = ?", (number,)
         ).fetchone()
         plain = json.loads(zlib.decompress(manifest))
         return _parts(plain, _texts(database, plain["texts"]))
-    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
+    except Exception:  # noqa: BLE001 - any exception means damage
         return None
 
 

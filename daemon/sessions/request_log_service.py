@@ -1,4 +1,4 @@
-"""Owns the log of requests: what a context was made of is recorded behind the answer, and asked for later."""
+"""The daemon's request log: records what each context was made of after the answer, and returns it later."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ T = TypeVar("T")
 FILE = "requests.sqlite"
 
 PRUNE_FIRST_S = 10.0
-"""Seconds after the start, when its first answers are given, until what is too old goes."""
+"""Seconds after the start until the first pruning, when the first requests are answered."""
 
 RETRY_S = 2.0
-"""Seconds after a failed write until the next attempt: there may be room again."""
+"""Seconds after a failed write until the next attempt."""
 
 PRUNE_EVERY_S = 86_400.0
-"""Its bounds are whole days."""
+"""Seconds between prunings; the limits are in days."""
 
 
 class _Open(Struct, frozen=True):
@@ -62,9 +62,9 @@ class _Open(Struct, frozen=True):
 
 
 class RequestLog:
-    """The requests of all sessions. On the event loop only; what blocks runs in threads.
+    """The requests of all sessions. On the event loop only; blocking work runs in threads.
 
-    Where the file can't be opened nothing is recorded, and who asks for a record hears why.
+    If the file can't be opened nothing is recorded, and methods raise the reason.
     """
 
     def __init__(self, state_dir: str, work: Work, system: System) -> None:
@@ -76,18 +76,18 @@ class RequestLog:
         self._behind = ""
         self._retry: asyncio.TimerHandle | None = None
         self.reports = 0
-        """Counts what came of requests since the start: each report may change what is chosen."""
+        """The number of reported replies since the start: each may change which items are chosen."""
         self._waiting = False
         self._writing = False
         self._pruning: asyncio.TimerHandle | None = None
 
     @property
     def problem(self) -> str:
-        """Why records wait in memory, where only so many do, in words; "" while they are written."""
+        """Why records wait in memory, in words; empty while they are written."""
         return self._behind
 
     async def load(self) -> str:
-        """Open the file; returns a warning or ""."""
+        """Open the file; returns a warning or an empty text."""
         try:
             self._opened = await self._work.in_writer(self._open)
         except StateError as error:
@@ -97,7 +97,7 @@ class RequestLog:
         return " ".join(self._opened.file.take_warnings())
 
     async def close(self) -> None:
-        """Write what waits and close the file."""
+        """Write waiting requests and close the file."""
         for timer in filter(None, (self._pruning, self._retry)):
             timer.cancel()
         if self._opened is not None:
@@ -105,7 +105,7 @@ class RequestLog:
             try:
                 await self._work.in_writer(partial(_close, opened))
             except StateError as error:
-                log.warning("the last requests are not recorded: %s", error)  # nobody is left to be told
+                log.warning("the last requests are not recorded: %s", error)  # no client is left to tell
 
     def record(
         self,
@@ -116,9 +116,9 @@ class RequestLog:
         agent_name: str,
         elapsed_ms: float,
     ) -> str | None:
-        """Record a request that is answered with `reply`; returns its id, or None where nothing is recorded.
+        """Record a request that is answered with `reply`; returns its id, or None if nothing is recorded.
 
-        Takes microseconds: it is written behind.
+        Takes microseconds; it is written in the background.
         """
         if self._opened is None or built.conversation is None:
             return None
@@ -133,7 +133,7 @@ class RequestLog:
         return await self._ask(lambda log: log.ledger.list(session_id, limit, before))
 
     async def get(self, session_id: str, request_id: str) -> Recalled:
-        """Return a request with the very texts that were sent. Raises `NotFound`."""
+        """Return a request with the exact texts that were sent. Raises `NotFound`."""
         return await self._ask(lambda log: log.ledger.get(session_id, request_id))
 
     async def export(
@@ -146,7 +146,7 @@ class RequestLog:
         limit: int,
         content: bool,
     ) -> Page:
-        """Return a page of requests, the first first; see `Ledger.export`."""
+        """Return a page of requests, the oldest first; see `Ledger.export`."""
         return await self._ask(
             lambda log: log.ledger.export(
                 session_id=session_id,
@@ -159,12 +159,12 @@ class RequestLog:
         )
 
     async def prune(self) -> int:
-        """Forget what is too old or too much; returns how many requests that touched."""
-        # In a thread of its own, as what is written.
+        """Remove requests over the limits; returns how many that changed."""
+        # In a thread of its own, as writing.
         return await asyncio.to_thread(self._usable().ledger.prune)
 
     async def report(self, session_id: str, request_id: str, reply: str, used: Sequence[ItemKey]) -> Reported:
-        """Note which items of a request a reply referred to. Raises `NotFound`."""
+        """Record which items of a request a reply referred to. Raises `NotFound`."""
         opened = self._usable()
         work = partial(opened.usage.report, session_id, request_id, reply=reply, used=used)
         reported = await self._work.in_writer(work)
@@ -174,14 +174,14 @@ class RequestLog:
     async def served(self, project_root: str, message: str) -> dict[ItemKey, float]:
         """Return how well items served nearly equal earlier messages, 0 to 1; see `Usage.evidence`.
 
-        Raises `StateError` where that can't be read; nothing is known where nothing is recorded.
+        Raises `StateError` if the file can't be read; empty if nothing is recorded.
         """
         if self._opened is None:
             return {}
         return await self._ask(lambda log: log.usage.evidence(project_root, message))
 
     async def ask_usage(self, question: Callable[[Usage], T]) -> T:
-        """Ask what is known of the use of items."""
+        """Return the answer of the items' usage to a question."""
         return await self._ask(lambda log: question(log.usage))
 
     def _begin_writing(self) -> None:
@@ -191,7 +191,7 @@ class RequestLog:
             self._work.start_unheard(self._write(), "write requests")
 
     def _begin_pruning(self) -> None:
-        """Prune in the background, and again every day: also where nothing is written any more."""
+        """Prune in the background, and again every day, even if nothing is written."""
         self._pruning = asyncio.get_running_loop().call_later(PRUNE_EVERY_S, self._begin_pruning)
         self._work.start_unheard(self.prune(), "prune requests")
 
@@ -199,13 +199,13 @@ class RequestLog:
         return await self._work.in_builder(partial(question, self._usable()))
 
     async def _write(self) -> None:
-        """Write what waits, until nothing came meanwhile. What fails is tried again, and told until then."""
+        """Write until no request waits. A failure is retried, and reported until then."""
         if self._retry is not None:
             self._retry.cancel()
         try:
             while self._opened is not None and self._waiting:
                 self._waiting = False
-                # In a thread of its own: who waits for the writer's waits for something lasting.
+                # In a thread of its own, so that durable changes in the writer's thread don't wait for it.
                 await asyncio.to_thread(self._opened.ledger.write)
                 self._behind = ""
         except StateError as error:
@@ -227,7 +227,7 @@ class RequestLog:
 
 
 def sent_of(request: ContextRequest, built: Built) -> Sent:
-    """Return all parts of what an answer holds, with the texts as they are in it."""
+    """Return all parts of a reply, with their exact texts."""
     conversation = built.conversation
     if conversation is None:
         raise NotFound("this context was built without its conversation")
@@ -243,8 +243,8 @@ def sent_of(request: ContextRequest, built: Built) -> Sent:
 
 
 def kept_of(record: RequestRecord, sent: Sent) -> tuple[RequestRecord, Sent]:
-    """Return a request as it is kept, with the number of values that were masked. Takes some milliseconds for
-    100 KB, so never on the event loop. What is of the project is masked already."""
+    """Return the stored form of a request, with secrets masked and counted. Takes some milliseconds for 100
+    KB, so never on the event loop. Texts of the project are masked already."""
     prompt = mask_piece(sent.user_prompt)
     system = mask_piece(sent.system_prompt)  # a template may put the prompt into it
     said = [mask_piece(message.content) for message in sent.history]

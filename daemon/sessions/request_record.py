@@ -1,4 +1,4 @@
-"""Owns the record of a request: what one message was answered with and how that came about; knows no file."""
+"""The record of a request: what was used for one message, and what was sent, as messages."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from msgspec import Meta, Struct, convert, field, to_builtins
 from ..rules.items import IncludeMode, Item, ItemKey, item_text, key_of
 
 LeftOut = Literal["floor", "near_best", "top_n", "removed", "denied", "budget"]
-"""Why an item that was considered was not taken; `item_choice.py` says what each means."""
+"""Why a considered item was not taken; see `selection.Reason`."""
 
 MAX_CONSIDERED = 100
-"""Of the items that were considered and left the best are recorded: a search looks at 40 chunks."""
+"""Maximum number of considered items that are recorded, the best: a search looks at 40 chunks."""
 
 Number = int | Annotated[float, Meta(ge=-1e300, le=1e300)]
 """A finite number. An int stays one, so that a record that is read and written again has the same bytes."""
 
 
-class DamagedRecord(Exception):  # the ledger catches it; it never reaches a person as such
-    """A map that no record can be read from. The text says what is wrong with it."""
+class DamagedRecord(Exception):  # caught in this room; never shown to a person
+    """A map that is no record. The text says why."""
 
 
 class UsedItem(Struct, frozen=True, omit_defaults=True):
@@ -99,12 +99,12 @@ class RequestRecord(Struct, frozen=True):
 
 
 def new_request_id() -> str:
-    """Return an id that no request has: 64 random bits. It says nothing about the request."""
+    """Return a new request id: 64 random bits."""
     return f"req_{secrets.token_hex(8)}"
 
 
 def message_hash(message: str) -> str:
-    """Return what stands for a message in a record: BLAKE2b-128 of its UTF-8, in hexadecimal."""
+    """Return the hash of a message: BLAKE2b-128 of its UTF-8, in hexadecimal."""
     return hashlib.blake2b(message.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -129,34 +129,34 @@ def record_in(plain: Mapping[str, Any]) -> RequestRecord:
 
 
 def key_map(key: ItemKey) -> dict[str, str]:
-    """Return a key as a map, as on the wire."""
+    """Return a key as on the wire."""
     of_server = {"server_name": key.server_name} if key.server_name else {}
     return {"type": key.type, "name": key.name, **of_server}
 
 
 LAYOUT = 1
-"""Names the way in which `messages` puts parts together. Raised when that changes, so that what was sent in
-another way isn't passed off as rebuilt."""
+"""The version of how `messages` combines parts. Raised when that changes, so that rebuilt messages are never
+passed off as the sent ones."""
 
 RULE_PREFIX = "Rule: "
 REFERENCE_PREFIX = "Reference: "
 
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
-"""`developer` is what newer models of one vendor call the system's messages."""
+"""Roles of system messages; `developer` is OpenAI's newer name."""
 
 
 class Said(Struct, frozen=True):
-    """One message of the conversation, as a client gave it or as it is sent."""
+    """A message of the conversation, as a client gave it or as it is sent."""
 
     role: str
     content: str
 
 
 class ItemPart(Struct, frozen=True):
-    """An item with the very text that it had when it was sent.
+    """An item with the exact text that was sent.
 
-    Of a tool `text` is its description and `schema` the JSON schema of its input; of a rule or reference
-    `text` is what its message says after the prefix.
+    For a tool `text` is its description and `schema` the JSON schema of its input; for a rule or reference
+    `text` is its message after the prefix.
     """
 
     key: ItemKey
@@ -165,16 +165,16 @@ class ItemPart(Struct, frozen=True):
 
 
 MESSAGE_CHARACTERS = 24
-"""What a message takes beside its role and text: a map with the names of both, packed."""
+"""Estimated overhead of a packed message besides its role and text."""
 
 ITEM_CHARACTERS = 80
-"""What an item takes beside its texts and names."""
+"""Estimated overhead of a packed item besides its texts and names."""
 
 
 class Sent(Struct, frozen=True):
-    """All parts of what was sent for a request, in their order. `context` is in the system prompt too.
+    """All parts of what was sent for a request, in order. `context` is in the system prompt too.
 
-    A part that the format of the request has no place for is empty. `history` is without system messages.
+    Parts without a place in the request's format are empty. `history` has no system messages.
     """
 
     context: str = ""
@@ -187,7 +187,7 @@ class Sent(Struct, frozen=True):
 
     @property
     def characters(self) -> int:
-        """How many characters an answer with all of it takes: the prompts stand alone and as messages."""
+        """The characters of a reply with all parts: prompts are in it twice, alone and as messages."""
         said = sum(len(message.content) for message in self.history)
         items = sum(
             len(item.text) + len(item.schema) for item in (*self.references, *self.rules, *self.tools)
@@ -196,7 +196,7 @@ class Sent(Struct, frozen=True):
 
     @property
     def framed_characters(self) -> int:
-        """About the same with roles, names and the keys of fields: the most of many short parts."""
+        """The same with an estimate of roles, names and field names, which dominate for many short parts."""
         said = sum(MESSAGE_CHARACTERS + len(message.role) for message in self.history)
         items = (*self.references, *self.rules, *self.tools)
         named = sum(len(item.key.name) + len(item.key.server_name) + ITEM_CHARACTERS for item in items)
@@ -228,8 +228,8 @@ def sent(
 def messages(parts: Sent) -> tuple[Said, ...]:
     """Return the messages: system prompt, history, references, rules, the user's message.
 
-    The system prompt and the user's message are there even if they are empty, since a client addresses them
-    by their place. The same parts give the same messages, for ever: see `LAYOUT`.
+    The system prompt and the user's message are included even if empty, since clients address them by
+    position. The same parts always give the same messages, see `LAYOUT`.
     """
     return (
         Said("system", parts.system_prompt),
@@ -243,7 +243,7 @@ def messages(parts: Sent) -> tuple[Said, ...]:
 def tools_by_server(parts: Sent) -> dict[str, list[dict[str, str]]]:
     """Return the tools of each server, servers by name, tools in their order.
 
-    `input_schema` is the schema's JSON text as the server gave it, so that not even its spaces change.
+    `input_schema` is the JSON text exactly as the server gave it.
     """
     servers: dict[str, list[dict[str, str]]] = {
         name: [] for name in sorted({item.key.server_name for item in parts.tools})
@@ -256,7 +256,7 @@ def tools_by_server(parts: Sent) -> dict[str, list[dict[str, str]]]:
 
 
 def conversation(parts: Sent) -> dict[str, Any]:
-    """Return the messages and the tools as plain values, as a reply holds them."""
+    """Return the messages and the tools as plain values for a reply."""
     return {
         "messages": [{"role": message.role, "content": message.content} for message in messages(parts)],
         "tools": tools_by_server(parts),

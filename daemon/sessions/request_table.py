@@ -1,4 +1,4 @@
-"""Owns the table of requests in the ledger: what a list shows of each, and the ways to find one."""
+"""The tables of the request log: requests, counts of items by day, and the index of similar queries."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ CREATE INDEX item_days_by_day ON item_days (day);
 CREATE TABLE query_terms (
     term INTEGER NOT NULL, request INTEGER NOT NULL, PRIMARY KEY (term, request)) WITHOUT ROWID;
 """
-"""A list reads all but `record`, JSON that is compressed and stands last. `pruned` says why what was sent
-isn't kept any more; `referred` is a JSON list of the record's items that a reply referred to, by position.
-Texts that may hold half surrogates, as file names do, are stored as bytes: SQLite takes none.
+"""A list reads all columns but the last, `record`, which is compressed JSON. `pruned` says why the contents
+are gone; `referred` is a JSON list of positions of the record's items that a reply referred to. Texts that
+may have half surrogates, as file names do, are stored as bytes: SQLite accepts none in texts.
 
 Counts of items outlive the requests that they were counted of, so that a share over time isn't a share of
 what was kept. `query_terms` has only requests whose reply was reported: others are no evidence."""
 
 GZIP = 31
-"""What zlib is told so that it writes and compares a CRC-32."""
+"""The `wbits` of zlib for gzip, which has a CRC-32."""
 
 _EITHER = 47
-"""What it is told to read that, or what an earlier version wrote, with an Adler-32."""
+"""The `wbits` that read gzip, or zlib with an Adler-32 as earlier versions wrote."""
 
 
 class RequestSummary(Struct, frozen=True):
-    """What a list says of a request. `items`, `considered` and `degraded` count; `pruned` says why what was
-    sent is gone, or is empty; `referred` counts too and is None while no reply was reported."""
+    """A request in a list. `items`, `considered` and `degraded` are counts; `pruned` says why the contents
+    are gone, or is empty; `referred` is a count, None while no reply was reported."""
 
     id: str
     session_id: str
@@ -72,7 +72,7 @@ class RequestSummary(Struct, frozen=True):
 
 
 class RequestRow(Struct, frozen=True):
-    """A row with what isn't for a list: its number, and the positions of items that were referred to."""
+    """A row: the summary, its number, and the positions of items that a reply referred to."""
 
     number: int
     summary: RequestSummary
@@ -97,7 +97,7 @@ def summary_of(record: RequestRecord) -> RequestSummary:
 
 
 def bare(summary: RequestSummary) -> RequestRecord:
-    """Return the record as far as a list knows it."""
+    """Return a record with the fields of a summary only."""
     return RequestRecord(
         summary.id,
         summary.session_id,
@@ -111,7 +111,7 @@ def bare(summary: RequestSummary) -> RequestRecord:
 
 
 def insert(database: Database, record: RequestRecord, packed: bytes, sketch: bytes) -> int | None:
-    """Write a row and return its number; None if the session has one with this id. Needs a transaction."""
+    """Insert a row and return its number; None if the session has this request. Needs a transaction."""
     one = summary_of(record)
     cursor = database.execute(
         "INSERT OR IGNORE INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', NULL, ?, ?)",
@@ -122,17 +122,17 @@ def insert(database: Database, record: RequestRecord, packed: bytes, sketch: byt
 
 
 def packed_record(record: RequestRecord) -> bytes:
-    """Return a record as it is kept. Raises `ValueError` or `TypeError` for what JSON has no form for."""
+    """Return a record as compressed JSON. Raises `ValueError` or `TypeError` if it can't be JSON."""
     plain = json.dumps(record_map(record), separators=(",", ":"), allow_nan=False)
     return zlib.compress(plain.encode("ascii"), wbits=GZIP)
 
 
 def read_record(database: Database, number: int) -> RequestRecord | None:
-    """Return the record of a request, None if it is damaged: zlib compares a checksum."""
+    """Return the record of a request, None if it is damaged, by a checksum."""
     (data,) = database.execute("SELECT record FROM requests WHERE number = ?", (number,)).fetchone()
     try:
         return record_in(json.loads(zlib.decompress(data, _EITHER)))
-    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged or another version wrote it
+    except Exception:  # noqa: BLE001 - any exception means damage or another version
         return None
 
 
@@ -148,7 +148,7 @@ def at_number(database: Database, number: int) -> RequestRow | None:
 
 
 def of_session(database: Database, session_id: str, limit: int, below: int | None) -> list[RequestRow]:
-    """Return a session's rows, the latest first, only those with a number below the one given."""
+    """Return a session's rows below a number, the latest first."""
     where = "WHERE session = ? AND number < ?"
     values = (data_of(session_id), _LAST if below is None else below, limit)
     return _rows(database, f"{where} ORDER BY number DESC LIMIT ?", values)
@@ -162,9 +162,9 @@ def in_order(
     above: int,
     times: tuple[str, str] = ("", ""),
 ) -> list[RequestRow]:
-    """Return rows in the order in which they were written, of one session or project, or all.
+    """Return rows of a session, a project or all, in the order of writing.
 
-    `times` are the first time and the first that is too late, empty for any.
+    `times` are the first time and the exclusive end, empty for any.
     """
     where, values = "WHERE number > ? AND at >= ? AND at < ?", [above, times[0], times[1] or _NEVER]
     if session_id is not None:
@@ -183,12 +183,12 @@ def counts(database: Database) -> dict[str, int]:
 
 
 def set_pruned(database: Database, number: int, reason: str) -> None:
-    """Note why what was sent isn't kept any more. Needs a transaction."""
+    """Set why the contents are gone. Needs a transaction."""
     database.execute("UPDATE requests SET pruned = ? WHERE number = ?", (reason, number))
 
 
 def set_referred(database: Database, number: int, positions: Collection[int]) -> None:
-    """Note which items a reply referred to. Needs a transaction."""
+    """Set which items a reply referred to. Needs a transaction."""
     data = json.dumps(sorted(set(positions)))
     database.execute("UPDATE requests SET referred = ? WHERE number = ?", (data, number))
 
@@ -199,12 +199,12 @@ def remove(database: Database, number: int) -> None:
 
 
 def data_of(text: str) -> bytes:
-    """Return a text that may hold half surrogates as the table has it."""
+    """Return a text, which may have half surrogates, as bytes for the table."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def text_of(data: bytes) -> str:
-    """Return the text of bytes; of a name that is damaged the rest can be read."""
+    """Return the text of bytes; damaged bytes are escaped."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -213,7 +213,7 @@ def text_of(data: bytes) -> str:
 
 _LAST = 2**63 - 1
 _NEVER = "~"
-"""Sorts behind every time."""
+"""Sorts after every time."""
 _COLUMNS = """
 SELECT number, referred, session, project, id, at, message_hash, tokens, bytes, elapsed_ms, items, considered,
     degraded, pruned
@@ -231,16 +231,16 @@ def _rows(database: Database, where: str, values: Sequence[object]) -> list[Requ
 
 
 def _positions(text: object) -> tuple[int, ...]:
-    """Return the positions that were noted; none of a note that makes no sense, which costs a count."""
+    """Return the stored positions, none if damaged: that only costs a count."""
     try:
         return tuple(map(int, json.loads(str(text))))
-    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
+    except Exception:  # noqa: BLE001 - any exception means damage
         return ()
 
 
 class ItemCounts(Struct, frozen=True):
-    """In how many requests an item was, of how many of these a reply was reported, and in how many of those
-    it was referred to. `last_day` is the last day it was in one."""
+    """The number of requests with an item, of those with a reported reply, and of those whose reply referred
+    to it. `last_day` is the day of the latest request."""
 
     key: ItemKey
     requests: int
@@ -250,7 +250,7 @@ class ItemCounts(Struct, frozen=True):
 
 
 class DayShare(Struct, frozen=True):
-    """What became of the items that a search chose on one day, counted once for each request they were in."""
+    """The usage of items chosen by a search on one day, counted once for each request."""
 
     day: str
     selected: int
@@ -269,9 +269,9 @@ def count_items(database: Database, record: RequestRecord) -> None:
 
 
 def count_reply(database: Database, record: RequestRecord, referred: Collection[int], *, first: bool) -> None:
-    """Count what a reply referred to, items by their position. Needs a transaction.
+    """Count the items that a reply referred to, by position. Needs a transaction.
 
-    `first` tells that no reply to this request was counted before.
+    `first` says that no reply to this request was counted before.
     """
     if first:
         _count_each(database, record, record.items, "reported")
@@ -279,7 +279,7 @@ def count_reply(database: Database, record: RequestRecord, referred: Collection[
 
 
 def item_totals(database: Database, project_root: str, since: str) -> list[ItemCounts]:
-    """Return the counts of a project's items since a day, those in most requests first."""
+    """Return the counts of a project's items since a day, the most frequent first."""
     rows = database.execute(
         "SELECT type, name, server_name, SUM(requests), SUM(reported), SUM(referred), MAX(day)"
         " FROM items JOIN item_days ON item = id WHERE project = ? AND day >= ?"
@@ -293,7 +293,7 @@ def item_totals(database: Database, project_root: str, since: str) -> list[ItemC
 
 
 def day_shares(database: Database, project_root: str, since: str) -> list[DayShare]:
-    """Return what became of selected items day by day, the first day first."""
+    """Return the usage of selected items by day, in order."""
     rows = database.execute(
         "SELECT day, SUM(requests), SUM(reported), SUM(referred)"
         " FROM items JOIN item_days ON item = id WHERE project = ? AND day >= ? AND include = 'agent'"
@@ -304,7 +304,7 @@ def day_shares(database: Database, project_root: str, since: str) -> list[DaySha
 
 
 def remove_counts_before(database: Database, day: str) -> None:
-    """Forget the counts before a day, and items that have no other. Needs a transaction."""
+    """Remove the counts before a day, and items without later ones. Needs a transaction."""
     if database.execute("DELETE FROM item_days WHERE day < ?", (day,)).rowcount:
         database.execute("DELETE FROM items WHERE id NOT IN (SELECT item FROM item_days)")
 
@@ -329,18 +329,18 @@ MAX_NEAR = 16
 """Maximum number of nearly equal queries weighed, the most equal and latest."""
 
 SKETCH_TERMS = 64
-"""A sketch holds so many words, those with the smallest hashes. Few messages have more different ones; of a
-longer one it is a fair sample (bottom-k sketch, Cohen and Kaplan 2007)."""
+"""Maximum number of words in a sketch, those with the smallest hashes. Few messages have more; of a longer
+one it is a fair sample (bottom-k sketch, Cohen and Kaplan 2007)."""
 
 MIN_TERMS = 3
-"""Shorter queries ("go on", "fix it") mean something else each time."""
+"""Minimum number of words: shorter queries ("go on", "fix it") mean something else each time."""
 
 NEARLY_EQUAL = 0.8
-"""Two queries are nearly equal if they have four fifths of their words in common: so one word in ten may be
-another. It is a convention of near-duplicate detection, which puts it between 0.8 and 0.9."""
+"""Minimum share of common words of nearly equal queries: one word in ten may differ. Near-duplicate detection
+commonly uses 0.8 to 0.9."""
 
 _TEXT_CHARACTERS = 20_000
-"""Of a query so many characters are looked at: half from its beginning, half from its end."""
+"""Maximum characters of a query that count: half from its beginning, half from its end."""
 
 Sketch = tuple[int, ...]
 """Hashes of words, ascending, each once. Empty for a query that is too short to be compared."""
@@ -356,7 +356,7 @@ def sketch_of(query: str) -> Sketch:
 
 
 def similarity(sketch: Sketch, other: Sketch) -> float:
-    """Return the share of words that two queries have in common of all that they have (Jaccard), 0 to 1.
+    """Return the share of common words of two queries (Jaccard), 0 to 1.
 
     Exact up to `SKETCH_TERMS` different words, an estimate above: of the smallest hashes of both together.
     """
@@ -368,7 +368,7 @@ def similarity(sketch: Sketch, other: Sketch) -> float:
 
 
 def prefix(sketch: Sketch) -> Sketch:
-    """Return those terms of which nearly equal queries have at least one in common.
+    """Return the terms of which nearly equal queries share at least one.
 
     Two sets that share the part t of their union share at least one among the first n - ceil(t n) + 1 of
     each in any fixed order (prefix filtering, Chaudhuri, Ganti and Kaushik 2006): so looking these few up
@@ -383,17 +383,17 @@ def sketch_bytes(sketch: Sequence[int]) -> bytes:
 
 
 def sketch_in(data: bytes) -> Sketch:
-    """Return the sketch in bytes; a rest that is no term is left out."""
+    """Return the sketch in bytes, ignoring an incomplete last term."""
     return struct.unpack(f"<{len(data) // 4}I", data[: len(data) // 4 * 4])
 
 
 def add_query(database: Database, request: int) -> None:
-    """Enter the query of a request, once. Needs a transaction."""
+    """Index the query of a request, once. Needs a transaction."""
     database.executemany("INSERT OR IGNORE INTO query_terms VALUES (?, ?)", _terms(database, request))
 
 
 def remove_query(database: Database, request: int) -> None:
-    """Remove the query of a request that is still there. Needs a transaction."""
+    """Remove the query of an existing request from the index. Needs a transaction."""
     database.executemany("DELETE FROM query_terms WHERE term = ? AND request = ?", _terms(database, request))
 
 
@@ -419,7 +419,7 @@ def _terms(database: Database, request: int) -> list[tuple[int, int]]:
 
 
 _MAX_CANDIDATES = 64
-"""Of each word the latest so many queries are compared, of at most 13 words: 832 comparisons in all."""
+"""Maximum number of queries compared for each word, the latest; with at most 13 words, 832 in all."""
 
 _WORD = re.compile(r"\w[\w'-]*\w")
 _FUNCTION_WORDS = frozenset(

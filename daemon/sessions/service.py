@@ -1,7 +1,7 @@
-"""Owns what is asked of sessions: the changes that clients make, and the events that tell others of them.
+"""The sessions of all projects: look-ups by requests, changes by clients, and events about them.
 
-Every change is durable when it returns. The store is asked in threads; what it said last of a session is
-believed for a moment, so that an answer in a session needs no thread.
+Every change is durable when it returns. The store is used in threads; sessions are cached for a moment, so
+that a request in a session needs no thread.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ T = TypeVar("T")
 
 FOLDER = "sessions"
 
-BELIEVED_S = 0.5
-"""What a session was is believed so long, as the rules of a project are; what is changed here counts at once.
-Only a person who mends a session's file waits for it."""
+CACHED_S = 0.5
+"""Seconds for which a session is cached, as a project's rules are. Changes by clients count at once; only a
+person who edits a session's file waits."""
 
 SEEN_MAX = 4_096
 """Maximum number of cached sessions, and of ids without one."""
 
-OBSERVED_S = 60.0
-"""That something was heard of a session is written down so often while it is used."""
+USE_NOTED_S = 60.0
+"""Seconds between writes of a session's last use."""
 
 
 class SessionChange(Struct, frozen=True):
-    """What UpdateSession changes, all of it or nothing; None leaves a field as it is."""
+    """The changes of UpdateSession, all or nothing; None leaves a field unchanged."""
 
     name: str | None = None
     current_intent: str | None = None
@@ -77,18 +77,18 @@ class SessionChange(Struct, frozen=True):
 
 
 class SessionState(Struct, frozen=True):
-    """What is met under an id: a session, or none, and `problem` says why one that was made can't be read."""
+    """The state of an id: a session or none; `problem` says why an existing one can't be read."""
 
     session: Session | None = None
     problem: str = ""
 
 
 NOBODY = SessionState()
-"""Under an id that no session was made with."""
+"""The state of an id without a session."""
 
 
 class _Seen(Struct, frozen=True):
-    met: SessionState
+    state: SessionState
     at: float
 
 
@@ -115,37 +115,37 @@ class Sessions:
         self._observed: dict[str, float] = {}
 
     def take_warnings(self) -> tuple[str, ...]:
-        """Return what the store had to leave out since the last call."""
+        """Return the store's warnings since the last call."""
         return self._store.take_warnings()
 
     def statistics(self) -> StoreStatistics:
         """Return the counts."""
         return self._store.statistics()
 
-    # What requests ask
+    # Look-ups
 
     def known(self, session_id: str) -> SessionState | None:
-        """Return what a session was a moment ago, None where that isn't known: a look-up."""
+        """Return the cached state of a session, None if there is none."""
         seen = self._seen.get(session_id)
-        if seen is None or asyncio.get_running_loop().time() - seen.at >= BELIEVED_S:
+        if seen is None or asyncio.get_running_loop().time() - seen.at >= CACHED_S:
             return None
-        return seen.met
+        return seen.state
 
     async def find(self, session_id: str) -> SessionState:
-        """Return a session if one was made under this id, which a client may use all the same.
+        """Return the state of an id; clients may use ids without a session.
 
-        Never raises for what the disk holds: `problem` says why a session that was made can't be read.
+        Never raises for damage: `problem` says why an existing session can't be read.
         """
-        met = self.known(session_id)
-        if met is None and is_id(session_id):
-            met = await self._work.in_builder(partial(self._meet, session_id))
-            self._see(session_id, met)
-        return met or NOBODY
+        state = self.known(session_id)
+        if state is None and is_id(session_id):
+            state = await self._work.in_builder(partial(self._read_state, session_id))
+            self._cache(session_id, state)
+        return state or NOBODY
 
     def note_use(self, session: Session) -> None:
-        """Remember that something was heard of a session; written behind, and not every time."""
+        """Note that a session is in use; written in the background, and not every time."""
         now = asyncio.get_running_loop().time()
-        if now - self._observed.get(session.id, -OBSERVED_S) < OBSERVED_S:
+        if now - self._observed.get(session.id, -USE_NOTED_S) < USE_NOTED_S:
             return
         if len(self._observed) >= SEEN_MAX:
             self._observed.clear()
@@ -174,20 +174,20 @@ class Sessions:
             agent_name=agent_name,
             selection=selection,
         )
-        session = self._saw(await self._work.in_writer(create))
-        self._tell_changed(session)
+        session = self._cached(await self._work.in_writer(create))
+        self._publish_change(session)
         return session
 
     async def get(self, session_id: str) -> Session:
         """Return a session. Raises `NotFound`."""
-        return self._saw(await self._work.in_builder(partial(self._store.get, session_id)))
+        return self._cached(await self._work.in_builder(partial(self._store.get, session_id)))
 
     async def list(self, root: str | None) -> tuple[SessionSummary, ...]:
-        """Return the sessions of a project, or all, those that were last heard of first."""
+        """Return the sessions of a project, or all, the last used first."""
         return await self._work.in_builder(partial(self._store.list, root))
 
     async def update(self, session_id: str, change: SessionChange) -> tuple[Session, tuple[SetOutcome, ...]]:
-        """Change a session, all or nothing; returns it and what became of each set that was named."""
+        """Change a session, all or nothing; returns it and the outcome of each named set."""
 
         def apply(session: Session) -> tuple[Session, tuple[SetOutcome, ...]]:
             session = with_fields(
@@ -209,9 +209,9 @@ class Sessions:
         return await self._apply(session_id, apply)
 
     async def resume(self, session_id: str) -> tuple[Session, Resume]:
-        """Take a session up again: it gets `always` items that came meanwhile, and an ended one lives."""
+        """Resume a session, even an ended one; it gets new items of mode `always`."""
         always: list[ItemKey] = []
-        # Where the project can't be served the session's text can be told all the same.
+        # The session's text can be returned even if the project is unavailable.
         with contextlib.suppress(ProjectUnavailable):
             always = _always(await self._items_of(await self.get(session_id)))
         at = self._store.now()
@@ -229,15 +229,15 @@ class Sessions:
         await self._apply(session_id, lambda session: (idle(session, at), None))
 
     async def end(self, session_id: str) -> Session:
-        """End a session; it stays, and can be resumed."""
-        session = self._saw(await self._work.in_writer(partial(self._store.end, session_id)))
-        self._tell_changed(session)
+        """End a session; it is kept and can be resumed."""
+        session = self._cached(await self._work.in_writer(partial(self._store.end, session_id)))
+        self._publish_change(session)
         return session
 
     # Items of a session
 
     async def add_item(self, session_id: str, key: ItemKey) -> tuple[Session, ItemOutcome]:
-        """Add an item by hand. Raises `NotFound` for one that there isn't."""
+        """Add an item by hand. Raises `NotFound` for an unknown item."""
         item = (await self._items_of(await self.get(session_id))).get(key)
         mode = None if item is None else item.include
         return await self._apply(session_id, lambda session: with_item(session, key, mode))
@@ -245,16 +245,16 @@ class Sessions:
     async def remove_item(self, session_id: str, key: ItemKey) -> tuple[Session, ItemOutcome]:
         """Remove an item by hand; it doesn't come back by itself."""
         mode: IncludeMode | None = None
-        # Where the project can't be served what is in the session can be removed all the same.
+        # An item of the session can be removed even if the project is unavailable.
         with contextlib.suppress(ProjectUnavailable):
             item = (await self._items_of(await self.get(session_id))).get(key)
             mode = None if item is None else item.include
         return await self._apply(session_id, lambda session: without_item(session, key, mode))
 
-    # What these share
+    # Helpers
 
-    def _meet(self, session_id: str) -> SessionState:
-        """Return a session as it is on the disk, in a thread."""
+    def _read_state(self, session_id: str) -> SessionState:
+        """Read the state of a session. Blocks."""
         try:
             return SessionState(self._store.find(session_id))
         except (NotFound, StateError) as error:
@@ -266,7 +266,7 @@ class Sessions:
     async def _apply(
         self, session_id: str, change: Callable[[Session], tuple[Session, T]]
     ) -> tuple[Session, T]:
-        """Change a session, and tell of it if its context sets changed."""
+        """Change a session, and publish events about it."""
         before: list[Session] = []
 
         def noted(session: Session) -> tuple[Session, T]:
@@ -274,41 +274,41 @@ class Sessions:
             return change(session)
 
         session, outcome = await self._work.in_writer(partial(self._store.apply, session_id, noted))
-        self._saw(session)
+        self._cached(session)
         if before[0].context != session.context:
             self._events.publish("context.changed", _event(session) | _difference(before[0], session))
-        if _told(before[0]) != _told(session):
-            self._tell_changed(session)
+        if _published(before[0]) != _published(session):
+            self._publish_change(session)
         return session, outcome
 
-    def _tell_changed(self, session: Session) -> None:
+    def _publish_change(self, session: Session) -> None:
         self._events.publish("session.changed", {"session_id": session.id, "project": session.project_root})
 
     async def _observe(self, session_id: str) -> None:
         at = self._store.now()
         try:
             update = partial(self._store.update, session_id, lambda session: observed(session, at))
-            self._saw(await self._work.in_writer(update))
+            self._cached(await self._work.in_writer(update))
         except NotFound:
-            # It was removed meanwhile, as one of too many, or is damaged: whoever asks next is told which.
+            # It was removed as one of too many, or is damaged: the next look-up says which.
             self._seen.pop(session_id, None)
 
-    def _saw(self, session: Session) -> Session:
-        self._see(session.id, SessionState(session))
+    def _cached(self, session: Session) -> Session:
+        self._cache(session.id, SessionState(session))
         return session
 
-    def _see(self, session_id: str, met: SessionState) -> None:
-        """Remember a session as it is now, unless a later change of it was made while it was read."""
+    def _cache(self, session_id: str, state: SessionState) -> None:
+        """Cache a state, unless a newer revision was cached while it was read."""
         known = self.known(session_id)
         former = known.session if known else None
-        if former is not None and met.session is not None and former.revision > met.session.revision:
+        if former is not None and state.session is not None and former.revision > state.session.revision:
             return
         now = asyncio.get_running_loop().time()
-        self._seen[session_id] = _Seen(met, now)
+        self._seen[session_id] = _Seen(state, now)
         self._seen.move_to_end(session_id)
-        # The oldest are dropped as soon as they aren't believed any more: a session takes some kilobytes.
+        # Expired states are dropped at once: a session takes some kilobytes.
         while self._seen and (
-            len(self._seen) > SEEN_MAX or now - next(iter(self._seen.values())).at >= BELIEVED_S
+            len(self._seen) > SEEN_MAX or now - next(iter(self._seen.values())).at >= CACHED_S
         ):
             self._seen.popitem(last=False)
 
@@ -317,8 +317,8 @@ def _always(items: AgentItems) -> list[ItemKey]:
     return [key for key, item in items.by_key.items() if item.include == "always"]
 
 
-def _told(session: Session) -> tuple[object, ...]:
-    """Return what of a session is worth an event: not when it was heard of; sets have their own."""
+def _published(session: Session) -> tuple[object, ...]:
+    """Return the fields whose change is published; sets have their own event."""
     return (
         session.name,
         session.current_intent,
@@ -331,7 +331,7 @@ def _told(session: Session) -> tuple[object, ...]:
 
 
 def _event(session: Session) -> dict[str, Any]:
-    """Return what events say of a session: its sets, its files, and the applet taken apart."""
+    """Return an event's data: the sets, the files, and the parsed applet."""
     applet = applet_in(session.context.get("applet", ()))
     return {
         "session_id": session.id,
@@ -343,12 +343,12 @@ def _event(session: Session) -> dict[str, Any]:
 
 
 def _difference(before: Session, after: Session) -> dict[str, Any]:
-    """Return the entries of each set that are new and that are gone."""
+    """Return the added and removed entries of each set."""
     return {"added": _beyond(after, before), "removed": _beyond(before, after)}
 
 
 def _beyond(session: Session, other: Session) -> dict[str, list[str]]:
-    """Return the entries of a session's sets that another hasn't."""
+    """Return the entries of a session's sets that another session lacks."""
     found = {
         name: [entry for entry in entries if entry not in other.context.get(name, ())]
         for name, entries in session.context.items()

@@ -1,4 +1,4 @@
-"""Owns the session: its record and how that changes; knows no file and no context set's rules."""
+"""A session: its record, its id, its summary for lists, and the changes of it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ..rules.items import IncludeMode, ItemKey, one_line, some_lines
 from ..rules.selection import parse_selection
 
 MAX_ITEMS = 5_000
-"""Of a session. Hosts stop at some hundred tools; more than this is a mistake, and slow."""
+"""Maximum number of items in a session; hosts stop at some hundred tools."""
 MAX_NAME_CHARACTERS = 200
 MAX_NOTE_CHARACTERS = 4_000
-"""Of the intent and the hint on the environment, which are put before an agent whenever it resumes."""
+"""Maximum length of the intent and the environment hint, which an agent reads whenever it resumes."""
 MAX_SELECTION_BYTES = 16_384
 
 
 class SessionItem(Struct, frozen=True):
-    """An item in a session. `include` says how it came in: `always` on its own, `manual` by hand.
+    """An item in a session. `include` says how it came in: `always` by its mode, `manual` by hand.
 
-    Today's mode of the agent level holds for what came in on its own, whatever it was then.
+    The current mode counts for items that came in by their mode, whatever it was then.
     """
 
     key: ItemKey
@@ -34,11 +34,11 @@ class SessionItem(Struct, frozen=True):
 
 
 class Session(Struct, frozen=True):
-    """A conversation: what is always in it and what it is about. Never changes: the store replaces it.
+    """A conversation: its items and its context sets. Immutable: the store replaces it.
 
-    Times are ISO 8601 UTC with milliseconds and `Z`, empty for never. `items` stand in the order in which
-    they came in, `removed` names those that were taken out by hand and so don't come back by themselves.
-    `context` holds no empty set. `extra` holds fields of the record that this version doesn't know.
+    Times are ISO 8601 UTC with milliseconds and `Z`, empty for never. `items` are in the order of their
+    addition; `removed` are items removed by hand, which don't come back by themselves. `context` has no empty
+    set. `extra` has the unknown fields of the record.
     """
 
     id: str
@@ -60,12 +60,12 @@ class Session(Struct, frozen=True):
 
     @property
     def active(self) -> str:
-        """When something was last heard of it."""
+        """The time of its last use."""
         return max(self.created, self.last_observed, self.last_idle)
 
 
 class ItemOutcome(Struct, frozen=True):
-    """What became of adding or removing an item; `text` says it in a sentence."""
+    """The result of adding or removing an item; `text` says it in a sentence."""
 
     changed: bool
     text: str
@@ -81,9 +81,9 @@ def new_session(
     agent_name: str = "",
     selection: Mapping[str, object] | str | None = None,
 ) -> Session:
-    """Return a session that takes the `always` items, as they are now. `at` is the time.
+    """Return a session with the current `always` items. `at` is the time.
 
-    Raises `InvalidRequest` for a field that can't be used, `TooLarge` for too many items.
+    Raises `InvalidRequest` for an unusable field, `TooLarge` for too many items.
     """
     session = Session(
         session_id,
@@ -98,17 +98,17 @@ def new_session(
 
 
 def with_always(session: Session, always: Iterable[ItemKey]) -> Session:
-    """Return a session with the `always` items that it has not and that were not removed from it by hand."""
+    """Add the `always` items that the session lacks, unless they were removed by hand."""
     there = {item.key for item in session.items}.union(session.removed)
     missing = tuple(SessionItem(key, "always") for key in dict.fromkeys(always) if key not in there)
     return _checked_count(replace(session, items=session.items + missing)) if missing else session
 
 
 def with_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple[Session, ItemOutcome]:
-    """Add an item by hand, whatever its mode; from then on it is `manual`.
+    """Add an item by hand, whatever its mode; then it is `manual`.
 
-    `mode` is that of the agent level, None where that lacks it. Raises `NotFound` where the session lacks it
-    too, `TooLarge` where the session is full.
+    `mode` is the item's current mode, None if it doesn't exist. Raises `NotFound` if the session lacks it
+    too, `TooLarge` if the session is full.
     """
     there = next((item for item in session.items if item.key == key), None)
     if there is not None and (there.include == "manual" or mode in {"always", None}):
@@ -124,11 +124,11 @@ def with_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple
 
 
 def without_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple[Session, ItemOutcome]:
-    """Remove an item by hand, whatever its mode, also one that is gone from the agent level meanwhile.
+    """Remove an item by hand, whatever its mode, even one that doesn't exist any more.
 
-    It doesn't come back by itself, unless it is added again: neither as an `always` item nor by its patterns
-    nor by search. So one that isn't in the session, but would come into its requests so, can be removed too.
-    `mode` is that of the agent level, None where that lacks it.
+    It doesn't come back by itself until it is added again: neither as an `always` item nor by its patterns
+    nor by search. So an item that is not in the session, but could come into its requests, can be removed
+    too. `mode` is the item's current mode, None if it doesn't exist.
     """
     rest = tuple(item for item in session.items if item.key != key)
     comes_by_itself = mode in {"always", "glob", "agent"} and key not in session.removed
@@ -146,9 +146,9 @@ def with_fields(
     env_hint: str | None = None,
     selection: Mapping[str, object] | str | None = None,
 ) -> Session:
-    """Return a session with those fields that are given; an empty one is cleared.
+    """Return a session with the given fields; an empty text clears a field.
 
-    `selection` is what `parse_selection` reads. Raises `InvalidRequest` for one that can't be used.
+    `selection` is read by `parse_selection`. Raises `InvalidRequest` for an unusable field.
     """
     if name is not None:
         session = replace(session, name=one_line("name", name, MAX_NAME_CHARACTERS))
@@ -163,7 +163,7 @@ def with_fields(
 
 
 def observed(session: Session, at: str) -> Session:
-    """Return a session that something was heard of, which makes an ended one live again."""
+    """Return a session with a use noted, which makes an ended one active again."""
     return replace(session, last_observed=at, ended="")
 
 
@@ -173,12 +173,12 @@ def idle(session: Session, at: str) -> Session:
 
 
 def ended(session: Session, at: str) -> Session:
-    """Return a session that was ended; one that was already keeps its time."""
+    """Return an ended session; one that ended before keeps its time."""
     return session if session.ended else replace(session, ended=at)
 
 
 def timestamp_of(moment: datetime) -> str:
-    """Return an aware time as a session has it: ISO 8601 UTC with milliseconds and `Z`; it sorts as text."""
+    """Return an aware time as ISO 8601 UTC with milliseconds and `Z`, which sorts as text."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -193,7 +193,7 @@ def _checked_count(session: Session) -> Session:
 
 
 def _checked_selection(selection: Mapping[str, object] | str) -> Mapping[str, object]:
-    """Return a copy that nobody else holds, as it will be read back; a word stands for its preset."""
+    """Return a copy as it will be read back from JSON; a word means its preset."""
     parse_selection(selection)
     try:
         text = json.dumps(
@@ -208,21 +208,22 @@ def _checked_selection(selection: Mapping[str, object] | str) -> Mapping[str, ob
 
 
 MAX_ID_CHARACTERS = 128
-"""Hosts give UUIDs (36 characters) or these with a prefix; a folder's name may have 255."""
+"""Maximum length of a session id: hosts use UUIDs (36 characters), some with a prefix; a folder's name may
+have 255."""
 
 
 def new_id() -> str:
-    """Return an id that no session has: 64 random bits."""
+    """Return a new session id: 64 random bits."""
     return f"ses_{secrets.token_hex(8)}"
 
 
 def is_id(text: str) -> bool:
-    """Whether a text can be a session's id: a folder's name that leads nowhere else and is not hidden."""
+    """Tell whether a text can be a session's id: a safe name of a folder that is not hidden."""
     return _ID.fullmatch(text) is not None
 
 
 def checked_id(text: str) -> str:
-    """Return an id that a client gave. Raises `InvalidRequest` for one that can't be used."""
+    """Return an id that a client gave. Raises `InvalidRequest` for an unusable one."""
     if not is_id(text):
         raise InvalidRequest(
             f"session_id must have 1 to {MAX_ID_CHARACTERS} characters, letters, digits and . _ : @ + -, and"
@@ -236,7 +237,7 @@ _ID = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._:@+-]{{0,{MAX_ID_CHARACTERS - 1}}}")
 
 
 class SessionSummary(Struct, frozen=True):
-    """A session without its content; `items` and `context_items` count it. Times as in a `Session`."""
+    """A session in a list: `items` and `context_items` are counts. Small enough to cache thousands."""
 
     id: str
     project_root: str
@@ -251,7 +252,7 @@ class SessionSummary(Struct, frozen=True):
     context_items: int
     revision: int
     active: str
-    """When something was last heard of it."""
+    """The time of its last use."""
 
 
 def summary_of(session: Session) -> SessionSummary:

@@ -1,4 +1,5 @@
-"""Owns the sessions' files: a meta.json each, replaced whole, set aside if damaged; knows no lock."""
+"""The sessions' files: a meta.json each, its layout as JSON, atomic replacement, and quarantine of damaged
+ones."""
 
 from __future__ import annotations
 
@@ -18,15 +19,16 @@ from .session import Session, SessionItem, is_id
 
 META_NAME = "meta.json"
 MAX_META_BYTES = 16 * 1024 * 1024
-"""A session with 5,000 items of long names takes 6 MB; a file above this was not written here."""
+"""Maximum bytes of a meta.json; a session with 5,000 items of long names takes 6 MB."""
 
 _ASIDE_PREFIX = f"{META_NAME}.damaged-"
 _REMOVED_PREFIX = ".removed-"
-"""A session that is removed is renamed first, so that a crash leaves no half of one. No id begins so."""
+"""Prefix of a session that is being removed: it is renamed first, so that a crash leaves no part. No id
+begins so."""
 
 
 class OthersFolder(NotFound):
-    """The folder's meta.json is of a session with another id: copied, or the disk takes `A` for `a`."""
+    """The folder's meta.json is of a session with another id: it was copied, or the disk ignores case."""
 
 
 class SetAside(NotFound):
@@ -34,14 +36,14 @@ class SetAside(NotFound):
 
 
 class KeptAside(NotFound):
-    """There is no meta.json, but a damaged one that was renamed before."""
+    """There is no meta.json, but a damaged one in quarantine."""
 
 
 class SessionFiles:
-    """The folder of all sessions, `<folder>/<id>/meta.json`. It and what is in it are made when needed.
+    """The folder of all sessions, `<folder>/<id>/meta.json`. Folders are made on demand.
 
-    The caller sees to it that a session is read, written or removed by one thread at a time, and its ids are
-    checked. Raises `StateError`, with the path, for what the disk refuses.
+    The caller checks ids, and lets only one thread at a time read, write or remove a session. Raises
+    `StateError` with the path if the disk refuses.
     """
 
     def __init__(self, folder: str, system: System) -> None:
@@ -50,7 +52,7 @@ class SessionFiles:
         self._durable = False
 
     def names(self) -> list[str]:
-        """Return the names of folders that may be sessions', in no order. What else lies there is ignored."""
+        """Return the names of the sessions' folders, unsorted. Other files are ignored."""
         try:
             with self._system.scandir(self._folder) as entries:
                 return [
@@ -64,9 +66,9 @@ class SessionFiles:
             raise StateError(f"The sessions in {self._folder} can't be listed: {error.strerror}.") from error
 
     def stamp(self, session_id: str) -> Stamp | None:
-        """Return the stamp of a session's file, None where there is none, with one stat.
+        """Return the stamp of a session's file, None if there is none, with one stat.
 
-        What is no file in its place is renamed aside, and `SetAside` raised.
+        If it isn't a regular file it goes into quarantine, and `SetAside` is raised.
         """
         path = self._path(session_id)
         try:
@@ -80,7 +82,7 @@ class SessionFiles:
         return stamp_of(status)
 
     def missing(self, session_id: str) -> NotFound:
-        """Return the error for a session without a file: its damaged one may lie where it was put aside."""
+        """Return the error for a session without a file, which may be in quarantine."""
         folder = os.path.join(self._folder, session_id)
         try:
             with self._system.scandir(folder) as entries:
@@ -88,7 +90,7 @@ class SessionFiles:
                     (entry.path for entry in entries if entry.name.startswith(_ASIDE_PREFIX)), default=""
                 )
         except OSError:
-            aside = ""  # mostly there is no folder; whatever else is wrong, it holds no session that is known
+            aside = ""  # mostly there is no folder; in any case it has no known session
         if not aside:
             return not_found(session_id)
         return KeptAside(
@@ -97,7 +99,7 @@ class SessionFiles:
         )
 
     def read(self, session_id: str) -> tuple[Session, Stamp]:
-        """Read a session. A damaged file is renamed aside, never deleted, and `SetAside` raised.
+        """Read a session. A damaged file is put into quarantine, never deleted, and `SetAside` raised.
 
         Raises `NotFound`, `OthersFolder`, and `StateError` for a file of a newer version, which stays.
         """
@@ -124,7 +126,7 @@ class SessionFiles:
         return session, stamp_of(status)
 
     def write(self, session: Session) -> Stamp:
-        """Replace a session's file, durably; its folder is there. Returns the stamp. Raises `TooLarge`."""
+        """Replace a session's file, durably; its folder must exist. Returns the stamp. Raises `TooLarge`."""
         data = bytes_of(session)
         path = self._path(session.id)
         if len(data) > MAX_META_BYTES:
@@ -138,7 +140,7 @@ class SessionFiles:
             ) from error
 
     def make(self, session_id: str) -> None:
-        """Make a session's folder, durably; one that is there without a session is used."""
+        """Make a session's folder, durably; an existing empty one is used."""
         path = os.path.join(self._folder, session_id)
         try:
             for folder in (self._folder, path):
@@ -146,7 +148,7 @@ class SessionFiles:
                     os.mkdir(folder, 0o700)
             if not stat.S_ISDIR(self._system.lstat(path).st_mode):
                 raise self._unusable(path, "is no folder. Move it away, then try again")
-            # Also for folders that were there: who made them may have died before this.
+            # Also for existing folders: their maker may have died before this.
             self._system.fsync_folder(self._folder)
             if not self._durable:
                 self._system.fsync_folder(os.path.dirname(self._folder))
@@ -155,7 +157,7 @@ class SessionFiles:
             raise self._unusable(path, f"can't be made: {error.strerror}") from error
 
     def remove(self, session_id: str) -> None:
-        """Remove a session's folder with all that is in it, and what a removal that was cut off left."""
+        """Remove a session's folder with its content, and leftovers of interrupted removals."""
         path = os.path.join(self._folder, session_id)
         try:
             os.rename(
@@ -184,7 +186,7 @@ class SessionFiles:
         )
 
     def _remove_leftovers(self, session_id: str) -> None:
-        """Remove what a write that was cut off left beside the file. No other thread writes this session."""
+        """Remove leftovers of interrupted writes. No other thread writes this session."""
         folder = os.path.join(self._folder, session_id)
         with self._system.scandir(folder) as entries:
             left = [
@@ -213,18 +215,18 @@ META_VERSION = 1
 """Raised when a field changes its meaning; a new field doesn't need it."""
 
 
-class Damaged(Exception):  # the store catches it; it never reaches a person as such
-    """Bytes that no session can be read from. The text completes a sentence that begins with the file."""
+class Damaged(Exception):  # caught in this room; never shown to a person
+    """Bytes that are no session. The text follows the file's name."""
 
 
 class NewerVersion(Exception):  # the store catches it, as above
-    """A record of a version that this program doesn't know; it isn't damaged and must be left alone."""
+    """A record of a newer version: it isn't damaged and must be left alone."""
 
 
 def bytes_of(session: Session) -> bytes:
-    """Return a session as JSON, one field and one item a line, fit for a text editor.
+    """Return a session as JSON with a line for each field and item, for text editors.
 
-    Half surrogates, which a mended file may hold, survive: they are written as they were read.
+    Half surrogates, which an edited file may have, are written as they were read.
     """
     fields: dict[str, object] = {"version": META_VERSION}
     fields.update((name, getattr(session, name)) for name in _TEXTS)
@@ -239,7 +241,7 @@ def bytes_of(session: Session) -> bytes:
 
 
 def session_in(data: bytes) -> Session:
-    """Read a session. Types are checked, limits are not, since a person may have mended the file.
+    """Read a session. Checks types but no limits, since a person may have edited the file.
 
     Raises `Damaged`, `NewerVersion`.
     """
@@ -270,7 +272,7 @@ _KNOWN = frozenset(("version", *_TEXTS, "context", "items", "removed", "selectio
 
 
 def _json_of(value: object) -> str:
-    """Return a value as JSON: an entry of a list or a map a line, whatever lies in it in that line."""
+    """Return a value as JSON, with a line for each entry of a list or a map."""
     if not value or not isinstance(value, list | Mapping):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
@@ -306,7 +308,7 @@ def _item_in(fields: Mapping[str, object]) -> SessionItem:
 
 @lru_cache(maxsize=16_384)
 def _item(kind: object, name: object, server_name: object, include: object) -> SessionItem:
-    """Return the one item with these fields: thousands of sessions name the same few hundred."""
+    """Return the item with these fields, cached: thousands of sessions name the same few hundred."""
     if kind not in get_args(ItemType) or include not in get_args(IncludeMode):
         raise Damaged(f"has an item of type {kind!r:.60} and include {include!r:.60}")
     if not isinstance(name, str) or not isinstance(server_name, str):
@@ -315,9 +317,9 @@ def _item(kind: object, name: object, server_name: object, include: object) -> S
 
 
 def _selection_in(value: object) -> Mapping[str, object]:
-    """Return how items are chosen, unchecked: what can't be used costs that setting, not the session.
+    """Return the selection settings, unchecked: an unusable setting must not cost the session.
 
-    A word stands for its preset, and so does anything else that is no map.
+    Anything but a map means a preset.
     """
     if value is None:
         return {}

@@ -1,4 +1,5 @@
-"""Owns all sessions: one writer a session at a time, the cap on their number, and the warnings."""
+"""The store of all sessions: one writer for each at a time, a cache, a limit on their number, and
+warnings."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
 T = TypeVar("T")
 
 MAX_SESSIONS = 2_000
-"""Ten conversations a day for more than half a year; a list of them fits a frame."""
+"""Maximum number of sessions: ten a day for more than half a year; a list of them fits a frame."""
 _MAX_WARNINGS = 20
 
 
 class StoreStatistics(Struct, frozen=True):
-    """Counts: sessions met or listed, those kept whole in memory, those set aside or removed meanwhile."""
+    """Counts: known sessions, those cached whole, those put into quarantine or removed since the start."""
 
     sessions: int
     kept: int
@@ -35,14 +36,13 @@ class StoreStatistics(Struct, frozen=True):
 
 
 class SessionStore:
-    """The sessions on disk, a folder each in `folder`, whose parent exists; this process alone writes there.
+    """The sessions on disk, a folder each in `folder`, whose parent exists; only this process writes there.
 
-    Thread-safe, and every method blocks for the disk. What a change returned is durable. A file that was
-    changed by hand is read anew, a damaged one is set aside with a warning, foreign ones are left alone.
-    When there are more than `max_count`, the ended ones go first, then the others, and of these those that
-    were longest unused; the one that was just made stays.
+    Thread-safe; every method blocks for the disk. A returned change is durable. A file edited by hand is read
+    again, a damaged one is put into quarantine with a warning, other files are left alone. Above `max_count`
+    sessions, ended ones are removed first, then the longest unused; a new one stays.
 
-    Raises `InvalidRequest` for what can't be an id, `NotFound`, `StateError` for what the disk refuses.
+    Raises `InvalidRequest` for an invalid id, `NotFound`, `StateError` if the disk refuses.
     """
 
     def __init__(self, folder: str, system: System, *, max_count: int = MAX_SESSIONS) -> None:
@@ -51,7 +51,7 @@ class SessionStore:
         self._max_count = max_count
         self._memory = threading.Lock()
         self._pruning = threading.Lock()
-        # A lock is there as long as someone holds it or waits for it.
+        # A lock exists while a thread holds it or waits for it.
         self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._cache = SessionCache()
         self._told: dict[str, str] = {}
@@ -60,7 +60,7 @@ class SessionStore:
         self._removed = 0
 
     def now(self) -> str:
-        """Return the time as sessions have it."""
+        """Return the time in the form of sessions."""
         return timestamp_of(self._system.now())
 
     def create(
@@ -73,9 +73,9 @@ class SessionStore:
         agent_name: str = "",
         selection: Mapping[str, object] | str | None = None,
     ) -> Session:
-        """Make a session that takes the `always` items. Without an id it gets one.
+        """Make a session with the `always` items. Without an id it gets a new one.
 
-        Raises `InvalidRequest` if there is one with this id; see `find` for who can't know.
+        Raises `InvalidRequest` if the id is taken.
         """
         session = new_session(
             checked_id(session_id) if session_id else new_id(),
@@ -99,10 +99,9 @@ class SessionStore:
         return session
 
     def find(self, session_id: str) -> Session | None:
-        """Return a session, or None where none was made with this id.
+        """Return a session, or None if none was made with this id.
 
-        Raises `SetAside`, `KeptAside` or `OthersFolder`, all `NotFound`, where one that was made can't be
-        used.
+        Raises `SetAside`, `KeptAside` or `OthersFolder`, all `NotFound`, if an existing one can't be used.
         """
         try:
             return self.get(session_id)
@@ -112,7 +111,7 @@ class SessionStore:
             return None
 
     def get(self, session_id: str) -> Session:
-        """Return a session as it is now: a stat, and a read if it isn't kept."""
+        """Return a session: a stat, and a read if it isn't cached."""
         checked_id(session_id)
         stamp = self._files.stamp(session_id)
         if stamp is None:
@@ -124,9 +123,9 @@ class SessionStore:
             return self._load(session_id)
 
     def list(self, project_root: str | None = None) -> tuple[SessionSummary, ...]:
-        """Return the sessions of a project, or all, those that were last heard of first.
+        """Return the sessions of a project, or all, the last used first.
 
-        One that can't be read is left out, and a warning says so once.
+        An unreadable session is left out, with one warning.
         """
         names = self._files.names()
         known = set(names)
@@ -139,14 +138,14 @@ class SessionStore:
         return tuple(sorted(wanted, key=lambda summary: (summary.active, summary.id), reverse=True))
 
     def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
-        """Replace a session by what `change` makes of it, and return that with the next revision.
+        """Replace a session by the result of `change`, and return that with the next revision.
 
-        No other change comes between; `change` must not call the store. Equal sessions are not written.
+        No other change happens meanwhile; `change` must not call the store. An equal session is not written.
         """
         return self.apply(session_id, lambda session: (change(session), None))[0]
 
     def apply(self, session_id: str, change: Callable[[Session], tuple[Session, T]]) -> tuple[Session, T]:
-        """Do the same as `update` for a change that also returns what became of it."""
+        """Update a session with a change that also returns an outcome."""
         checked_id(session_id)
         with self._lock_of(session_id):
             former = self._load(session_id)
@@ -158,12 +157,12 @@ class SessionStore:
             return session, outcome
 
     def end(self, session_id: str) -> Session:
-        """Mark a session as ended. It stays and can be resumed, but goes first when there are too many."""
+        """Mark a session as ended. It can be resumed, but is removed first if there are too many."""
         at = self.now()
         return self.update(session_id, lambda session: ended(session, at))
 
     def take_warnings(self) -> tuple[str, ...]:
-        """Return what was set aside or could not be read or removed since the last call, the latest only."""
+        """Return the latest warnings since the last call."""
         with self._memory:
             warnings = tuple(self._warnings)
             self._warnings.clear()
@@ -187,7 +186,7 @@ class SessionStore:
         return True
 
     def _load(self, session_id: str) -> Session:
-        """Return a session, whose lock is held, from memory if the file has not changed since."""
+        """Return a session, whose lock is held, from the cache if its file is unchanged."""
         stamp = self._files.stamp(session_id)
         if stamp is None or (session := self._cache.session(session_id, stamp)) is None:
             session, stamp = self._read(session_id)
@@ -225,7 +224,7 @@ class SessionStore:
             self._warn(session_id, str(error))
             return None
         except NotFound:
-            return None  # it was removed just now, or set aside with a warning
+            return None  # it was removed just now, or put into quarantine with a warning
 
     def _prune(self, keep: str) -> None:
         """Remove the sessions above the number: the ended ones first, then those longest unused."""
@@ -240,20 +239,20 @@ class SessionStore:
     def _remove(self, summary: SessionSummary) -> None:
         lock = self._lock_of(summary.id)
         if not lock.acquire(blocking=False):
-            return  # it is in use, so it isn't the one that was longest unused any more
+            return  # it is in use, so not the longest unused any more
         try:
             if self._load(summary.id).revision == summary.revision:
                 self._files.remove(summary.id)
                 self._cache.forget(summary.id)
                 self._removed += 1
         except (NotFound, StateError) as error:
-            # The session that was asked for was made; its maker has no part in an old one that stays.
+            # The new session was made; failing to remove an old one is only a warning.
             self._warn(summary.id, str(error))
         finally:
             lock.release()
 
     def _warn(self, session_id: str, text: str) -> None:
-        """Keep a warning unless it was the last one about this session; each is read again at every list."""
+        """Keep a warning unless it was the last one about this session, which each list repeats."""
         with self._memory:
             if self._told.get(session_id) != text:
                 self._told[session_id] = text
@@ -261,13 +260,13 @@ class SessionStore:
 
 
 MAX_WHOLE = 64
-"""Sessions that are kept whole, the rest as summaries; more conversations are seldom live at once."""
+"""Maximum number of sessions cached whole, the others as summaries."""
 
 
 class SessionCache:
-    """The sessions used last, and summaries of all. What has another stamp than the file is not given out.
+    """The last used sessions, and summaries of all, valid for one stamp of their file.
 
-    Thread-safe; whoever puts something in holds that session's lock.
+    Thread-safe; callers of `put` hold the session's lock.
     """
 
     def __init__(self) -> None:
@@ -276,7 +275,7 @@ class SessionCache:
         self._summaries: dict[str, tuple[Stamp, SessionSummary]] = {}
 
     def session(self, session_id: str, stamp: Stamp) -> Session | None:
-        """Return a session if it is kept and its file has this stamp."""
+        """Return a session if it is cached for this stamp of its file."""
         with self._lock:
             kept = self._whole.get(session_id)
             if kept is None or kept[0] != stamp:
@@ -285,13 +284,13 @@ class SessionCache:
             return kept[1]
 
     def summary(self, session_id: str, stamp: Stamp) -> SessionSummary | None:
-        """Return a summary if it is kept and the file has this stamp."""
+        """Return a summary if it is cached for this stamp of the file."""
         with self._lock:
             kept = self._summaries.get(session_id)
             return kept[1] if kept is not None and kept[0] == stamp else None
 
     def put(self, session: Session, stamp: Stamp) -> None:
-        """Keep a session whole, and no longer the one that was longest unused."""
+        """Cache a session whole, dropping the longest unused."""
         with self._lock:
             self._whole[session.id] = stamp, session
             self._whole.move_to_end(session.id)
@@ -300,26 +299,26 @@ class SessionCache:
                 self._whole.popitem(last=False)
 
     def put_summary(self, session: Session, stamp: Stamp) -> SessionSummary:
-        """Keep the summary only, for a list: it would drive out the sessions that are in use."""
+        """Cache only the summary, for a list: whole sessions would drop those in use."""
         summary = summary_of(session)
         with self._lock:
             self._summaries[session.id] = stamp, summary
         return summary
 
     def forget(self, session_id: str) -> None:
-        """Keep nothing of a session."""
+        """Drop a session from the cache."""
         with self._lock:
             self._whole.pop(session_id, None)
             self._summaries.pop(session_id, None)
 
     def keep_only(self, session_ids: AbstractSet[str]) -> None:
-        """Forget all sessions but these."""
+        """Drop all sessions but these."""
         with self._lock:
             for gone in self._summaries.keys() - session_ids:
                 del self._summaries[gone]
                 self._whole.pop(gone, None)
 
     def counts(self) -> tuple[int, int]:
-        """Return how many sessions are known, and how many of them are kept whole."""
+        """Return the number of known sessions, and of those cached whole."""
         with self._lock:
             return len(self._summaries), len(self._whole)

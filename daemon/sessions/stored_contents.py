@@ -1,4 +1,4 @@
-"""Owns what was sent for requests, on disk: several compressed together, and what of it is forgotten."""
+"""The stored contents of requests (what was sent), several compressed together, and their pruning."""
 
 from __future__ import annotations
 
@@ -22,31 +22,30 @@ CREATE TABLE packs (
     first INTEGER PRIMARY KEY, last INTEGER NOT NULL, requests INTEGER NOT NULL, size INTEGER NOT NULL,
     data BLOB NOT NULL);
 """
-"""A pack holds requests from `first` to `last`, by number; `size` is that before compression, in bytes."""
+"""A pack has the requests with numbers from `first` to `last`; `size` is in bytes before compression."""
 
 PACK_REQUESTS = 16
-"""New requests are packed alone, and so many together once they are there. Contexts of one conversation are
-much alike: 234 requests of ten conversations on two projects take .67 MB so and 1.34 MB each alone; those of
-a conversation about the same files .20 and 1.79 MB. Twice as many in a pack save a sixth, and are slower to
-read: 1.7 ms for 16."""
+"""Number of requests packed together; new ones are packed alone until there are enough. Contexts of a
+conversation are similar: 234 requests of ten conversations on two projects take .67 MB packed and 1.34 MB
+alone; those of a conversation about the same files .20 and 1.79 MB. Packs of twice as many save a sixth but
+read more slowly: 16 take 1.7 ms."""
 
 PACK_BYTES = 1024 * 1024
-"""A pack with so many bytes before compression gets no more; one with more holds a single large request."""
+"""Maximum bytes of a pack before compression; only a single large request is larger."""
 
 ROUND = 200
-"""Maximum number of requests looked at in one transaction, so that a reader waits some milliseconds at
-most."""
+"""Maximum number of requests pruned in one transaction, so that readers wait some milliseconds at most."""
 
 LOST = "What was sent is lost: its record is damaged."
 
 _STEP = 20
-"""Between two looks at what is in use, which is not known in advance."""
+"""Number of requests removed between checks of the used bytes."""
 
 
 class LedgerLimits(Struct, frozen=True):
-    """How much is kept. What was sent goes first, the oldest before the others, and the record says so.
+    """The limits of the request log. Contents are removed first, the oldest first, and the record says so.
 
-    `max_bytes` is what the file has in use, records included: some 120,000 requests with contexts of 24 KB.
+    `max_bytes` is for the file, records included: some 120,000 requests with contexts of 24 KB.
     """
 
     content_days: int = 30
@@ -58,21 +57,21 @@ class LedgerLimits(Struct, frozen=True):
 
 
 def add(database: Database, sent: Mapping[int, Sent]) -> None:
-    """Write what was sent for requests, which have higher numbers than all before. Needs a transaction."""
+    """Store the contents of requests with higher numbers than all before. Needs a transaction."""
     for number, parts in sent.items():
         _insert(database, {number: line_of(parts)})
         _pack_latest(database)
 
 
 def add_pack(database: Database, sent: Mapping[int, Sent]) -> None:
-    """Write what was sent for requests in a row, wherever in the order they are. Needs a transaction."""
+    """Store the contents of consecutive requests, anywhere in the order. Needs a transaction."""
     if sent:
         _insert(database, {number: line_of(parts) for number, parts in sent.items()})
 
 
 def read(database: Database, numbers: Iterable[int]) -> dict[int, tuple[Sent, str]]:
-    """Return what was sent for those of the requests of which it is there and whole, each with the problem if
-    messages are made of it in another way now."""
+    """Return the contents of requests that are stored and whole, each with a problem if messages are built
+    differently now."""
     found, lines, last = {}, dict[int, bytes](), 0
     for number in sorted(numbers):
         if number > last:
@@ -86,8 +85,8 @@ def read(database: Database, numbers: Iterable[int]) -> dict[int, tuple[Sent, st
 
 
 def forget(database: Database, numbers: Iterable[int], reason: str = "") -> int:
-    """Forget what was sent for requests and note why, or forget all of them where no reason is given; what
-    their items count stays. Returns how many there were. Needs a transaction."""
+    """Remove the contents of requests for a reason, or without one the whole requests; counts of items stay.
+    Returns the number of requests. Needs a transaction."""
     several = tuple(numbers)
     for number in several:
         if reason:
@@ -101,9 +100,9 @@ def forget(database: Database, numbers: Iterable[int], reason: str = "") -> int:
 
 
 def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
-    """Forget what is too old or too much, `ROUND` requests at most; returns how many were touched.
+    """Remove what is over the limits, `ROUND` requests at most; returns how many were changed.
 
-    Needs a transaction. What comes back as 0 is within the bounds.
+    Needs a transaction. Returns 0 if everything is within the limits.
     """
     by_age = _select(database, "at < ? ORDER BY at", (_days_before(now, limits.record_days),))
     by_count = _select(database, "number <= (SELECT MAX(number) - ? FROM requests)", (limits.max_requests,))
@@ -123,20 +122,20 @@ def prune_round(database: Database, limits: LedgerLimits, now: datetime) -> int:
 
 
 def prune_session(database: Database, session_id: str, limits: LedgerLimits) -> None:
-    """Forget the oldest requests of a session that has too many. Needs a transaction."""
+    """Remove the oldest requests of a session with too many. Needs a transaction."""
     session = request_table.data_of(session_id)
     where = "session = ? ORDER BY number DESC"
     forget(database, _select(database, where, (session,), after=limits.max_per_session))
 
 
 def used_bytes(database: Database) -> int:
-    """Return how much of the file is in use. Takes no time."""
+    """Return the used bytes of the file, from SQLite's counters."""
     pages = _pragma(database, "page_count") - _pragma(database, "freelist_count")
     return pages * _pragma(database, "page_size")
 
 
 def line_of(parts: Sent) -> bytes:
-    """Return parts as a line of JSON: also texts that are no Unicode come back as they are."""
+    """Return parts as a line of JSON, which keeps even half surrogates."""
     items = [
         [[item.key.type, item.key.name, item.key.server_name, item.text, item.schema] for item in some]
         for some in (parts.references, parts.rules, parts.tools)
@@ -147,7 +146,7 @@ def line_of(parts: Sent) -> bytes:
 
 
 def sent_in(line: bytes) -> tuple[Sent, str] | None:
-    """Return the parts in a line, and the problem if they aren't exactly those that an agent had."""
+    """Return the parts of a line, and a problem if messages are built differently now."""
     try:
         layout, context, system_prompt, user_prompt, history, *items = json.loads(
             line.decode("utf-8", "surrogatepass")
@@ -157,7 +156,7 @@ def sent_in(line: bytes) -> tuple[Sent, str] | None:
         )
         said = tuple(Said(*message) for message in history)
         parts = Sent(context, system_prompt, user_prompt, said, references, rules, tools)
-    except Exception:  # noqa: BLE001 - whatever it raises, another version wrote it
+    except Exception:  # noqa: BLE001 - any exception means another version's line
         return None
     other = "The parts are exact, but another version of foveal made messages of them in its way."
     return parts, "" if layout == LAYOUT else other
@@ -165,26 +164,26 @@ def sent_in(line: bytes) -> tuple[Sent, str] | None:
 
 def _insert(database: Database, lines: Mapping[int, bytes]) -> None:
     data = b"\n".join(b"%d %b" % line for line in lines.items())
-    # Of one alone zlib makes as little as XZ does, in a third of the time; the fastest preset of XZ makes 4 %
-    # more of several than the next. Both have a checksum, by which damage is met.
+    # For one request zlib is as small as XZ in a third of the time; for several, XZ's fastest preset is 4 %
+    # larger than the next. Both have a checksum, which shows damage.
     packed = zlib.compress(data, wbits=GZIP) if len(lines) == 1 else lzma.compress(data, preset=0)
     row = (min(lines), max(lines), len(lines), len(data), packed)
     database.execute("INSERT INTO packs VALUES (?, ?, ?, ?, ?)", row)
 
 
 def _unpacked(data: bytes) -> dict[int, bytes]:
-    """Return the lines of a pack by number; none of a damaged one."""
+    """Return the lines of a pack by number; none if it is damaged."""
     try:
         single = data.startswith(b"\x1f\x8b")
         lines = zlib.decompress(data, GZIP) if single else lzma.decompress(data)
         pairs = (line.split(b" ", 1) for line in lines.split(b"\n"))
         return {int(number): line for number, line in pairs}
-    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
+    except Exception:  # noqa: BLE001 - any exception means damage
         return {}
 
 
 def _pack_latest(database: Database) -> None:
-    """Pack the latest requests together once there are enough; what of them is damaged is gone then."""
+    """Pack the latest requests together once there are enough; damaged ones are lost."""
     query = "SELECT first, requests, size FROM packs ORDER BY first DESC LIMIT ?"
     several, total = [], 0
     for first, requests, size in database.execute(query, (PACK_REQUESTS,)):
@@ -201,7 +200,7 @@ def _pack_latest(database: Database) -> None:
 
 
 def _repack(database: Database, number: int) -> None:
-    """Take out of the pack with a number what of it is not to be kept any more."""
+    """Remove requests without contents from the pack of a number."""
     row = database.execute(
         "SELECT first, last, requests, data FROM packs WHERE first <= ? AND last >= ?"
         " ORDER BY first DESC LIMIT 1",

@@ -72,7 +72,7 @@ def due(one: Known, said: CommitHistory) -> DueEdit | None:
     return found[0] if found else None
 
 
-def test_a_commit_holds_what_was_decided_since_the_one_before_it() -> None:
+def test_commit_holds_decisions_since_its_parent() -> None:
     def check(one: Known, expected: int | None, **said: Collection[int]) -> None:
         found = due(one, history(**said))  # type: ignore[arg-type]  # only made is given
         assert (found.changes.commit if found else None) == (name(expected) if expected else None)
@@ -95,7 +95,7 @@ def test_the_commit_that_was_checked_out_says_more_than_times() -> None:
     assert due(known(15, "a.py", commit=name(9)), history()) is None
 
 
-def test_what_has_its_commit_keeps_it() -> None:
+def test_linked_experience_keeps_its_commit() -> None:
     assert is_held(held(2))
     assert not is_held(known(15, "a.py", commit=name(1)))
     assert due(held(2), history()) is None
@@ -168,7 +168,7 @@ def test_a_lost_commit_is_found_behind_its_parent_in_a_log_by_dates() -> None:
     assert due(held(3), history(log, lost=(lost,))) == DueEdit("x_1", "update", PoolChanges(commit=name(5)))
 
 
-def test_of_several_in_one_second_that_share_a_file_the_one_with_its_content_counts() -> None:
+def test_rewritten_commit_is_found_by_content_among_several() -> None:
     """Two commits of one second were rebased together; the log has the later one first."""
     lost = replace(commit(2, "a.py"), author="eve")
     first, second = (replace(commit(number, "a.py", parent=1), author="eve") for number in (7, 8))

@@ -57,13 +57,13 @@ def test_a_map_becomes_changes() -> None:
         ({"commit": 7}, "commit"),
     ],
 )
-def test_what_can_not_be_changed_names_its_field(fields: dict[str, object], field: str) -> None:
+def test_invalid_changes_name_their_field(fields: dict[str, object], field: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         changes_of(fields, "/project")
     assert caught.value.field == field
 
 
-def test_what_was_stored_is_read_back() -> None:
+def test_stored_edits_are_read_back() -> None:
     def check(edit: Edit) -> None:
         assert edit_in(edit_fields(edit)) == edit
         assert edit_in({**edit_fields(edit), "mood": "good"}) == edit
@@ -88,7 +88,7 @@ def test_the_last_change_of_a_field_holds() -> None:
     assert applied(ONE, []) == (ONE, False)
 
 
-def test_a_mark_says_what_became_of_it_until_someone_says_else() -> None:
+def test_mark_sets_the_outcome_until_a_later_edit() -> None:
     mark = Edit("e_1", "x_1", at(1), "mark", PoolChanges(outcome="reverted"), "x_2")
     found, _ = applied(ONE, [mark])
     assert (found.outcome, found.marks) == ("reverted", (ExperienceMark("reverted", at(1), "x_2"),))

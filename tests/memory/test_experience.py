@@ -248,7 +248,7 @@ def test_a_time_in_the_future_counts_as_now() -> None:
     check("2024-01-01", "2024-01-01T00:00:00.000Z")
 
 
-def test_what_was_stored_is_read_leniently() -> None:
+def test_stored_experiences_are_read_leniently() -> None:
     fields = {"id": "x_1", "timestamp": "2025-01-01T00:00:00Z", "decision": "d"}
 
     def check(change: dict[str, object], field: str, problem: str) -> None:
@@ -266,7 +266,7 @@ def test_what_was_stored_is_read_leniently() -> None:
     check({"provenance": {"source": 5}}, "source", "must be a string")
 
 
-def test_secrets_are_masked_before_anything_is_kept() -> None:
+def test_secrets_are_masked_before_storing() -> None:
     key = "ghp_" + "a1B2c3D4e5" * 4
     found = checked(draft(f"use {key}", rationale=f"{key}\nand {key}", error=f"401 for {key}"), NOW, "")
     one = found.experience
@@ -279,7 +279,7 @@ def test_secrets_are_masked_before_anything_is_kept() -> None:
     assert checked(draft("use 40 hex digits", commit="0123456789" * 4), NOW, "").secrets == 0
 
 
-def test_what_steers_its_reader_is_not_believed() -> None:
+def test_text_that_steers_its_reader_gets_low_trust() -> None:
     def check(source: str, text: str, trust: str) -> None:
         provenance = Provenance(source, "t.jsonl:7")
         for one in (draft(text, provenance=provenance), draft("d", rationale=text, provenance=provenance)):

@@ -17,7 +17,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
 from foveal.daemon.memory import grafting as grafting_module
 from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.grafting import Grafting
+from foveal.daemon.memory.grafting import Grafting, SkippedLine, TranscriptResult
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.project.project import Project, load
 from foveal.daemon.transcripts.cursor import CursorStore
@@ -109,9 +109,7 @@ async def test_a_decision_becomes_an_experience(
     path, _ = conversation(project, tmp_path / "t.jsonl")
     result = await grafting.graft_transcript(project, path)
     (one,) = kept(project)
-    assert result == {
-        "grafted": 1, "duplicates": 0, "skipped": [], "experience_ids": [one.id], "warnings": []
-    }  # fmt: skip
+    assert result == TranscriptResult(grafted=1, experience_ids=[one.id])
     assert "SQLite" in one.decision
     assert (one.agent_id, one.session_id, one.timestamp) == ("claude-code", "s1", AT)
     assert one.files_touched == ("src/store.py",)
@@ -124,15 +122,14 @@ async def test_the_same_transcript_adds_nothing_twice(
 ) -> None:
     path, chat = conversation(project, tmp_path / "t.jsonl")
     await grafting.graft_transcript(project, path)
-    nothing = {"grafted": 0, "duplicates": 0, "skipped": [], "experience_ids": [], "warnings": []}
-    assert await grafting.graft_transcript(project, path) == nothing
+    assert await grafting.graft_transcript(project, path) == TranscriptResult()
     # Without its cursor it is read again, and known.
     forget_cursors(project)
     again = await grafting.graft_transcript(project, path)
-    assert (again["grafted"], again["duplicates"]) == (0, 1)
+    assert (again.grafted, again.duplicates) == (0, 1)
     append(path, chat.user("And now the lock"), chat.text(OTHER))
     grown = await grafting.graft_transcript(project, path)
-    assert grown["grafted"] == 1
+    assert grown.grafted == 1
     assert len(kept(project)) == 2
 
 
@@ -190,10 +187,10 @@ async def test_our_own_context_is_no_decision(project: Project, grafting: Grafti
             chat.text("It is stored in src/store.py."),
         ],
     )
-    assert (await grafting.graft_transcript(project, path))["grafted"] == 0
+    assert (await grafting.graft_transcript(project, path)).grafted == 0
 
 
-async def test_bad_files_are_refused_and_bad_lines_told(
+async def test_bad_files_are_refused_and_bad_lines_reported(
     project: Project, grafting: Grafting, tmp_path: Path
 ) -> None:
     for bad in (str(tmp_path), str(tmp_path / "missing"), "relative.jsonl", "/a\0b", "/\ud800"):
@@ -203,20 +200,20 @@ async def test_bad_files_are_refused_and_bad_lines_told(
     path, _ = conversation(project, tmp_path / "t.jsonl")
     add(path, "not JSON\n" * 60)
     result = await grafting.graft_transcript(project, path)
-    assert result["grafted"] == 1
-    assert result["skipped"][0] == {"line": 5, "reason": "it is no JSON object"}
-    assert result["skipped"][-1] == {"reason": "10 more lines could not be read"}
+    assert result.grafted == 1
+    assert result.skipped[0] == SkippedLine("it is no JSON object", 5)
+    assert result.skipped[-1] == SkippedLine("10 more lines could not be read")
 
 
-async def test_what_the_pool_refuses_is_told_with_its_line(
+async def test_findings_that_the_pool_refuses_are_reported_with_their_line(
     project: Project, grafting: Grafting, tmp_path: Path
 ) -> None:
     path, _ = conversation(project, tmp_path / "t.jsonl")
     result = await grafting.graft_transcript(project, path, agent_id="a" * 500)
-    assert result["grafted"] == 0
-    (skipped,) = result["skipped"]
-    assert skipped["line"] == 4
-    assert "agent_id" in skipped["reason"]
+    assert result.grafted == 0
+    (skipped,) = result.skipped
+    assert skipped.line == 4
+    assert "agent_id" in skipped.reason
 
 
 async def test_a_host_that_writes_behind_its_events_is_waited_for(
@@ -236,10 +233,10 @@ async def test_a_host_that_writes_behind_its_events_is_waited_for(
             add(path, rest.pop(0))
 
     result = await Grafting(work, events, System(), pause).graft_transcript(project, path)
-    assert (result["grafted"], result["skipped"], pauses) == (1, [], 3)
+    assert (result.grafted, result.skipped, pauses) == (1, [], 3)
 
 
-async def test_one_that_was_broken_off_is_not_waited_for_long(
+async def test_interrupted_transcript_is_not_waited_for(
     project: Project, work: Work, events: EventHub, tmp_path: Path
 ) -> None:
     class Later(System):
@@ -260,7 +257,7 @@ async def test_one_that_was_broken_off_is_not_waited_for_long(
     assert pauses == []
 
 
-async def test_what_was_not_kept_is_read_again(
+async def test_ungrafted_lines_are_read_again(
     project: Project, grafting: Grafting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, _ = conversation(project, tmp_path / "t.jsonl")
@@ -273,7 +270,7 @@ async def test_what_was_not_kept_is_read_again(
         with pytest.raises(FovealError, match="disk is full"):
             await grafting.graft_transcript(project, path)
     assert CursorStore(project.folder, System()).find(path) is None
-    assert (await grafting.graft_transcript(project, path))["grafted"] == 1
+    assert (await grafting.graft_transcript(project, path)).grafted == 1
 
 
 async def test_a_process_that_dies_or_hangs_is_an_error(
@@ -295,5 +292,5 @@ async def test_many_at_once_are_all_grafted(project: Project, grafting: Grafting
         for number in range(4)
     ]
     results = await asyncio.gather(*(grafting.graft_transcript(project, path) for path in [*paths, paths[0]]))
-    assert sum(result["grafted"] for result in results) == 4
+    assert sum(result.grafted for result in results) == 4
     assert {one.agent_id for one in kept(project)} == {"a0", "a1", "a2", "a3"}

@@ -28,10 +28,10 @@ from foveal.daemon.memory.experience import (
 from foveal.daemon.memory.lines import (
     MAX_LINE_BYTES,
     Damage,
+    FileReading,
     PoolLine,
     Quarantine,
     Quarantined,
-    Reading,
     digests_in,
     is_whole,
     line_of,
@@ -60,7 +60,7 @@ def opened(path: Path) -> Iterator[int]:
 # --- A line ---
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_written_lines_are_read_back() -> None:
     def check(record: Experience | Edit) -> None:
         data = line_of(record)
         assert data.index(b"\n") == len(data) - 1
@@ -169,7 +169,7 @@ def test_a_file_is_cut_into_lines(tmp_path: Path) -> None:
     check(b"x" * MAX_LINE_BYTES + b"\n", [(0, MAX_LINE_BYTES + 1, True)])
 
 
-def test_what_follows_the_last_line(tmp_path: Path) -> None:
+def test_torn_line_follows_the_last_whole_line(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"first\ntorn")
     with opened(path) as descriptor:
@@ -180,7 +180,7 @@ def test_what_follows_the_last_line(tmp_path: Path) -> None:
     assert (found.size, len(found.data)) == (MAX_LINE_BYTES + 10, MAX_LINE_BYTES)
 
 
-def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
+def test_appended_lines_are_distinguished_from_changes(tmp_path: Path) -> None:
     path = tmp_path / "file"
     content = b"".join(b"line %d\n" % number for number in range(20))
 
@@ -188,7 +188,7 @@ def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
         path.write_bytes(content)
         os.utime(path, ns=(1, 1))
         with opened(path) as descriptor:
-            reading = Reading(stamp=stamp_of(os.fstat(descriptor)), offset=len(content))
+            reading = FileReading(stamp=stamp_of(os.fstat(descriptor)), offset=len(content))
             reading.remember_tail(descriptor)
             assert content.endswith(reading.tail)
             assert reading.is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
@@ -202,7 +202,7 @@ def test_additions_are_told_apart_from_changes(tmp_path: Path) -> None:
             path.write_bytes(changed)
         with opened(path) as descriptor:
             assert reading.is_continued_by(descriptor, stamp_of(os.fstat(descriptor))) is expected
-            assert not Reading().is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
+            assert not FileReading().is_continued_by(descriptor, stamp_of(os.fstat(descriptor)))
 
     check(True, content + b"more\n")
     check(True, None)

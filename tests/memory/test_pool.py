@@ -65,7 +65,7 @@ def quarantine(folder: Path) -> list[dict[str, object]]:
 # --- Keeping ---
 
 
-def test_what_was_grafted_is_read_back_whole(tmp_path: Path) -> None:
+def test_grafted_experiences_are_read_back(tmp_path: Path) -> None:
     pool = open_pool(tmp_path)
     assert decisions(pool) == []
     assert not Path(path_in(tmp_path)).exists()
@@ -168,7 +168,7 @@ def test_a_failed_fsync_is_no_acknowledgement(tmp_path: Path) -> None:
     assert pool.graft([draft("second")]).grafted == 1
 
 
-def test_a_folder_that_is_missing_is_said(tmp_path: Path) -> None:
+def test_missing_folder_is_reported(tmp_path: Path) -> None:
     pool = Pool(str(tmp_path / "none" / "x.jsonl"), Clock())
     with pytest.raises(StateError, match="No such file"):
         pool.graft([draft("a")])

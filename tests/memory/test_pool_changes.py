@@ -30,7 +30,7 @@ def nothing(path: str) -> bool:
 # --- Edits ---
 
 
-def test_what_is_changed_is_appended_and_read_back(tmp_path: Path) -> None:
+def test_changes_are_appended_and_read_back(tmp_path: Path) -> None:
     pool = open_pool(tmp_path)
     [first] = graft(pool, "Use WAL")
     before = Path(path_in(tmp_path)).read_bytes()
@@ -65,7 +65,7 @@ def test_the_last_edit_holds_though_the_clock_went_back(tmp_path: Path) -> None:
     assert decisions(open_pool(tmp_path)) == ["three"]
 
 
-def test_a_deleted_one_is_shown_nowhere_until_it_is_restored(tmp_path: Path) -> None:
+def test_deleted_experience_is_hidden_until_restored(tmp_path: Path) -> None:
     pool = open_pool(tmp_path)
     first, _ = graft(pool, "about tokens", "other")
     known, changed = pool.delete(first)
@@ -111,7 +111,7 @@ def test_edits_that_a_program_derived(tmp_path: Path) -> None:
     assert (pool.get(second).current.outcome, pool.get(second).current.marks) == ("", ()), "it is back"
 
 
-def test_derived_edits_of_what_is_shared_stay_private(tmp_path: Path) -> None:
+def test_derived_edits_of_shared_experiences_stay_private(tmp_path: Path) -> None:
     root, state = tmp_path / "project", tmp_path / "state"
     for folder in (root, state):
         folder.mkdir()
@@ -124,7 +124,7 @@ def test_derived_edits_of_what_is_shared_stay_private(tmp_path: Path) -> None:
     assert again.get(first).current.commit == "0123abcd"
 
 
-def test_what_is_not_there_can_not_be_changed(tmp_path: Path) -> None:
+def test_missing_experience_can_not_be_changed(tmp_path: Path) -> None:
     pool = open_pool(tmp_path)
     for act in (pool.get, pool.delete, pool.restore, lambda name: pool.update(name, {"trust": "low"})):
         with pytest.raises(NotFound, match="'x_none'"):
@@ -159,7 +159,7 @@ def test_an_edit_is_undone_where_the_disk_refuses_it(tmp_path: Path) -> None:
 # --- Marks ---
 
 
-def test_a_later_revert_marks_what_it_is_about(tmp_path: Path) -> None:
+def test_later_revert_marks_the_same_decision(tmp_path: Path) -> None:
     pool = open_pool(tmp_path)
     named, alike, other = pool.graft(
         [draft("Use Redis"), draft("Use WAL", files_touched=("db.py",)), draft("Use UUIDs")]
@@ -281,7 +281,7 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     assert len(decisions(pool)) == 3
 
 
-def test_what_is_pruned_is_gone_with_its_edits(tmp_path: Path) -> None:
+def test_pruning_removes_experiences_with_their_edits(tmp_path: Path) -> None:
     clock = Clock()
     pool = open_pool(tmp_path, clock)
     [old] = graft(pool, "old")
@@ -334,7 +334,7 @@ def test_lines_of_a_newer_version_outlive_a_pruning(tmp_path: Path) -> None:
     assert [one.text for one in pool.quarantined(5)[0]] == ["garbage\n"]
 
 
-def test_what_is_irrelevant(tmp_path: Path) -> None:
+def test_irrelevant_experiences_have_only_missing_files(tmp_path: Path) -> None:
     pool = open_pool(tmp_path)
     pool.graft(
         [
@@ -400,7 +400,7 @@ def test_two_pools_go_on_through_a_rotation(tmp_path: Path) -> None:
         assert reader.statistics().repeated_lines == reader.statistics().bad_lines == 0
 
 
-def test_a_file_that_is_set_aside_while_it_is_read_is_read_on(tmp_path: Path) -> None:
+def test_file_rotated_while_reading_is_read_on(tmp_path: Path) -> None:
     other = open_pool(tmp_path, rotate_bytes=500)
     graft(other, "first")
 
@@ -469,7 +469,7 @@ def test_the_retention_prunes_on_opening_and_once_a_day(tmp_path: Path) -> None:
     assert open_pool(tmp_path, retention=Retention()).statistics().retired_at == ""
 
 
-def test_a_retention_that_fails_is_told_and_keeps_nobody_from_reading(tmp_path: Path) -> None:
+def test_failed_retention_is_reported_and_the_pool_stays_readable(tmp_path: Path) -> None:
     graft(open_pool(tmp_path), "one", "two")
 
     class Failing(Clock):
@@ -507,7 +507,7 @@ def open_shared(
     return open_pool(tmp_path / "state", system, root=str(root), shared=path, trusted=True)
 
 
-def test_a_shared_pool_is_read_with_the_private_one_and_gets_what_is_new(tmp_path: Path, root: Path) -> None:
+def test_shared_pool_is_read_too_and_gets_new_experiences(tmp_path: Path, root: Path) -> None:
     (tmp_path / "state").mkdir()
     [private] = graft(open_pool(tmp_path / "state", root=str(root)), "private")
     pool = open_shared(tmp_path, root)
@@ -549,7 +549,7 @@ def test_a_shared_pool_needs_trust(tmp_path: Path, root: Path) -> None:
     assert "must lie in the project" in pool.statistics().problem
 
 
-def test_a_shared_pool_that_leads_elsewhere_is_left_out_and_told(tmp_path: Path, root: Path) -> None:
+def test_shared_pool_outside_the_project_is_left_out_and_reported(tmp_path: Path, root: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (root / "team").symlink_to(outside)
@@ -605,9 +605,7 @@ def test_a_shared_file_that_is_a_link_is_not_followed(tmp_path: Path, root: Path
     assert (root / "secret.jsonl").read_text() == ""
 
 
-def test_what_colleagues_write_is_cleaned_and_bad_lines_go_to_the_private_quarantine(
-    tmp_path: Path, root: Path
-) -> None:
+def test_bad_lines_of_a_shared_pool_go_to_the_private_quarantine(tmp_path: Path, root: Path) -> None:
     line = {"id": "x_1", "timestamp": "2025-01-01T00:00:00Z", "decision": "red \x1b[31m", "agent_id": "a\nb"}
     (root / "pool.jsonl").write_text("<<<<<<< HEAD\n" + json.dumps(line) + "\n")
     pool = open_shared(tmp_path, root, "pool.jsonl")
@@ -632,7 +630,7 @@ def test_a_pruning_takes_both_and_the_retention_the_private_one(tmp_path: Path, 
     assert (root / "team" / "pool.jsonl").read_bytes() == b""
 
 
-def test_a_merge_by_union_keeps_what_both_branches_have(tmp_path: Path, root: Path) -> None:
+def test_union_merge_keeps_lines_of_both_branches(tmp_path: Path, root: Path) -> None:
     """What git does with two additions at the end, under `merge=union`: both, one after the other."""
     pool = open_shared(tmp_path, root)
     [first] = graft(pool, "common")

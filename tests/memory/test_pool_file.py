@@ -62,7 +62,7 @@ def test_the_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
     assert stat.S_IMODE(shared.stat().st_mode) == 0o664
 
 
-def test_the_guard_is_asked_before_anything_is_opened(tmp_path: Path) -> None:
+def test_guard_is_called_before_opening(tmp_path: Path) -> None:
     def guard() -> None:
         raise StateError("not here")
 
@@ -108,7 +108,7 @@ def test_what_is_not_our_file_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 # --- The lock ---
 
 
-def test_one_at_a_time_holds_the_lock(tmp_path: Path) -> None:
+def test_only_one_process_holds_the_lock(tmp_path: Path) -> None:
     file = PoolFile(str(path_in(tmp_path)), System())
     with file.locked() as descriptor:
         assert fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_APPEND
@@ -281,7 +281,7 @@ def names(parts: PoolParts) -> list[str]:
     return [os.path.basename(part.path) for part in parts.listed()]
 
 
-def test_a_full_file_is_set_aside(tmp_path: Path) -> None:
+def test_full_file_is_rotated(tmp_path: Path) -> None:
     parts = parts_in(tmp_path)
     assert names(parts) == []
     append_parts(parts, b"12345678\n")
@@ -316,14 +316,14 @@ def test_numbers_sort_as_numbers_and_other_files_are_left_alone(tmp_path: Path) 
     assert names(parts) == ["pool.9.jsonl", "pool.10.jsonl", "pool.11.jsonl", "pool.jsonl"]
 
 
-def test_a_torn_file_is_mended_before_it_is_set_aside(tmp_path: Path) -> None:
+def test_torn_file_is_repaired_before_rotation(tmp_path: Path) -> None:
     (tmp_path / "pool.jsonl").write_bytes(b"12345678\ntorn")
     parts = parts_in(tmp_path)
     with parts.writing():
         assert names(parts) == ["pool.jsonl"]
 
 
-def test_who_waited_for_a_file_that_was_set_aside_writes_to_the_new_one(tmp_path: Path) -> None:
+def test_waiting_writer_writes_to_the_new_file_after_rotation(tmp_path: Path) -> None:
     one = parts_in(tmp_path)
     append_parts(one, b"1234567890\n")
 
@@ -343,9 +343,7 @@ def test_who_waited_for_a_file_that_was_set_aside_writes_to_the_new_one(tmp_path
     assert (tmp_path / "pool.jsonl").read_bytes() == b"mine\n"
 
 
-def test_a_disk_that_refuses_to_set_aside_leaves_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_rotation_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = parts_in(tmp_path)
     append_parts(parts, b"1234567890\n")
 
@@ -358,7 +356,7 @@ def test_a_disk_that_refuses_to_set_aside_leaves_the_file(
     assert (tmp_path / "pool.jsonl").read_bytes() == b"1234567890\n"
 
 
-def test_a_file_is_replaced_by_what_is_left_of_it(tmp_path: Path) -> None:
+def test_rewriting_keeps_the_remaining_lines(tmp_path: Path) -> None:
     content = b"one\ntwo\nthree\n"
 
     def check(dropped: list[tuple[int, int]], expected: bytes | None, *, active: bool = True) -> None:

@@ -33,7 +33,7 @@ ONE = Experience(
         (ExperienceListing(query="  "), True),
     ],
 )
-def test_what_matches(filters: ExperienceListing, expected: bool) -> None:
+def test_listing_matches_all_filters(filters: ExperienceListing, expected: bool) -> None:
     assert bool(filters.matching([ONE])) is expected
 
 
@@ -97,7 +97,7 @@ TRASH = [made(7, 25), made(6, 5, "success", "gone.py")]
         (Criteria(deleted=True, max_age_days=15), [6]),
     ],
 )
-def test_what_is_chosen(criteria: Criteria, expected: list[int]) -> None:
+def test_criteria_choose_experiences(criteria: Criteria, expected: list[int]) -> None:
     found = chosen(SHOWN, TRASH, criteria, NOW, {"here.py"}.__contains__)
     assert {one.id for one in found} == {f"x_{number}" for number in expected}
     assert found == sorted(found, key=lambda one: (one.timestamp, one.id), reverse=True)

@@ -40,7 +40,7 @@ def ids(store: PoolStore) -> list[str]:
     return [one.id for one in store.records.shown()]
 
 
-def test_what_is_appended_is_known_at_once(tmp_path: Path) -> None:
+def test_appended_lines_are_read_at_once(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     with store.appending(store.target()) as append:
         append(line(1))
@@ -51,7 +51,7 @@ def test_what_is_appended_is_known_at_once(tmp_path: Path) -> None:
     assert store.refresh() is False
 
 
-def test_what_others_append_until_the_lock_is_held_outlives_a_removal(tmp_path: Path) -> None:
+def test_lines_appended_before_the_lock_survive_a_removal(tmp_path: Path) -> None:
     store, other = store_in(tmp_path), store_in(tmp_path)
     with store.appending(store.private) as append:
         append(line(1) + line(2))
@@ -65,7 +65,7 @@ def test_what_others_append_until_the_lock_is_held_outlives_a_removal(tmp_path: 
     assert ids(store) == ids(other) == ["x_4", "x_3", "x_2"]
 
 
-def test_who_waits_for_a_removal_writes_to_the_new_file(tmp_path: Path) -> None:
+def test_waiting_writer_writes_to_the_new_file_after_a_removal(tmp_path: Path) -> None:
     store, other = store_in(tmp_path), store_in(tmp_path)
     with store.appending(store.private) as append:
         append(line(1) + line(2))
@@ -101,7 +101,7 @@ def test_removing_nothing_rewrites_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "x.jsonl").stat() == before
 
 
-def test_problems_are_told_until_they_are_gone(tmp_path: Path) -> None:
+def test_problems_are_reported_until_solved(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     store.share("pool.txt", trusted=True)
     store.set_problem("retention", "It failed.")
@@ -134,7 +134,7 @@ class Counting(System):
             yield entries
 
 
-def test_only_what_is_new_is_read(tmp_path: Path) -> None:
+def test_only_new_lines_are_read(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     reader = PoolReader([source_in(tmp_path, System())], System())
     assert not reader.is_current()
@@ -161,7 +161,7 @@ def test_only_what_is_new_is_read(tmp_path: Path) -> None:
     assert sum(reading.lines for reading in reader.readings()) == 2
 
 
-def test_a_torn_end_is_only_told_of_the_file_that_is_appended_to(tmp_path: Path) -> None:
+def test_only_the_active_file_can_have_a_torn_end(tmp_path: Path) -> None:
     source = source_in(tmp_path, System())
     (tmp_path / "x.1.jsonl").write_bytes(line(1)[:-1])
     (tmp_path / "x.jsonl").write_bytes(line(2) + b'{"id":"x_3"')

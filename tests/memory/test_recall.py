@@ -39,7 +39,7 @@ FOLDER = made(3, "Names of a token are short", "src/c.py")
 WORDS = made(4, "The refresh token is rotated on use", "other/d.py")
 
 
-def test_what_is_nearer_comes_first_and_says_why() -> None:
+def test_nearer_experiences_come_first_with_reasons() -> None:
     found = chosen([FAR, FOLDER, WORDS, NEIGHBOUR, SAME])
     assert ids(found) == ["x1", "x2", "x4", "x3"], "what is far isn't there at all"
     assert found[0].reasons == ("touched src/a.py",)
@@ -51,7 +51,7 @@ def test_what_is_nearer_comes_first_and_says_why() -> None:
     assert found[2].reasons == ("shares refresh, rotated, token with the prompt",)
 
 
-def test_what_is_hardly_near_is_left_out() -> None:
+def test_distant_experiences_are_left_out() -> None:
     def check(one: Experience, **asked: Any) -> None:
         assert chosen([one], **({"words": ()} | asked)) == []
 
@@ -64,7 +64,7 @@ def test_what_is_hardly_near_is_left_out() -> None:
     check(failure)
 
 
-def test_the_latest_stand_in_where_nothing_is_asked() -> None:
+def test_latest_experiences_are_chosen_without_a_question() -> None:
     topics = ("birds", "trains", "clouds", "rivers", "stones")
     many = [made(number, f"Decided about {topic}") for number, topic in enumerate(topics, 1)]
     found = chosen(many, focus=(), neighbours=(), words=())
@@ -72,7 +72,7 @@ def test_the_latest_stand_in_where_nothing_is_asked() -> None:
     assert found[0].reasons == ("one of the latest",)
 
 
-def test_a_focused_folder_counts_for_what_is_below_it() -> None:
+def test_focused_folder_covers_files_below_it() -> None:
     assert chosen([SAME], focus={"src"})[0].reasons == ("touched src/a.py",)
 
 
@@ -102,7 +102,7 @@ def test_newer_ones_go_before_older_ones_of_the_same_nearness() -> None:
     assert ids(chosen(many, 3)) == ["x6", "x5", "x4"]
 
 
-def test_one_of_a_kind_is_chosen_and_counts_the_others() -> None:
+def test_near_duplicates_are_folded_and_counted() -> None:
     again = made(8, "The refresh token is rotated on each use", "src/a.py")
     found = chosen([WORDS, again, FAR])
     assert ids(found) == ["x8"]

@@ -77,7 +77,7 @@ def test_the_earliest_stands_for_all_that_say_the_same() -> None:
         assert (known.original, len(known.edits), known.deleted) == (early, 1, False)
 
 
-def test_a_deleted_one_is_in_the_trash_until_it_is_restored() -> None:
+def test_deleted_experience_is_in_the_trash_until_restored() -> None:
     records = records_of([one(1), one(2), edit(1, 1, "delete")])
     assert [found.id for found in records.shown()] == ["x_2"]
     assert [found.id for found in records.trash()] == ["x_1"]
@@ -94,7 +94,7 @@ def test_a_deleted_one_is_in_the_trash_until_it_is_restored() -> None:
     assert records.version == version + 1
 
 
-def test_what_changes_nothing_has_no_new_version() -> None:
+def test_edit_without_effect_keeps_the_version() -> None:
     records = records_of([one(1)])
     version = records.version
     records.add_edit(edit(1, 1, "update", decision="decision 1"))
@@ -103,7 +103,7 @@ def test_what_changes_nothing_has_no_new_version() -> None:
     assert records.edits == 2
 
 
-def test_an_edited_one_is_found_by_what_it_says_now() -> None:
+def test_edited_experience_is_found_by_its_new_text() -> None:
     records = records_of([one(1, "about sockets"), edit(1, 1, "update", decision="about tokens")])
     index = records.index
     assert [index.experiences[place].id for place in index.relevant([], [], ["token"], 1)] == ["x_1"]
@@ -212,7 +212,7 @@ def test_the_order_of_relevance() -> None:
     check([made("late", timestamp="2024-06-01"), made("early", timestamp="2023-06-01")], "late early", 2)
 
 
-def test_a_folder_in_focus_covers_what_is_below_it() -> None:
+def test_folder_in_focus_covers_files_below_it() -> None:
     both = [made("deep", files_touched=("src/a/b/c.py",)), made("other", files_touched=("srcs/a.py",))]
     for folder in ("src", "src/", "src/a", "src/a/b"):
         assert choose(both, [folder], [], "", 1) == ["deep"]
@@ -254,7 +254,7 @@ def test_each_word_must_be_contained() -> None:
     check("parser retry", False)
 
 
-def test_what_is_removed_is_not_found_and_comes_back_where_it_was() -> None:
+def test_removed_experience_returns_to_its_place() -> None:
     index = Index()
     late, early = made("d tokens", id="x_1", timestamp="2025"), made("e", id="x_2", timestamp="2024")
     for one in (late, early):
@@ -307,7 +307,7 @@ def taken(records: Records, *experiences: Experience) -> tuple[GraftBatch, list[
     return batch, [json.loads(line) for line in batch.lines().splitlines()]
 
 
-def test_what_is_new_gets_a_line() -> None:
+def test_new_experience_gets_a_line() -> None:
     batch, lines = taken(Records(), ONE, replace(ONE, agent_id="b"), replace(ONE, decision="Use  WAL"))
     assert [one.id for one in batch.new.values()] == ["x_0", "x_1"]
     assert [line["id"] for line in lines] == ["x_0", "x_1"]
@@ -315,7 +315,7 @@ def test_what_is_new_gets_a_line() -> None:
     assert taken(Records())[0].lines() == b""
 
 
-def test_what_is_known_gets_none() -> None:
+def test_duplicate_gets_no_line() -> None:
     records = Records()
     records.add(replace(ONE, id="x_known"))
     assert taken(records, ONE, replace(ONE, rationale="other", outcome="success"))[1] == []
@@ -365,7 +365,7 @@ LATER = Experience("x_b2", "2025-01-05T00:00:00.000Z", "b", "t", "Other", outcom
         ({"decision": "Use WAL", "files_touched": ("a.py", "db.py"), "timestamp": "2024"}, []),
     ],
 )
-def test_what_is_marked(change: dict[str, object], expected: list[str]) -> None:
+def test_failures_mark_earlier_experiences(change: dict[str, object], expected: list[str]) -> None:
     records = Records()
     records.add(FIRST)
     records.add(replace(FIRST, id="x_c3", decision="third", files_touched=()))

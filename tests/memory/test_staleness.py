@@ -77,7 +77,7 @@ def test_a_sketch_is_stored_and_read_back() -> None:
 
 
 @pytest.mark.parametrize("text", ["???", "AAA", "AAAAAAA=", "/////wAAAAA=", "AAAA" * 1000, "é"])
-def test_what_is_no_sketch_is_none(text: str) -> None:
+def test_invalid_sketch_is_none(text: str) -> None:
     assert decoded(text) is None
 
 

@@ -32,7 +32,7 @@ def approvals_in(folder: Path) -> Approvals:
     return Approvals(str(folder / "approvals.json"), System())
 
 
-def test_an_approval_holds_for_one_content_and_survives(tmp_path: Path) -> None:
+def test_approval_is_for_one_content_and_persists(tmp_path: Path) -> None:
     approvals = approvals_in(tmp_path)
     assert not approvals.load().covers(FILE)
     assert approvals.approve(FILE, "d1")
@@ -45,7 +45,7 @@ def test_an_approval_holds_for_one_content_and_survives(tmp_path: Path) -> None:
     assert not approved.covers(replace(FILE, digest=""))
 
 
-def test_what_was_seen_is_what_is_approved(tmp_path: Path) -> None:
+def test_approval_is_for_the_content_that_was_shown(tmp_path: Path) -> None:
     approvals = approvals_in(tmp_path)
     with pytest.raises(InvalidRequest, match="has changed"):
         approvals.approve(replace(FILE, digest="d2"), "d1")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import Stamp, System, stamp_of
 from foveal.daemon.project.globs import compile_glob
-from foveal.daemon.rules.instruction_files import RuleSet, discover, is_instruction_path
+from foveal.daemon.rules.instruction_files import RuleSet, discover
+from foveal.daemon.rules.instruction_places import is_instruction_path
 from foveal.daemon.rules.items import IncludeMode, Item
 
 
@@ -282,7 +283,7 @@ def test_a_file_that_only_imports_another_is_the_same_rule(place: Place) -> None
     assert place.only().name == "AGENTS.md"
 
 
-def test_the_first_of_two_counts_wherever_one_of_them_would(place: Place) -> None:
+def test_first_duplicate_is_included_wherever_either_would_be(place: Place) -> None:
     place.write({"a/AGENTS.md": "Do it.", "b/AGENTS.md": "Do it.", "c/AGENTS.md": "Else."})
     items = place.items()
     assert [(item.name, item.globs) for item in items.values()] == [
@@ -412,14 +413,14 @@ def test_no_import_in_code(place: Place) -> None:
     assert imported(place, {"CLAUDE.md": source, "a.md": "A"}) == (source, [])
 
 
-def test_what_only_looks_like_an_import_stays_silently(place: Place) -> None:
+def test_text_that_only_looks_like_an_import_stays_without_warning(place: Place) -> None:
     source = "@dataclass @angular/core @you mail@host.md @src @a\0b @" + "x" * 5000
     place.write({"src/x": "x"})
     place.write({"CLAUDE.md": source.replace("\0", "?")})
     assert place.only().text == source.replace("\0", "?")
 
 
-def test_an_import_that_is_missing_is_told(place: Place) -> None:
+def test_missing_import_is_reported(place: Place) -> None:
     text, warnings = imported(place, {"CLAUDE.md": "x @docs/gone.md"})
     assert text == "x @docs/gone.md"
     assert warnings == ["CLAUDE.md: the import @docs/gone.md doesn't exist: mend the path"]
@@ -523,7 +524,7 @@ def test_a_project_below_a_link_is_the_same(place: Place, tmp_path: Path) -> Non
     assert found.warnings == ()
 
 
-def test_the_user_imports_what_is_in_the_home(place: Place) -> None:
+def test_user_instructions_import_files_of_the_home_folder(place: Place) -> None:
     (place.root / "x.md").write_text("SECRET")
     place.write({"~/notes/a.md": "A", "~/.claude/b.md": "B"})
     name = "~/.claude/CLAUDE.md"
@@ -560,7 +561,7 @@ def test_a_projects_file_is_no_link_to_outside(place: Place, link: str) -> None:
     assert {warning.partition(": leads out of ")[0] for warning in found.warnings} == {link}
 
 
-def test_what_lies_outside_is_not_even_looked_at(place: Place) -> None:
+def test_paths_outside_the_zone_are_never_looked_at(place: Place) -> None:
     class Watching(System):
         def __init__(self) -> None:
             self.seen: list[str] = []
@@ -664,7 +665,7 @@ class FailingStat(Failing):
 
 @pytest.mark.parametrize("kind", [Failing, FailingStat])
 @pytest.mark.parametrize("path", ["CLAUDE.md", "AGENTS.override.md", ".cursor/rules"])
-def test_what_is_unreadable_is_told(place: Place, path: str, kind: type[Failing]) -> None:
+def test_unreadable_files_are_reported(place: Place, path: str, kind: type[Failing]) -> None:
     place.write({"CLAUDE.md": "C", "AGENTS.override.md": "O", ".cursor/rules/a.mdc": "A", "GEMINI.md": "G"})
     found = place.discover(kind(place.root / path))
     texts = [item.text for item in found.items]
@@ -804,7 +805,7 @@ def test_an_older_file_is_not_read_again(place: Place) -> None:
     assert place.discover(system).racy == ()
 
 
-def test_what_was_read_is_named(place: Place) -> None:
+def test_sources_name_the_files_that_were_read(place: Place) -> None:
     fill(place)
     names = [
         "CLAUDE.md",

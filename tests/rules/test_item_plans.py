@@ -75,7 +75,7 @@ def told(plan: ItemPlan) -> dict[str, tuple[IncludeMode, float | None]]:
     return {one.item.name: (one.include, one.score) for one in plan.items}
 
 
-async def test_without_a_session_what_is_always_in_is() -> None:
+async def test_always_items_are_planned_without_a_session() -> None:
     plan = await planned(Search("s"), None)
     assert told(plan) == {
         "a": ("always", None),
@@ -87,7 +87,7 @@ async def test_without_a_session_what_is_always_in_is() -> None:
     assert (plan.files, plan.gaps, plan.degraded) == ((), ("a warning",), ())
 
 
-async def test_a_session_says_what_is_always_in() -> None:
+async def test_session_adds_its_items() -> None:
     search = Search("t")
     plan = await planned(search, session("b", "m", "s", removed=("a", "g")))
     assert told(plan) == {
@@ -101,7 +101,7 @@ async def test_a_session_says_what_is_always_in() -> None:
     assert plan.files == ("/p/a.py",)
 
 
-async def test_the_modes_of_today_hold_but_for_what_was_put_by_hand() -> None:
+async def test_current_modes_count_except_for_items_added_by_hand() -> None:
     """Each item came into the session as `always`, or never did, and has another mode by now."""
     by_hand = replace(session("a"), items=tuple(SessionItem(rule(name), "manual") for name in MODES))
     assert told(await planned(Search(), by_hand)) == dict.fromkeys(MODES, ("manual", None))
@@ -114,7 +114,7 @@ async def test_the_modes_of_today_hold_but_for_what_was_put_by_hand() -> None:
         }
 
 
-def test_a_selection_that_can_not_be_used_is_told_and_the_levels_above_hold() -> None:
+def test_unusable_selection_is_reported_and_ignored() -> None:
     for selection in ({"preset": "huge"}, {"top_n": "many"}, {"preset": [1]}, {"rules": 3}):
         one = replace(session("a"), selection=selection)
         own, problem = selection_of(one)
@@ -142,7 +142,7 @@ async def test_a_request_names_items() -> None:
     assert search.barred == {rule("a"): "denied"}
 
 
-async def test_what_is_gone_is_told_but_not_all_of_it() -> None:
+async def test_missing_items_are_reported_up_to_a_limit() -> None:
     plan = await planned(Search(), session("a", *(f"gone{number}" for number in range(MISSING_MAX + 2))))
     assert set(told(plan)) == {"a", "b", "g"}
     assert plan.gaps[1] == "the rule gone0 isn't there (any more)"
@@ -160,13 +160,15 @@ async def test_what_is_gone_is_told_but_not_all_of_it() -> None:
         (1.0, "denied", False),
     ],
 )
-async def test_what_served_before_counts(weight: float, reason: Reason, taken: bool) -> None:
+async def test_items_that_served_earlier_messages_are_taken(
+    weight: float, reason: Reason, taken: bool
+) -> None:
     plan = await planned(Search(reason=reason), None, {rule("t"): weight})
     assert ("t" in told(plan)) is taken
     assert ("t" in {one.item.name for one in plan.left_out}) is not taken
 
 
-async def test_a_search_that_fails_is_told() -> None:
+async def test_failed_search_is_reported() -> None:
     assert (await planned(Search("slow"), None)).degraded == ("slow",)
 
 

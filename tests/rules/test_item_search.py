@@ -126,7 +126,7 @@ def names(found: ItemMatches) -> set[str]:
         ("show the latest commits in the log", "git_log"),
     ],
 )
-async def test_what_a_message_is_about_is_taken(real: RealScores, message: str, expected: str) -> None:
+async def test_items_about_the_message_are_taken(real: RealScores, message: str, expected: str) -> None:
     found = await ItemSearch(real, in_thread).search(ITEMS, message, NORMAL, within_s=GENEROUS_S)
     assert expected in names(found)
     assert len(found.taken) <= 3, "and little else"
@@ -139,7 +139,7 @@ async def test_nothing_is_taken_because_there_is_room(real: RealScores, message:
     assert {one.reason for one in found.considered} <= {"floor"}
 
 
-async def test_what_was_said_before_counts_less(real: RealScores) -> None:
+async def test_earlier_messages_count_less(real: RealScores) -> None:
     search = ItemSearch(real, in_thread)
     history = [{"role": "user", "content": "how should I word this commit message?"}]
     alone = await search.search(ITEMS, "yes, do it", NORMAL, within_s=GENEROUS_S)
@@ -151,14 +151,14 @@ async def test_what_was_said_before_counts_less(real: RealScores) -> None:
     assert score < best
 
 
-async def test_a_name_said_long_ago_names_nothing(real: RealScores) -> None:
+async def test_names_in_old_messages_do_not_count(real: RealScores) -> None:
     search = ItemSearch(real, in_thread)
     said = [{"role": "user", "content": "retry_captures"}, *[{"role": "assistant", "content": "ok"}] * 3]
     found = await search.search(ITEMS, "and now?", NORMAL, within_s=GENEROUS_S, history=said)
     assert "named" not in {one.reason for one in found.taken}
 
 
-async def test_removed_and_denied_items_are_told_with_their_score(real: RealScores) -> None:
+async def test_removed_and_denied_items_are_listed_with_their_score(real: RealScores) -> None:
     barred = {ItemKey("rule", "commits"): "removed", ItemKey("tool", "git_log", "git"): "denied"}
     found = await ItemSearch(real, in_thread).search(
         ITEMS,
@@ -232,7 +232,7 @@ async def test_where_it_fails_nothing_is_taken(
     assert expected in reason
 
 
-async def test_what_has_no_vector_yet_is_said_and_can_be_named() -> None:
+async def test_items_without_vectors_are_reported_and_can_be_named() -> None:
     found = await ItemSearch(FixedScores(pending=3), in_thread).search(
         ITEMS, "why does retry_captures fail?", NORMAL, within_s=GENEROUS_S
     )
@@ -289,7 +289,7 @@ def test_a_short_query_proves_less_than_a_long_one() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "???", "the of and", "\ud800", "x" * 100_000, "a_b " * 5_000])
-def test_any_text_can_be_asked(text: str) -> None:
+def test_any_text_can_be_searched(text: str) -> None:
     found = evidence("retries", "")
     assert all(0 <= cover < 1 for cover in found.cover(text))
     assert found.named(text) == set()
@@ -370,7 +370,7 @@ def test_what_has_no_text_is_left_out(history: list[dict[str, object]]) -> None:
     assert query_texts(" \n", history) == ()
 
 
-def test_what_has_no_text_takes_nobody_s_place() -> None:
+def test_messages_without_text_do_not_count() -> None:
     texts = query_texts("", [*said("said"), *said("", role="assistant")])
     assert [(one.text, one.weight) for one in texts] == [("said", HISTORY_WEIGHT)]
 
@@ -430,7 +430,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
-async def test_one_at_a_time_and_what_changed_meanwhile_after_it() -> None:
+async def test_warming_runs_once_and_again_after_changes() -> None:
     work, embedder = Work(), Embedder()
     searching = WarmItemSearch(embedder, work)  # type: ignore[arg-type]  # it has what is used of it
     async with asyncio.TaskGroup() as tasks:
@@ -452,7 +452,7 @@ async def test_one_at_a_time_and_what_changed_meanwhile_after_it() -> None:
     work.close()
 
 
-async def test_a_failure_is_nobodys_and_the_next_time_it_is_tried_again() -> None:
+async def test_failed_warming_is_retried_next_time() -> None:
     work, embedder = Work(), Embedder()
     searching = WarmItemSearch(embedder, work)  # type: ignore[arg-type]  # as above
     embedder.may_answer.set()

@@ -40,7 +40,7 @@ def store_in(folder: Path) -> ItemStore:
     return ItemStore(str(folder / "items.json"), System())
 
 
-def test_what_was_put_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_put_items_survive_a_restart(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     assert store.load() == StoredItems()
     assert os.listdir(tmp_path) == []
@@ -214,7 +214,7 @@ RULE: dict[str, Any] = {"type": "rule", "name": "commits", "include": "always", 
 TOOL: dict[str, Any] = {"type": "tool", "name": "search", "server_name": "web", "include": "agent"}
 
 
-def test_a_draft_keeps_what_was_given() -> None:
+def test_draft_keeps_the_given_fields() -> None:
     draft = draft_of(
         RULE
         | {

@@ -27,7 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
-def test_a_key_is_made_of_what_a_caller_names() -> None:
+def test_key_is_made_of_the_given_fields() -> None:
     def check(given: tuple[str, ...], expected: ItemKey, said: str) -> None:
         assert item_key(*given) == expected
         assert str(expected) == said
@@ -45,7 +45,7 @@ def test_an_item_has_a_key() -> None:
     assert key_of(Item("tool", "t", "agent", "", "", server_name="srv")) == ItemKey("tool", "t", "srv")
 
 
-def test_what_names_no_item_is_refused_by_field() -> None:
+def test_invalid_keys_are_refused_with_their_field() -> None:
     def check(given: tuple[str, ...], field: str, said: str) -> None:
         with pytest.raises(InvalidRequest, match=said) as raised:
             item_key(*given)
@@ -89,7 +89,7 @@ def test_without_a_session_modes_decide() -> None:
     assert [one.item.name for one in plan.entering(())] == ["a"]
 
 
-def test_what_came_in_by_hand_needs_no_match() -> None:
+def test_manual_items_need_no_match() -> None:
     by_hand = PlannedItem(item("go", "glob", "*.go"), "manual")
     assert ItemPlan((by_hand,)).entering(()) == [by_hand]
 

@@ -66,7 +66,7 @@ def test_reading(value: object, expected: ItemSelection) -> None:
         ({"include_score": False}, "selection.include_score"),
     ],
 )
-def test_what_can_not_be_read_names_its_field(value: object, field: str) -> None:
+def test_unreadable_settings_name_their_field(value: object, field: str) -> None:
     with pytest.raises(InvalidRequest) as raised:
         parse_selection(value)
     assert raised.value.field == field
@@ -219,7 +219,7 @@ def test_only_the_best_chunks_are_looked_at() -> None:
     check(found, {}, Profile(0, 5, 0.3, 0.7, 0.6))
 
 
-def test_what_is_named_is_taken() -> None:
+def test_named_items_are_taken() -> None:
     found = [
         evidence("a", 0.5),
         evidence("b", 0.1, named=True),
@@ -230,7 +230,7 @@ def test_what_is_named_is_taken() -> None:
     check(found, expected, Profile(2, 2, 0.3, 0.7, 0.6))
 
 
-def test_what_is_barred_takes_nobody_s_room() -> None:
+def test_barred_items_use_no_room() -> None:
     found = [evidence(name, score) for name, score in {"a": 0.95, "b": 0.55, "c": 0.5, "d": 0.45}.items()]
     found.append(evidence("e", 0.2, named=True))
     barred: dict[ItemKey, Literal["removed", "denied"]] = {
@@ -253,7 +253,7 @@ def test_rules_and_tools_are_chosen_apart() -> None:
     assert {score.item.name for score in only_tools} == {"t", "u"}
 
 
-def test_what_is_told_of_an_item() -> None:
+def test_score_has_similarity_and_lexical_share() -> None:
     tool = Item("tool", "git_log", "agent", "", "s", server_name="git")
     (one,) = choose([ItemEvidence(tool, (0.2, 0.51239), (0.3, 0.7), 0.25)], Profiles(PROFILE, PROFILE), {})
     assert (one.score, one.similarity, one.lexical) == (0.7, 0.5124, 0.25)

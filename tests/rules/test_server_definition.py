@@ -11,7 +11,7 @@ SERVER = McpServer(
 )
 
 
-def test_the_digest_is_of_what_runs() -> None:
+def test_digest_covers_what_runs() -> None:
     same = replace(SERVER, name="other", source="/p/.cursor/mcp.json", line=9, disabled=True)
     assert same.digest == SERVER.digest
     changes = [
@@ -60,7 +60,7 @@ def test_a_configuration_may_forbid_tools() -> None:
     assert replace(SERVER, allowed=("search",)).permits("search")
 
 
-def test_what_decides_which_code_runs_is_shown_with_its_value() -> None:
+def test_variables_that_decide_which_code_runs_show_their_value() -> None:
     server = replace(
         SERVER,
         environment=(

@@ -38,7 +38,7 @@ def launch(server: McpServer, *, network: bool = False) -> Launch:
     return launch_of(server, ENVIRON, "/home/me", network=network, timeout_s=5)
 
 
-def test_a_server_gets_what_its_definition_names(server: McpServer) -> None:
+def test_server_gets_the_variables_of_its_definition(server: McpServer) -> None:
     server = replace(server, environment=(("KEY", "${TOKEN}"), ("LANG", "de")), forwarded=("TOKEN", "GONE"))
     found = launch(server)
     assert found.environment == {
@@ -54,7 +54,7 @@ def test_a_server_gets_what_its_definition_names(server: McpServer) -> None:
     assert found.folder == server.base
 
 
-def test_no_message_shows_what_was_resolved(server: McpServer) -> None:
+def test_messages_never_show_resolved_values(server: McpServer) -> None:
     found = launch(replace(server, environment=(("KEY", "literal-secret"), ("N", "1"))))
     assert found.redacted("1 hunter22, literal-secret!") == "1 ***, ***!"
     assert "aws-secret" not in repr(found)
@@ -88,7 +88,7 @@ def test_programs_are_found_without_the_projects_help(server: McpServer, tmp_pat
         ({"transport": "http", "url": "http://127.0.0.1", "bearer_variable": "GONE"}, "GONE isn't set"),
     ],
 )
-def test_what_cannot_run_says_why(server: McpServer, changes: dict[str, object], reason: str) -> None:
+def test_unlaunchable_servers_say_why(server: McpServer, changes: dict[str, object], reason: str) -> None:
     with pytest.raises(Unresolved, match=reason):
         launch(replace(server, **changes))
 
@@ -182,7 +182,7 @@ def test_values(host: str, text: str, expected: str) -> None:
         ("opencode", "{file:~/.secret}", "only be resolved by opencode"),
     ],
 )
-def test_what_has_no_value_is_said(host: str, text: str, reason: str) -> None:
+def test_unset_variables_are_reported(host: str, text: str, reason: str) -> None:
     with pytest.raises(Unresolved, match=reason):
         variables(host).resolve(text)
 

@@ -103,7 +103,7 @@ async def test_they_hold_until_a_file_changes(base: Path) -> None:
         assert at.project.instructions.items.by_key[KIND].text == "Be brief."
 
 
-async def test_what_is_put_stands_for_a_file_and_deleting_it_brings_that_back(base: Path) -> None:
+async def test_put_item_replaces_a_file_until_deleted(base: Path) -> None:
     async with desk(base) as at:
         await at.put("AGENTS.md", include="manual")
         assert at.names() == {"AGENTS.md": "manual"}
@@ -117,13 +117,13 @@ async def test_what_is_put_stands_for_a_file_and_deleting_it_brings_that_back(ba
             await at.items.delete(at.project, ItemKey("rule", "nope"))
 
 
-async def test_two_who_put_at_the_same_time_lose_nothing(base: Path) -> None:
+async def test_concurrent_puts_lose_nothing(base: Path) -> None:
     async with desk(base) as at:
         await asyncio.gather(*(at.put(f"r{n}", text=f"Text {n}.") for n in range(8)))
         assert at.names().keys() == {"AGENTS.md", *(f"r{n}" for n in range(8))}
 
 
-async def test_a_damaged_file_of_items_costs_what_was_put_and_no_change_overwrites_it(base: Path) -> None:
+async def test_damaged_items_file_is_never_overwritten(base: Path) -> None:
     async with desk(base) as at:
         await at.put("mine", text="Mine.")
         path = Path(at.project.folder) / ITEMS_FILE
@@ -177,7 +177,7 @@ async def test_a_file_that_is_gone_takes_its_tools_along(base: Path) -> None:
         assert await at.refreshed() == {"AGENTS.md": "always"}
 
 
-async def test_a_file_that_nobody_approved_is_looked_at_now_and_then(base: Path) -> None:
+async def test_unapproved_files_are_checked_now_and_then(base: Path) -> None:
     async with desk(base) as at:
         await with_tools(at)
         write_files(at.home, {".cursor/mcp.json": "{}"})

@@ -41,7 +41,7 @@ def lists_in(folder: Path) -> ToolLists:
     return ToolLists(str(folder / "lists"), System())
 
 
-def test_a_list_is_of_one_configuration(tmp_path: Path) -> None:
+def test_tool_list_is_for_one_configuration(tmp_path: Path) -> None:
     lists = lists_in(tmp_path)
     assert lists.load(SERVER) is None
     assert lists.store(SERVER, LIST) == LIST
@@ -110,7 +110,7 @@ def test_the_lists_unused_for_longest_go_first(tmp_path: Path) -> None:
     assert len(os.listdir(path.parent)) == MAX_LISTS
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "lists").write_text("")
     with pytest.raises(StateError, match="lists"):
         lists_in(tmp_path).store(SERVER, LIST)
@@ -226,14 +226,14 @@ def test_a_server_that_hangs_is_ended_and_costs_its_own_list(tmp_path: Path) -> 
     wait_until_unused(reader)
 
 
-def test_what_a_server_leaves_behind_is_ended_too(tmp_path: Path) -> None:
+def test_child_processes_of_a_server_are_ended(tmp_path: Path) -> None:
     path, reader = watched_pipe(tmp_path)
     (found,) = listed(raw_server(tmp_path, "orphan", path))
     assert names(found) == ["child"]
     wait_until_unused(reader)
 
 
-def test_closing_ends_what_runs(tmp_path: Path) -> None:
+def test_close_ends_running_servers(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     one = lister()
@@ -271,7 +271,7 @@ def test_servers_end_with_the_daemon(tmp_path: Path) -> None:
         assert reader.read() == ""
 
 
-def test_what_cannot_be_launched_needs_no_process(tmp_path: Path) -> None:
+def test_unlaunchable_servers_start_no_process(tmp_path: Path) -> None:
     server = raw_server(tmp_path, "good")
     found = listed(
         replace(server, command="no-such-program-anywhere"),

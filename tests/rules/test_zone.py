@@ -91,7 +91,7 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
     assert system.reads == [os.path.realpath(tmp_path / "a/b/c.md")] == list(reader.sources)
 
 
-def test_what_was_consulted_is_remembered(tmp_path: Path) -> None:
+def test_probes_record_every_path_that_was_looked_at(tmp_path: Path) -> None:
     fill(tmp_path)
     root = Path(os.path.realpath(tmp_path))
     reader = ZoneReader(System())

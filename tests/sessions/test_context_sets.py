@@ -70,7 +70,7 @@ def test_a_set_is_replaced_merged_and_cleared() -> None:
     assert outcome.text == "files is as it was (0 entries)."
 
 
-def test_setting_what_is_set_changes_nothing() -> None:
+def test_setting_the_same_entries_changes_nothing() -> None:
     one, _ = change(session(), "ports", ["80"])
     same, outcome = change(one, "ports", ["80", "080"])
     assert same == one
@@ -147,7 +147,7 @@ def test_fifty_entries_in_all() -> None:
     assert sum(map(len, one.context.values())) == 41
 
 
-def test_what_a_person_made_longer_can_become_shorter() -> None:
+def test_set_above_its_limit_can_become_shorter() -> None:
     long = session(notes=numbered(60))
     kept, _ = change(long, "notes", [], "merge")
     assert kept == long
@@ -305,7 +305,7 @@ def test_the_text_says_all_that_is_set(tmp_path: Path) -> None:
     assert resume.applet == Applet("board", {"tab": "2", "id": "7"})
 
 
-def test_nothing_is_said_where_nothing_is_set() -> None:
+def test_resume_text_is_empty_without_sets() -> None:
     resume = resume_text(EMPTY, exists_on(System()))
     assert (resume.text, resume.context, resume.missing_files, resume.applet) == ("", {}, (), None)
 
@@ -324,7 +324,7 @@ def test_each_part_stands_alone() -> None:
     check(with_context(ports=("80",)), "ports: 80")
 
 
-def test_what_cannot_be_looked_at_counts_as_missing(tmp_path: Path) -> None:
+def test_inaccessible_files_count_as_missing(tmp_path: Path) -> None:
     class Refusing(System):
         def stat(self, path: str) -> os.stat_result:
             if path == "/refused":
@@ -389,7 +389,7 @@ def test_endpoints_are_full_urls() -> None:
         refused("endpoints", entry, "full URLs")
 
 
-def test_a_password_in_a_url_is_said() -> None:
+def test_password_in_a_url_is_reported() -> None:
     found = checked_entries("endpoints", ["https://ada:secret@db.example/", "https://ada@db.example/"], HOME)
     assert len(found.entries) == 2
     assert len(found.warnings) == 1

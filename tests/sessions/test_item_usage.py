@@ -72,11 +72,11 @@ SENT = Sent(
         ("", []),
     ],
 )
-def test_what_a_reply_refers_to(reply: str, expected: list[int]) -> None:
+def test_reply_refers_to_items(reply: str, expected: list[int]) -> None:
     assert referred(KEYS, SENT, reply) == tuple(expected)
 
 
-def test_without_what_was_sent_names_count() -> None:
+def test_only_names_count_without_contents() -> None:
     assert referred(KEYS, None, "style.md, ensure_utc") == (STYLE_AT,)
 
 
@@ -119,7 +119,7 @@ def put(at: Opened, number: int, query: str = QUERY, session_id: str = "ses_a", 
 # --- Reports ---
 
 
-def test_what_a_client_names_and_what_the_reply_says_is_noted(at: Opened) -> None:
+def test_report_notes_named_and_found_items(at: Opened) -> None:
     put(at, 1)
     other = ItemKey("tool", "other", "github")
     report = at.usage.report("ses_a", "req_1", reply="By ensure_utc.", used=[SEARCH, other, SEARCH, other])
@@ -210,7 +210,7 @@ def test_a_selection_that_served_a_nearly_equal_query_is_evidence(at: Opened) ->
     assert at.usage.evidence("/other", QUERY) == {}
 
 
-def test_what_was_not_referred_to_speaks_against(at: Opened) -> None:
+def test_unreferred_items_lower_the_evidence(at: Opened) -> None:
     for number in range(4):
         put(at, number, session_id=f"ses_{number}")
         at.usage.report(f"ses_{number}", f"req_{number}", used=[SEARCH, GUIDE] if number == 0 else [GUIDE])

@@ -140,7 +140,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
 # --- Waiting and writing ---
 
 
-def test_what_waits_is_seen_before_it_is_written(tmp_path: Path) -> None:
+def test_waiting_requests_are_visible_before_writing(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         at.put(record_of(1))
         at.ledger.add(record_of(2), sent_for(record_of(2)))
@@ -166,7 +166,7 @@ def test_a_request_is_written_once(tmp_path: Path) -> None:
         assert at.ledger.counts() == {"ses_a": 1}
 
 
-def test_what_the_disk_refuses_goes_on_waiting(tmp_path: Path) -> None:
+def test_requests_that_the_disk_refuses_keep_waiting(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         with at.file.reading() as database:
             database.execute("PRAGMA query_only = ON")
@@ -334,7 +334,7 @@ def test_those_that_waited_longest_are_lost_and_counted(tmp_path: Path) -> None:
         assert ledger.lost == 4
 
 
-def test_what_was_replaced_while_it_was_written_goes_on_waiting(tmp_path: Path) -> None:
+def test_request_replaced_while_writing_keeps_waiting(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
 
         def kept_of(record: RequestRecord, parts: Sent) -> tuple[RequestRecord, Sent]:
@@ -472,7 +472,7 @@ def all_ids(at: Opened, since: str = "", **which: Any) -> tuple[list[str], int]:
             return found, pages
 
 
-def test_requests_come_in_their_order_also_what_waits(tmp_path: Path) -> None:
+def test_requests_are_listed_in_order_waiting_ones_too(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         at.put(record_of(1))
         at.usage.report("ses_a", "req_1", used=[STYLE])
@@ -555,7 +555,7 @@ def test_a_page_of_long_records_is_short(tmp_path: Path) -> None:
         assert all_ids(at) == ([f"req_{number}" for number in range(5)], 2)
 
 
-def test_content_too_large_for_a_page_is_left_out_and_told(tmp_path: Path) -> None:
+def test_contents_too_large_for_a_page_are_left_out(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         sent = Sent(user_prompt="x" * (REQUEST_CHARACTERS // 2 + 1))
         at.ledger.add(record_of(1), sent)
@@ -567,7 +567,7 @@ def test_content_too_large_for_a_page_is_left_out_and_told(tmp_path: Path) -> No
         assert at.ledger.get("ses_a", "req_1").sent == sent
 
 
-def test_content_comes_when_asked_for(tmp_path: Path) -> None:
+def test_contents_are_exported_on_request(tmp_path: Path) -> None:
     with opened(tmp_path) as at:
         at.put(record_of(1))
         at.put(record_of(2))
@@ -648,7 +648,7 @@ def test_damaged_content(at: Opened, value: str) -> None:
     assert at.ledger.export(content=True).requests[0].problem == LOST
 
 
-def test_one_bit_that_turned_is_met(at: Opened) -> None:
+def test_single_flipped_bit_is_detected(at: Opened) -> None:
     with at.file.reading() as database:
         (data,) = database.execute("SELECT data FROM packs").fetchone()
     for place in range(0, len(data) - 1, 7):
@@ -657,7 +657,7 @@ def test_one_bit_that_turned_is_met(at: Opened) -> None:
         assert recall(at).sent in (None, SENT)
 
 
-def test_content_of_another_layout_is_said(at: Opened) -> None:
+def test_contents_of_another_layout_are_reported(at: Opened) -> None:
     line = line_of(SENT).replace(b"[1,", b"[99,", 1)
     at.alter("UPDATE packs SET data = ?", lzma.compress(b"1 " + line))
     assert recall(at).sent == SENT

@@ -52,7 +52,7 @@ def test_folder_and_file_are_private(file: LedgerFile, path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_what_fails_is_undone_and_goes_on_its_way(file: LedgerFile) -> None:
+def test_failed_write_is_undone_and_raised(file: LedgerFile) -> None:
     with file.writing() as database:
         add(database, b"a")
     with pytest.raises(NotFound), file.writing() as database:  # noqa: PT012 - the block is what is tested
@@ -70,7 +70,7 @@ def test_a_statement_that_fails_leaves_the_file_in_use(file: LedgerFile) -> None
     assert file.take_warnings() == ()
 
 
-def test_a_file_damaged_while_closed_is_set_aside(file: LedgerFile, path: Path) -> None:
+def test_file_damaged_while_closed_goes_into_quarantine(file: LedgerFile, path: Path) -> None:
     file.close()
     for number in range(3):
         path.write_bytes(b"no database at all")

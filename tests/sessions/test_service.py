@@ -70,7 +70,7 @@ def base(tmp_path: Path) -> Path:
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Believe nothing that was read before."""
-    monkeypatch.setattr(sessions_file, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(sessions_file, "CACHED_S", 0.0)
 
 
 async def test_what_was_made_or_changed_here_is_known_without_a_thread(base: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.instruction_files import RuleSet, discover
+from foveal.daemon.rules.instruction_places import RuleFiles, rule_files
 from foveal.daemon.rules.items import Item
-from foveal.daemon.rules.rule_files import RuleFiles, rule_files
 
 from tests.conftest import write_files
 
@@ -36,7 +36,7 @@ def rules_in(root: Path) -> RuleSet:
 
 
 def test_all_that_rules_come_from_or_would_have_come_from(root: Path) -> None:
-    files = rule_files(str(root), rules_in(root), ())
+    files = rule_files(str(root), rules_in(root).sources, ())
     found = {path for path in FILES if path in files}
     assert found == FILES.keys() - {"docs/guide.md", ".claude/skills/deploy/steps.md"}
     assert ".cursor/rules/new.mdc" in files, "one that came since is no document either"
@@ -45,14 +45,14 @@ def test_all_that_rules_come_from_or_would_have_come_from(root: Path) -> None:
 
 def test_a_project_below_another_folder_of_its_name(root: Path) -> None:
     outside = frozenset({f"{root}-more/docs/a.md", f"{root}/docs/b.md", "/docs/c.md"})
-    files = rule_files(str(root), RuleSet((), (), (), outside), ())
+    files = rule_files(str(root), outside, ())
     assert files.paths == {"docs/b.md", "foveal.toml"}
 
 
 def test_removed_rules_by_their_file_and_by_their_text(root: Path) -> None:
     by_name = {item.name: item for item in rules_in(root).items}
     reference = Item("reference", "r", "always", "Use short words.", "PutItem")
-    files = rule_files(str(root), rules_in(root), (by_name["AGENTS.override.md"], reference))
+    files = rule_files(str(root), rules_in(root).sources, (by_name["AGENTS.override.md"], reference))
 
     def check(path: str, text: str, expected: bool) -> None:
         assert files.is_removed(str(root), path, text) is expected
