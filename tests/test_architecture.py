@@ -105,6 +105,7 @@ SERVICES: dict[str, list[str]] = {
     "project": ["file_sketches", "freshness", "open_projects", "own_folder", "projects", "snapshot", "views"],
     "search": [
         "agent_results",
+        "answers",
         "file_search",
         "nodes",
         "result_cache",
