@@ -126,6 +126,8 @@ class Connection(asyncio.Protocol):
         self._out_bytes = 0
         self._reading = True
         self._answering = False
+        self._holds_partial = False
+        """Whether it counts among those that hold a large part of a frame."""
         self._peer_is_slow = False
         self._stopped = False
         self._cancelled = False
@@ -205,8 +207,9 @@ class Connection(asyncio.Protocol):
         self._counts.received_bytes += len(data)
         self._decoder.feed(data)
         self._answer()
-        partial = self._decoder.partial_bytes
+        partial = len(self._decoder.partial)
         if partial > LARGE_BYTES and not self._stopped:
+            self._holds_partial = True
             self._serving.partial.progress(self, partial)
 
     def cut_off(self) -> None:
@@ -265,7 +268,7 @@ class Connection(asyncio.Protocol):
             if not self._decoder.empty:
                 self.process.wait(self._answer)
             return False
-        if self._serving.working.full and self._decoder.partial_bytes > LARGE_BYTES:
+        if len(self._decoder.partial) > LARGE_BYTES and self._serving.working.full:
             self._serving.working.wait(self._answer)
             return False
         return True
@@ -275,25 +278,24 @@ class Connection(asyncio.Protocol):
         if self._answering:
             return
         self._answering = True
+        decoder = self._decoder
         try:
-            self._take_turn()
+            while self._may_answer():
+                message = decoder.next_message()
+                if message is None:
+                    break
+                self._dispatch(message)
+                if decoder.frame_bytes > HEAVY_BYTES:
+                    self._rest_from(decoder.frame_bytes)
         except ProtocolError as error:
             self._refuse(error)
         finally:
             self._answering = False
         self._flush()
         self._steer()
-        if self._decoder.partial_bytes <= LARGE_BYTES:
+        if self._holds_partial and len(self._decoder.partial) <= LARGE_BYTES:
+            self._holds_partial = False
             self._serving.partial.release(self)
-
-    def _take_turn(self) -> None:
-        while self._may_answer():
-            message = self._decoder.next_message()
-            if message is None:
-                return
-            self._dispatch(message)
-            if self._decoder.frame_bytes > HEAVY_BYTES:
-                self._rest_from(self._decoder.frame_bytes)
 
     def _rest_from(self, size: int) -> None:
         """Let large frames wait, whoever sends them, until others had their share of the loop."""
@@ -322,18 +324,19 @@ class Connection(asyncio.Protocol):
             self.process.answer()
         if isinstance(message, Request):
             self._counts.requests += 1
-            self._handle(message.msgid, message.method, message.params)
+            msgid: int | None = message.msgid
         elif isinstance(message, Notification):
             self._counts.notifications += 1
-            self._handle(None, message.method, message.params)
+            msgid = None
         elif isinstance(message, InvalidRequest):
             self._counts.requests += 1
             self._reply_error(message.msgid, RpcError.from_map(message.error))
-        # A response answers nothing here, since the daemon asks nothing: like an unknown field it is ignored.
-
-    def _handle(self, msgid: int | None, method: str, params: dict[str, Any]) -> None:
+            return
+        else:
+            return  # A response answers nothing here, since the daemon asks nothing: it is ignored.
+        method = message.method
         try:
-            result = self._serving.handler(self, method, params)
+            result = self._serving.handler(self, method, message.params)
         except Exception as error:  # noqa: BLE001 - the one place where a handler's exceptions become replies
             self._reply_error(msgid, self._serving.rpc_error(error, method))
             return
@@ -360,7 +363,7 @@ class Connection(asyncio.Protocol):
                 raise
             # Something that the handler waited for was cancelled by others: that is no end of this request.
             self._reply_error(msgid, self._serving.rpc_error(RuntimeError(f"cancelled: {error}"), method))
-        except Exception as error:  # noqa: BLE001 - as in _handle
+        except Exception as error:  # noqa: BLE001 - as in _dispatch
             self._reply_error(msgid, self._serving.rpc_error(error, method))
         else:
             self._reply(msgid, method, value)
@@ -402,22 +405,17 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return
         self._counts.sent_bytes += len(frame)
-        if not self._answering:
-            self._write([frame], len(frame))
-            return
         self._out.append(frame)
         self._out_bytes += len(frame)
-        if self._out_bytes >= JOIN_BYTES:
+        if not self._answering or self._out_bytes >= JOIN_BYTES:
             self._flush()
 
     def _flush(self) -> None:
-        if self._out and self._transport is not None:
-            frames, self._out = self._out, []
-            size, self._out_bytes = self._out_bytes, 0
-            self._write(frames, size)
-
-    def _write(self, frames: list[bytes], size: int) -> None:
-        if self._transport is None or self._transport.is_closing():
+        if not self._out or self._transport is None:
+            return
+        frames, self._out = self._out, []
+        size, self._out_bytes = self._out_bytes, 0
+        if self._transport.is_closing():
             return
         self._transport.writelines(frames)
         if self._peer_is_slow or size > LARGE_BYTES:

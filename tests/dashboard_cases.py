@@ -1,4 +1,4 @@
-"""What tests of the dashboard's access share: a guarded site over the real access, and requests byte for byte."""
+"""Fixtures for the dashboard's access control: a guarded site over the real guard, and raw requests."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ..context.scopes import Scope, ScopeTable
 from ..context.scoping import ScopeSelector
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, Texts
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.items import ItemType
 from .method import (
     AgentRequest,

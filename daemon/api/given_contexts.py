@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from ..app.engine import Engine
-from ..context.given_contexts import GIVEN_MAX, TEXT_FIELDS, Given
+from ..context.context_log import GIVEN_MAX, TEXT_FIELDS, Given
 from ..core.errors import FovealError, NotFound
 from ..core.parameters import NonEmpty
 from ..privacy.permissions import Agent

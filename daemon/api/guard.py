@@ -19,7 +19,7 @@ from ..privacy.permissions import Agent, Permissions
 from ..privacy.policy import Policy
 from ..privacy.secret_values import may_hold_secrets
 from ..project.open_projects import OpenProjects
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
 from . import method as methods
 from .method import (

@@ -17,7 +17,7 @@ from ...ipc.errors import RpcError
 from ...ipc.protocol import PROTOCOL_VERSION, PackedResult, pack_fields
 from ..app.dashboard import Dashboard
 from ..app.engine import Engine
-from ..context.answer_fields import ContextReply
+from ..context.reply import ContextReply
 from ..core.errors import (
     Busy,
     ChildDied,

@@ -13,25 +13,22 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field, structs
 from msgspec.structs import replace
 
+from ...hooks.hosts.events import Origin, SessionEnding, SubagentStopped, TurnEnded
+from ...hooks.hosts.hook_answer import NOTHING
+from ...hooks.hosts.registry import HOSTS
 from ..app.engine import Engine
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError, InvalidRequest
 from ..core.system import System
-from ..hooks.answer import NOTHING
-from ..hooks.backend import Ask, OpenedSession
-from ..hooks.dialects import speaker_of
-from ..hooks.events import Origin, SessionEnding, SubagentStopped, TurnEnded
-from ..hooks.fields import fields_in
+from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.grafts import HookGrafts
 from ..hooks.native_rules import folder_in, native_rules
-from ..hooks.repeats import Repeats
-from ..hooks.responder import Clock, Responder
-from ..hooks.texts import INCOMPLETE_CHARACTERS, incomplete_line
-from ..project.projects import Project
+from ..hooks.payloads import RecentEvents, fields_in, formats_of
+from ..hooks.responder import Clock, ContextRequest, OpenedSession, Responder
+from ..project.project import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
-from ..sessions.session_ids import is_id
-from ..sessions.sessions import Session
+from ..sessions.session import Session, is_id
 from ..transcripts.injections import asked
 from .contexts import ContextMethods, GetContextRequest
 from .guard import PolicyGuard
@@ -47,8 +44,10 @@ DEFAULT_TOKENS = 8_000
 DEADLINE_MS = 2_000
 """Milliseconds for an answer where the request doesn't say: hosts wait 3 s for a prompt's hook."""
 
-PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
-"""A host's own word on which project it works in: the payload's folder follows the agent."""
+PROJECT_VARIABLES = [
+    host.hooks.project_variable for host in HOSTS if host.hooks and host.hooks.project_variable
+]
+"""Variables in which hosts name the project's folder; the payload's folder follows the agent."""
 
 
 class HookEventRequest(AgentRequest, frozen=True, kw_only=True):
@@ -70,11 +69,11 @@ class HookMethods:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._responder = Responder(DaemonHookBackend(engine))
-        self._repeats = Repeats(lambda: asyncio.get_running_loop().time())
+        self._recent = RecentEvents(lambda: asyncio.get_running_loop().time())
         self._grafts = HookGrafts(engine.state_dir, self._graft, self._graft_conversation, System())
 
     async def run(self) -> None:
-        """Graft what subagents found out, also what hooks kept without a daemon; never ends by itself."""
+        """Graft what subagents found out, also events that hooks spooled without a daemon; never returns."""
         await self._grafts.run()
 
     @method("HookEvent", policy="own")
@@ -86,23 +85,23 @@ class HookMethods:
         fields = fields_in("" if payload is None else payload)
         name = request.event or fields.text("hook_event_name", "hookEventName")
         cwd = _project_folder(variables) or request.cwd
-        speaker = speaker_of(host, fields, name, {key: str(value) for key, value in variables.items()})
-        event = speaker.reads.read(fields, name, cwd)
-        if event is None or self._repeats.is_repeated(event):
+        formats = formats_of(host, fields, name, {key: str(value) for key, value in variables.items()})
+        event = formats.reads.read(fields, name, cwd)
+        if event is None or self._recent.is_repeated(event):
             return HookEventReply("")
         event = replace(event, origin=replace(event.origin, agent_name=request.agent.name))
         if not os.path.isabs(event.origin.cwd):
             raise InvalidRequest("the payload names no folder; give cwd, an absolute path", "cwd")
         if isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
-            await self._keep(speaker.reads.host, name, event, text)
-        answer = await self._responder.answer(event, speaker.reads.room(name), clock)
-        return HookEventReply("" if answer == NOTHING else speaker.writes.write(name, answer))
+            await self._keep(formats.host, name, event, text)
+        answer = await self._responder.answer(event, formats.reads.limit(name), clock)
+        return HookEventReply("" if answer == NOTHING else formats.writes.write(name, answer))
 
     async def _keep(
         self, host: str, name: str, event: TurnEnded | SessionEnding | SubagentStopped, text: str
     ) -> None:
-        """Keep what is to be grafted; one that ends or rests may have been preceded by what found no time."""
+        """Spool an event for grafting. Hooks may have spooled earlier events themselves."""
         if isinstance(event, SubagentStopped):
             await self._grafts.keep(host, name, event.origin.cwd, text)
         else:
@@ -120,7 +119,7 @@ class HookMethods:
         self._look_at_commits(project)
 
     def _look_at_commits(self, project: Project) -> None:
-        self._engine.commit_marks.look(project)  # what was decided may have been committed meanwhile
+        self._engine.commit_marks.look(project)  # decisions may have been committed meanwhile
 
 
 def _project_folder(variables: Mapping[str, Any]) -> str:
@@ -173,7 +172,7 @@ class DaemonHookBackend:
         """Whether a prompt names anything that a project could hold."""
         return await asyncio.to_thread(_asks, prompt)  # it may be long, and loads tables of words at first
 
-    async def context(self, ask: Ask) -> str:
+    async def context(self, ask: ContextRequest) -> str:
         """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
         now = asyncio.get_running_loop().time
         started = now()
@@ -187,7 +186,7 @@ class DaemonHookBackend:
             text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
         return text
 
-    async def prepare(self, ask: Ask) -> None:
+    async def prepare(self, ask: ContextRequest) -> None:
         """Begin the same in the background."""
         request = await self._request(ask)
         if request is not None:
@@ -231,13 +230,13 @@ class DaemonHookBackend:
     async def _open_project(self, origin: Origin) -> Project | None:
         return self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))
 
-    def _methods(self, ask: Ask) -> ContextMethods:
+    def _methods(self, ask: ContextRequest) -> ContextMethods:
         return self._news if ask.news else self._contexts
 
     async def _session(self, origin: Origin) -> Session | None:
         return (await self._engine.sessions.find(origin.session_id)).session if origin.session_id else None
 
-    async def _request(self, ask: Ask) -> GetContextRequest | None:
+    async def _request(self, ask: ContextRequest) -> GetContextRequest | None:
         """Return the request for an agent's context, None where it may have no tokens."""
         origin, project = ask.origin, await self._engine.projects.at(ask.origin.cwd)
         session = await self._session(origin)
@@ -246,10 +245,10 @@ class DaemonHookBackend:
         session_id = origin.session_id if usable else ""
         # The rest of the time is for the context itself, which has something to say without its rules too.
         native = await self._native(project, origin, ask.deadline_ms // 2)
-        tokens = ask.room.tokens or DEFAULT_TOKENS
+        tokens = ask.limit.tokens or DEFAULT_TOKENS
         if ask.news:
             tokens = min(tokens, project.config.context.hook_tokens)
-        characters = ask.room.characters - (0 if project.searchable else INCOMPLETE_CHARACTERS)
+        characters = ask.limit.characters - (0 if project.index_state.searchable else INCOMPLETE_CHARACTERS)
         if not tokens:
             return None
         parent = ""
@@ -280,8 +279,8 @@ class DaemonHookBackend:
 
 def _asks(prompt: str) -> bool:
     # Here and not above: its tables of words take longer to load than the daemon to start.
+    from ..search.need import is_small_talk
     from ..search.question import take_apart
-    from ..search.small_talk import is_small_talk
 
     text = asked(prompt)
     return bool(text) and not is_small_talk(take_apart(text))

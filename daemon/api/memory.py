@@ -9,12 +9,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from ..app.engine import Engine
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
-from ..memory.draft import draft_of
 from ..memory.edits import Edit, changed_fields
-from ..memory.experience import Experience
-from ..memory.pruning import Criteria
+from ..memory.experience import Experience, draft_of
+from ..memory.pool_filters import Criteria, ExperienceListing
 from ..memory.records import Known
-from ..memory.service import ExperienceListing
 from ..rules.items import ItemType
 from .method import ProjectRequest, method
 
@@ -311,7 +309,7 @@ class ExperienceMethods:
     async def feedback(self, request: ProjectRequest) -> FeedbackReply:
         """Return files and items that weigh more for a prompt since they were of use, the heaviest first."""
         project = await self._engine.projects.at(request.cwd)
-        project.settle_feedback()
+        project.pending_edits.settle()
         boosts = sorted(project.feedback.boosts.items(), key=lambda boost: (-boost[1], boost[0]))
         return FeedbackReply(
             project.root, project.config.context.feedback, [_boost(key, boost) for key, boost in boosts]

@@ -13,8 +13,8 @@ from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..privacy.permissions import Agent
 from ..project.roots import relative_path
-from ..rules.item_draft import key_in
-from ..rules.item_keys import ItemKey
+from ..rules.item_store import key_in
+from ..rules.items import ItemKey
 
 Policy = Literal["open", "own", "project", "scope", "session", "session or project", "list"]
 """How a method is held to the policy of the agent that calls it. `open`: states, counts and settings, the

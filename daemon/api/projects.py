@@ -13,8 +13,9 @@ from ..core.parameters import NonEmpty
 from ..embedding.messages import VectorProgress
 from ..embedding.semantics import Semantics
 from ..memory.pool import PoolStatistics
-from ..project.projects import OVERLAY_CHARACTERS, Project
+from ..project.project import Project
 from ..project.roots import relative_path
+from ..project.unsaved_buffers import BUFFER_CHARACTERS
 from .method import ProjectRequest, Request, method
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
@@ -188,9 +189,9 @@ class ProjectMethods:
         """Take in what an editor knows of a file before the disk does. `text` is an unsaved buffer, shown
         in the place of the file until the next `changed` without one, or `closed`."""
         text = request.text
-        if text is not None and len(text) > OVERLAY_CHARACTERS:
+        if text is not None and len(text) > BUFFER_CHARACTERS:
             raise TooLarge(
-                f"text has {len(text):,} characters; at most {OVERLAY_CHARACTERS:,} are kept for a buffer"
+                f"text has {len(text):,} characters; at most {BUFFER_CHARACTERS:,} are kept for a buffer"
             )
         project = self._engine.projects.at_nowait(request.cwd)
         # At once where possible, since the next request on the connection may be answered at once too.
@@ -250,7 +251,7 @@ class ProjectMethods:
 async def project_reply(engine: Engine, project: Project) -> ProjectReply:
     """Return a project as the wire has it."""
     size = await engine.size(project)
-    progress, known = project.progress, engine.semantics.progress(project.root)
+    progress, known = project.index_state.progress, engine.semantics.progress(project.root)
     vectors = known or VectorProgress(project.root, 0, 0, 0.0)
     skipped = project.tree.skipped
     if progress is not None:
@@ -281,7 +282,7 @@ async def project_reply(engine: Engine, project: Project) -> ProjectReply:
         watch="off" if progress is None else progress.watch,
         degraded=degraded,
         skipped=skipped,
-        rules=len(project.rules.items),
+        rules=len(project.instructions.rules.items),
         experiences=pool.experiences,
         pool=_pool_reply(pool),
         index_bytes=size.bytes,

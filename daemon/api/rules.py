@@ -12,15 +12,13 @@ from ..app.engine import Engine
 from ..core.errors import NotFound
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..project.freshness import deadline_of
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.agent_tools import ServerFileState, ServerState
-from ..rules.item_choice import ItemScore
-from ..rules.item_draft import draft_of, key_in
-from ..rules.item_keys import ItemKey, item_key, key_of
+from ..rules.approvals import ServerFileState, ServerState
 from ..rules.item_plans import profiles_for
-from ..rules.items import IncludeMode, Item, ItemType
-from ..rules.selection import ItemSelection, parse_selection, resolve
+from ..rules.item_store import draft_of, key_in
+from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_key, key_of
+from ..rules.selection import ItemScore, ItemSelection, parse_selection, resolve
 from .method import DEADLINE_MAX_MS, Deadline, ProjectRequest, method, milliseconds_since
 
 TEXTS_MAX_BYTES = 8_000_000
@@ -258,7 +256,7 @@ class ItemMethods:
                     space -= len(item.text.encode("utf-8", "replace"))
                     left_out += space < 0
                 listed.append(_item(item, items, with_text=request.content and space >= 0))
-        warnings = [*project.rules.warnings, *items.warnings]
+        warnings = [*project.instructions.rules.warnings, *items.warnings]
         if problem := project.problems.get("items"):
             warnings.append(problem)
         return ItemsReply(listed, warnings, left_out)
@@ -281,7 +279,7 @@ class ItemMethods:
         key = item_key(request.type, request.name.strip(), request.server_name.strip())
         project = await self._engine.projects.at(request.cwd)
         own = await self._engine.items.delete(project, key)
-        known = project.items
+        known = project.instructions.items
         self._publish_change(project)
         return DeleteItemReply(True, _item(own, known, with_text=False) if own else UNSET)
 
@@ -292,10 +290,10 @@ class ItemMethods:
         include: IncludeMode | None = None if request.include == "default" else request.include
         project = await self._engine.projects.at(request.cwd)
         changed = await self._engine.items.set_tool_mode(project, server, name, include)
-        self._engine.item_search.warm_again(project.root, project.items.items)
+        self._engine.item_search.warm_again(project.root, project.instructions.items.items)
         tools = [
             ToolMode(item.name, item.include)
-            for item in project.items.items
+            for item in project.instructions.items.items
             if item.type == "tool" and item.server_name == server and name in {"", item.name}
         ]
         self._publish_change(project)
@@ -366,7 +364,7 @@ class ItemMethods:
         project = await self._engine.projects.at(request.cwd)
         if request.again or request.refresh:
             await self._engine.items.list_tools(project, again=request.again)
-            self._engine.item_search.warm_again(project.root, project.items.items)
+            self._engine.item_search.warm_again(project.root, project.instructions.items.items)
         return ServersReply([_server_file(state) for state in await self._engine.items.servers(project)])
 
     @method("ApproveToolServers", policy="open")

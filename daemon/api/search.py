@@ -15,14 +15,13 @@ from ..context.requests import Freshness
 from ..context.scopes import Scope
 from ..core.errors import InvalidRequest
 from ..core.parameters import NonEmpty, Texts
-from ..project.languages import LANGUAGES
-from ..project.projects import Project
+from ..languages.shared.table import LANGUAGES
+from ..project.project import Project
 from ..project.roots import relative_path
 from ..search.answers import ProjectCall
-from ..search.file_search import FILES_MAX, FILES_SHOWN
 from ..search.filters import Filter, all_kinds, check_glob, kinds_in
-from ..search.routes import Relation, Route
-from ..search.search import SearchQuery
+from ..search.lookups import FILES_MAX, FILES_SHOWN
+from ..search.query import Relation, Route, SearchQuery
 from .method import (
     AgentRequest,
     Deadline,

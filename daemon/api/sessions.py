@@ -10,16 +10,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from ..app.engine import Engine
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import NonEmpty, Texts
-from ..rules.item_keys import ItemKey, item_key
-from ..rules.items import ItemType
+from ..rules.items import ItemKey, ItemType, item_key
 from ..sessions.context_sets import SetMode, SetOutcome, name_warnings
 from ..sessions.item_usage import Reported
 from ..sessions.request_log import Recalled
-from ..sessions.request_messages import conversation
-from ..sessions.request_record import record_map
+from ..sessions.request_record import conversation, record_map
 from ..sessions.service import SessionChange
-from ..sessions.session_summary import SessionSummary
-from ..sessions.sessions import ItemOutcome, Session
+from ..sessions.session import ItemOutcome, Session, SessionSummary
 from .method import (
     AgentRequest,
     Items,
@@ -276,7 +273,7 @@ class SessionMethods:
             agent_name=request.agent_name,
             selection=request.selection,
         )
-        self._engine.item_search.warm(project.root, project.items.items)
+        self._engine.item_search.warm(project.root, project.instructions.items.items)
         self._engine.context_log.forget_window(session.id)
         return session_reply(session)
 

@@ -8,14 +8,13 @@ import os
 
 from ..config.last_valid import config_problems
 from ..config.settings import Environment, UserConfig
-from ..context.compressing import Compressing
 from ..context.context_log import ContextLog
-from ..context.explaining import Explaining
+from ..context.explanations import Explaining
 from ..context.rendered import BYTES_MAX, RenderedContexts
 from ..context.scopes import ScopeTable
 from ..context.scoping import Scoping
 from ..context.service import Contexts
-from ..context.sources import ContextSources
+from ..context.sources import Compressing, ContextSources
 from ..core.events import EventHub
 from ..core.metrics import Metrics
 from ..core.quarantine import QuarantineLog
@@ -26,17 +25,17 @@ from ..core.work import Work
 from ..embedding.semantics import Semantics
 from ..index.indexing import Indexing
 from ..memory.commit_marks import CommitMarks
-from ..memory.experience_meaning import ExperienceMeaning
 from ..memory.grafting import Grafting
-from ..memory.service import Experiences
+from ..memory.service import ExperienceMeaning, Experiences
 from ..privacy.permissions import Permissions
 from ..project.freshness import TreeFreshness, deadline_of
+from ..project.index_view import IndexSize
 from ..project.open_projects import OpenProjects
-from ..project.projects import IndexSize, Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.item_searching import ItemSearching
+from ..rules.item_search import WarmItemSearch
 from ..rules.service import Items
-from ..rules.tool_lister import ToolLister
+from ..rules.tool_lists import ToolLister
 from ..search.answers import SearchAnswers
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
@@ -78,7 +77,7 @@ class Engine:
         self.answers = SearchAnswers(self._searching, self._freshness, self._work)
         lister = ToolLister(environment.variables, environment.home, system)
         self.items = Items(environment, system, self._work, lister)
-        self.item_search = ItemSearching(self.semantics, self._work)
+        self.item_search = WarmItemSearch(self.semantics, self._work)
         self.sessions = Sessions(environment, self.projects, self.items, self._work, self.events, system)
         self.permissions = Permissions(self.projects, self.sessions, config, self._work, system)
         self.requests = RequestLog(environment.state_dir, self._work, system)
@@ -185,7 +184,7 @@ class Engine:
 
     async def size(self, project: Project) -> IndexSize:
         """Return the size of a project's index."""
-        return await self._work.in_builder(project.read_size)
+        return await self._work.in_builder(project.index.read_size)
 
     async def items_of(self, project: Project, deadline_ms: int | None = None) -> AgentItems:
         """Return a project's items. Waits until the scan knows the rules of its folders."""
@@ -195,13 +194,13 @@ class Engine:
     def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
         """Take in what an editor knows of a file before the disk does."""
         if event == "closed":
-            project.note_closed(path)
-            project.set_overlay(path, None)
+            project.hot_files.note_closed(path)
+            project.unsaved.set(path, None)
             return
-        project.note_opened(path)
+        project.hot_files.note_opened(path)
         if text is not None:
-            project.set_overlay(path, text)
+            project.unsaved.set(path, text)
         elif event == "changed":
-            project.set_overlay(path, None)
+            project.unsaved.set(path, None)
             refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
             self._work.start_unheard(refresh, f"refresh {path}")

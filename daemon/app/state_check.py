@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..compression import model_cache
+from ..compression import model_compressor
 from ..context import scopes
 from ..context.feedback import Feedback
 from ..core.errors import InvalidRequest
@@ -26,18 +26,18 @@ from ..embedding import embeddings
 from ..embedding.model_cache import is_whole
 from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing
-from ..index.lexical_format import check_format
+from ..index.lexical_reader import check_format
 from ..index.store import check_index
-from ..memory.fields import BadField
+from ..memory.experience import BadField
 from ..memory.lines import lines_from, read_line
 from ..privacy.trust import TrustStore
 from ..rules.approvals import Approvals
 from ..rules.item_store import ItemStore
-from ..rules.tool_list import list_in
+from ..rules.tool_lists import list_in
 from ..sessions import request_log_file as ledger_file
 from ..sessions import request_log_migration as former
-from ..sessions.session_meta import NewerVersion, session_in
-from ..transcripts import cursor_store
+from ..sessions.session_files import NewerVersion, session_in
+from ..transcripts import cursor as cursor_store
 from .dashboard import check_dashboard_file
 from .state import VERSION_FILE, check_version
 
@@ -288,7 +288,9 @@ _KINDS = (
     _Kind("requests.sqlite", _check_requests),
     _Kind("requests-v1.sqlite", _check_former_requests),
     _Kind(
-        "compressions.sqlite", _check_database(model_cache.SCHEMA, model_cache.SCHEMA_VERSION), derived=True
+        "compressions.sqlite",
+        _check_database(model_compressor.SCHEMA, model_compressor.SCHEMA_VERSION),
+        derived=True,
     ),
     _Kind("dashboard.json", _check_dashboard, mends_itself=True),
     _Kind("hook-spool/*", _check_nothing, mends_itself=True),

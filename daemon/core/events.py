@@ -33,18 +33,25 @@ class EventHub:
     def __init__(self, system: System) -> None:
         self._system = system
         self._sinks: dict[object, tuple[frozenset[str], Sink]] = {}
+        self.topics: frozenset[str] = frozenset()
+        """Topics that anybody listens to."""
 
     def subscribe(self, key: object, topics: Collection[str], sink: Sink) -> None:
         """Send events of these topics to a sink, replacing the key's former subscription."""
         self._sinks[key] = (frozenset(topics), sink)
+        self._collect_topics()
 
     def unsubscribe(self, key: object) -> None:
         """Forget a subscriber; unknown ones are ignored."""
         self._sinks.pop(key, None)
+        self._collect_topics()
+
+    def _collect_topics(self) -> None:
+        self.topics = frozenset().union(*(topics for topics, _ in self._sinks.values()))
 
     def wanted(self, topic: Topic) -> bool:
         """Whether the topic has a subscriber; without one, costly data need not be made."""
-        return any(topic in topics for topics, _ in self._sinks.values())
+        return topic in self.topics
 
     def publish(self, topic: Topic, data: dict[str, Any]) -> None:
         """Send `{topic, at, data}` to the topic's subscribers; `at` is ISO 8601 in UTC."""

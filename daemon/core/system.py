@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -61,6 +61,26 @@ def is_stamp_of(stamp: Stamp, status: os.stat_result) -> bool:
         and status.st_ctime_ns == stamp.ctime_ns
         and status.st_ino == stamp.inode
     ) or (abs(stamp.mtime_ns) == LATEST_NS and stamp_of(status) == stamp)
+
+
+def stamps_hold(
+    stat_path: Callable[[str], os.stat_result], stamps: Iterable[tuple[str, Stamp | None]]
+) -> bool:
+    """Whether paths still have their stamps, None for a path without a file.
+
+    `stat_path` is `System.stat`, or `System.lstat` which doesn't follow links. One loop, since each cached
+    answer waits for it.
+    """
+    for path, stamp in stamps:
+        try:
+            status = stat_path(path)
+        except (OSError, ValueError):
+            if stamp is not None:
+                return False
+        else:
+            if stamp is None or not is_stamp_of(stamp, status):
+                return False
+    return True
 
 
 PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})

@@ -17,11 +17,11 @@ from ..core.errors import FovealError, PermissionDenied
 from ..core.system import System
 from ..core.work import Work
 from ..project.open_projects import OpenProjects
-from ..project.projects import Project
+from ..project.project import Project
 from ..rules.agent_items import AgentItems
-from ..rules.item_keys import ItemKey
+from ..rules.items import ItemKey
 from ..sessions.service import NOBODY, Sessions, SessionState
-from ..sessions.sessions import Session
+from ..sessions.session import Session
 from .agent_tables import NO_TABLES, AgentTables
 from .policy import Policy, combined
 from .visible import visible_items
@@ -86,14 +86,14 @@ class Permissions:
 
     async def prepare(self, project: Project, policy: Policy) -> None:
         """Have a project seen as an agent may see it: in a thread, where that takes a while."""
-        if not project.view_is_ready(policy):
-            await self._work.in_builder(partial(project.prepare_view, policy))
+        if not project.index.is_ready(project.tree, policy):
+            await self._work.in_builder(partial(project.index.prepare, project.tree, policy))
 
     async def items(self, project: Project, policy: Policy) -> AgentItems:
         """Return a project's items as an agent gets them, see `visible_items`; kept while they stay."""
         items, views = self._items.get(project.root, (None, {}))
-        if items is not project.items:
-            items, views = self._items[project.root] = project.items, {}
+        if items is not project.instructions.items:
+            items, views = self._items[project.root] = project.instructions.items, {}
         if policy not in views:
             if len(views) >= ITEM_VIEWS_MAX:
                 views.clear()
@@ -105,7 +105,7 @@ class Permissions:
         project = self._projects.get(root)
         if project is None:
             return frozenset()
-        items = project.items
+        items = project.instructions.items
         visible = await self.items(project, policy)
         return frozenset(items.by_key.keys() - visible.by_key.keys())
 
@@ -152,8 +152,9 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, met: Se
         raise PermissionDenied(
             f"{met.problem}; so it isn't known which of the rules for agents holds. Ask again, or without it."
         )
-    kept = (scope.agent_name if scope else "", met.session.agent_name if met.session else "")
-    policy = policy_of(config, (agent.name, *kept), agent.type)
+    names = (agent.name, scope.agent_name if scope else "", met.session.agent_name if met.session else "")
+    privacy = config.privacy
+    policy = _policy_of(config.agents, privacy.show_files, privacy.mask_values, names, agent.type)
     if not policy.allow:
         raise PermissionDenied(policy.refusal())
     return policy
@@ -161,13 +162,15 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, met: Se
 
 def policy_of(config: ProjectConfig, names: Iterable[str], kind: str) -> Policy:
     """Return what the tables and `[privacy]` say of an agent with some names and a type."""
-    known = tuple(dict.fromkeys(name for name in names if name)) or ("",)
-    return _policy_of(config.agents, config.privacy.show_files, config.privacy.mask_values, known, kind)
+    return _policy_of(
+        config.agents, config.privacy.show_files, config.privacy.mask_values, tuple(names), kind
+    )
 
 
 @lru_cache(maxsize=1024)
 def _policy_of(
     tables: AgentTables, shown: tuple[str, ...], masked: bool, names: tuple[str, ...], kind: str
 ) -> Policy:
-    found = combined(tables.policy_for(name, kind, shown) for name in names)
+    known = tuple(dict.fromkeys(filter(None, names))) or ("",)
+    found = combined(tables.policy_for(name, kind, shown) for name in known)
     return replace(found, mask_values=masked)

@@ -14,13 +14,11 @@ from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline, TreeFreshness, deadline_of
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
-from .file_search import find_files
-from .nodes import describe_node
-from .search import DescribedHits, SearchQuery, SearchResult
+from .lookups import describe_node, describe_symbols, find_files
+from .query import DescribedHits, SearchQuery, SearchResult
 from .service import SearchService
-from .symbol_search import describe_symbols
 
 Freshness = Literal["shown", "tree", "no"]
 
@@ -113,10 +111,10 @@ class SearchAnswers:
         async def read() -> tuple[list[Answer], Sequence[str]]:
             nonlocal found
             found = await self._searching.search(
-                call.project, question, call.deadline, call.policy, tells=not question.for_agent
+                call.project, question, call.deadline, call.policy, describes=True
             )
-            if found.told is not None:
-                return found.told
+            if found.described is not None:
+                return found.described
             return await self._described(partial(_describe, call.snapshot, question, found), degraded)
 
         results = await self._read_fresh(call, read, degraded, words=True)
@@ -166,20 +164,11 @@ class SearchAnswers:
             return []
         await self._freshness.wait_searchable(project, deadline)
         late = ["the tree was not compared with the disk in time"] if call.fresh == "tree" else []
-        return [*late, *filter(None, (project.unsettled(call.policy),))]
+        return [*late, *filter(None, (project.index_state.unsettled(project.tree, call.policy),))]
 
 
 def _describe(snapshot: ProjectSnapshot, question: SearchQuery, found: SearchResult) -> DescribedHits:
     # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
-    if question.for_agent:
-        from .agent_results import describe_for_agents
-
-        asks_for_all = found.intent == "structural"
-        return DescribedHits(
-            *describe_for_agents(
-                snapshot, question.text, found.hits, question.for_agent, asks_for_all=asks_for_all
-            )
-        )
     from .results import describe_hits
 
-    return DescribedHits(*describe_hits(snapshot, question.text, found.hits))
+    return describe_hits(snapshot, question, found)

@@ -29,10 +29,11 @@ from foveal.daemon.core.system import System
 from foveal.daemon.index import indexing
 from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
 from foveal.daemon.project import open_projects
-from foveal.daemon.project.projects import Project, load, read_tree
+from foveal.daemon.project.index_view import read_tree
+from foveal.daemon.project.project import Project, load
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.answers import ProjectCall
-from foveal.daemon.search.search import SearchQuery
+from foveal.daemon.search.query import SearchQuery
 
 from tests.conftest import write_files
 
@@ -89,7 +90,7 @@ def root(base: Path) -> str:
 
 async def ready(project: Project) -> None:
     while project.state != "ready":
-        await project.wait_changed()
+        await project.index_state.wait_changed()
 
 
 async def test_a_project_is_not_ready_without_an_indexer(base: Path, root: str) -> None:
@@ -100,7 +101,7 @@ async def test_a_project_is_not_ready_without_an_indexer(base: Path, root: str) 
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         while project.state == "ready":
-            await project.wait_changed()
+            await project.index_state.wait_changed()
         assert project.state == "scanning"
         assert "the indexer process ended" in " ".join(project.degraded)
         await ready(project)
@@ -157,14 +158,14 @@ async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) 
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
-        assert project.progress is not None
-        former = project.progress
+        assert project.index_state.progress is not None
+        former = project.index_state.progress
         opening = asyncio.create_task(engine.indexing.reopen(project))
         await asyncio.sleep(0)
         engine.indexing._on_event(former)  # it was on its way when the project was opened again
         assert str(project.state) == "scanning"
         await opening
-        assert project.state != "ready" or project.progress is not former
+        assert project.state != "ready" or project.index_state.progress is not former
         await ready(project)
 
 
@@ -186,7 +187,7 @@ async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str
         assert engine.indexing.link.pid is not None
         os.kill(engine.indexing.link.pid, signal.SIGKILL)
         while engine.indexing.link.pid is not None:
-            await project.wait_changed()
+            await project.index_state.wait_changed()
         with pytest.raises(ChildDied, match="can't be indexed now"):
             await engine.indexing.reindex(project, full=True)
         await ready(project)
@@ -256,7 +257,7 @@ async def test_a_project_that_ends_the_indexer_is_left_out_while_others_go_on(
     async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
         bad = await engine.projects.open_named(str(base / "bad"))
         while not engine.indexing.is_left_out(bad):
-            await bad.wait_changed()
+            await bad.index_state.wait_changed()
         assert bad.state == "degraded"
         (problem,) = bad.degraded
         assert "the indexer ended 3 times at work on this project" in problem
@@ -297,7 +298,7 @@ async def test_after_the_indexer_ended_others_are_opened_before_the_project_at_w
         bad = await engine.projects.open_named(str(base / "bad"))
         good = await engine.projects.open_root(root)
         while not engine.indexing.is_left_out(bad):
-            await bad.wait_changed()
+            await bad.index_state.wait_changed()
         await ready(good)
     again = [index for index, (name, deaths) in enumerate(opened) if name == "bad" and deaths]
     assert again
@@ -315,10 +316,10 @@ async def test_stopped_indexer_is_announced_and_replaced(
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         while "(it was stopped)" not in " ".join(project.degraded):
-            await project.wait_changed()
+            await project.index_state.wait_changed()
         assert str(project.state) == "scanning", "what changes now is unknown"
         while "was stopped for" not in " ".join(project.degraded):
-            await project.wait_changed()
+            await project.index_state.wait_changed()
         await ready(project)
         assert not project.degraded
         assert engine.indexing.link.pid != pid

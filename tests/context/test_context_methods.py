@@ -24,7 +24,7 @@ from foveal.daemon.context.scopes import Scope, ScopeTable, identity_of
 from foveal.daemon.context.scoping import Scoping
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.core.parameters import read_request
-from foveal.daemon.project.projects import Project
+from foveal.daemon.project.project import Project
 from msgspec.structs import replace
 
 CONFIG = ContextConfig(max_tokens=9_000, reserve_tokens=2_000, models=(("claude-*", 24_000), ("tiny", 400)))
@@ -100,7 +100,8 @@ def test_they_are_read_again_when_the_scope_or_the_settings_changed(desk: Desk) 
     assert first is not None
     assert second is not None
     assert (first.scope, second.scope) == (desk.made, changed)
-    desk.project.config = cast("Any", SimpleNamespace(context=dataclasses.replace(CONFIG, max_tokens=4_000)))
+    narrowed = SimpleNamespace(context=dataclasses.replace(CONFIG, max_tokens=4_000))
+    desk.project = cast("Project", SimpleNamespace(root="/p", config=narrowed))
     third = desk.ask(focus_paths=["a.py"])
     assert third is not None
     assert (second.request.max_tokens, third.request.max_tokens) == (9_000, 4_000)

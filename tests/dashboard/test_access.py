@@ -43,7 +43,7 @@ async def test_a_code_works_once(tmp_path: Path, clock: Clock) -> None:
     access = await start(tmp_path, clock)
     code = access.new_code()
     results = await asyncio.gather(*[access.redeem(code) for _ in range(5)])
-    assert sum(one is not None for one in results) == 1
+    assert sum(result is not None for result in results) == 1
     assert await access.redeem(code) is None
     assert [await access.redeem(one) for one in ("", "x", code[:-1], f"{code}=", "\udcff")] == [None] * 5
 

@@ -10,7 +10,7 @@ from foveal.daemon.privacy.agent_tables import AgentTables, parse_agent_tables
 from foveal.daemon.privacy.permissions import NAME_CHARACTERS_MAX, Agent, policy_for, policy_of
 from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.sessions.service import NOBODY, SessionState
-from foveal.daemon.sessions.sessions import Session
+from foveal.daemon.sessions.session import Session
 
 TABLES = parse_agent_tables(
     {
