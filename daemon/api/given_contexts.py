@@ -87,11 +87,11 @@ class ListContextsReply(Struct, frozen=True):
     contexts: list[GivenEntry]
 
 
-class ContextRequest(AgentRequest, frozen=True, kw_only=True):
+class GivenContextRequest(AgentRequest, frozen=True, kw_only=True):
     context_id: NonEmpty
 
 
-class ExplainRequest(ContextRequest, frozen=True, kw_only=True):
+class ExplainRequest(GivenContextRequest, frozen=True, kw_only=True):
     path: NonEmpty
 
 
@@ -160,7 +160,7 @@ class GivenContextMethods:
         return chosen[ids.index(before) + 1 :] if before in ids else []
 
     @method("GetBuiltContext", policy="own")
-    async def get(self, request: ContextRequest) -> WireMap:
+    async def get(self, request: GivenContextRequest) -> WireMap:
         """Return a context as it was given; below."""
         given = await self._given(request)
         scope, reply = given.scope, given.reply
@@ -191,7 +191,7 @@ class GivenContextMethods:
             context_id=given.id, path=request.path, **explained, elapsed_ms=milliseconds_since(started)
         )
 
-    async def _given(self, request: ContextRequest) -> Given:
+    async def _given(self, request: GivenContextRequest) -> Given:
         """Return a context by its id. Raises `NotFound` for a context that the agent may not see,
         `PermissionDenied`."""
         context_id = request.context_id

@@ -24,8 +24,8 @@ from ..sessions.service import NOBODY, Sessions, SessionState
 from . import method as methods
 from .method import (
     AgentRequest,
+    MethodRequest,
     ProjectRequest,
-    Request,
     ScopeRequest,
     SessionOrProjectRequest,
     SessionRequest,
@@ -38,7 +38,7 @@ PATH_FIELDS = ("path", "node_id", "file")
 SENT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
 """The texts of a request as they were sent."""
 
-RequestT = TypeVar("RequestT", bound=Request)
+RequestT = TypeVar("RequestT", bound=MethodRequest)
 ReplyT = TypeVar("ReplyT", bound=Struct)
 
 _GONE = object()
@@ -64,7 +64,7 @@ class PolicyGuard:
         return convert(methods.wire_map(shown), _reply_type(function))
 
     def answer(
-        self, policy: methods.Policy, request: Request, ask: Callable[[], methods.Answer]
+        self, policy: methods.Policy, request: MethodRequest, ask: Callable[[], methods.Answer]
     ) -> methods.Answer:
         """Answer a request as far as its agent may know the answer; `ask` calls the method."""
         if policy in {"own", "open"}:

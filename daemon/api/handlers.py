@@ -44,6 +44,7 @@ from .hooks import HookMethods
 from .memory import ExperienceMethods
 from .method import Answer, Declaration, WireMap, declarations, wire_map
 from .projects import ProjectMethods
+from .requests import RequestMethods
 from .rules import ItemMethods
 from .scopes import ScopeMethods
 from .search import QueryMethods
@@ -119,6 +120,7 @@ class Handlers:
             ScopeMethods(engine),
             ProjectMethods(engine),
             SessionMethods(engine),
+            RequestMethods(engine),
             ItemMethods(engine),
             ExperienceMethods(engine),
             GivenContextMethods(engine),

@@ -28,11 +28,11 @@ Deadline = Annotated[int, Meta(ge=0, le=DEADLINE_MAX_MS)]
 """Milliseconds after which the answer is of no use any more."""
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class MethodRequest(Struct, frozen=True, kw_only=True):
     """The parameters of a method."""
 
 
-class AgentRequest(Request, frozen=True, kw_only=True):
+class AgentRequest(MethodRequest, frozen=True, kw_only=True):
     """A request that says which agent asks."""
 
     agent_name: str = ""
@@ -83,8 +83,8 @@ class ItemFields(Struct, frozen=True):
 
 Items = Annotated[tuple[ItemFields, ...], Meta(max_length=LIST_MAX)]
 
-REQUESTS: Mapping[Policy, type[Request]] = {
-    "open": Request,
+REQUESTS: Mapping[Policy, type[MethodRequest]] = {
+    "open": MethodRequest,
     "own": AgentRequest,
     "project": ProjectRequest,
     "scope": ScopeRequest,
@@ -100,7 +100,7 @@ class Declaration(Struct, frozen=True):
 
     name: str
     policy: Policy
-    request: type[Request]
+    request: type[MethodRequest]
     function: Callable[..., Any]
     takes_connection: bool
 
