@@ -15,9 +15,10 @@ from foveal.daemon.api import handlers  # so that every method is declared
 from foveal.daemon.api.memory import ExperienceReply
 from foveal.daemon.api.method import AgentRequest, Declaration, declared_methods
 from foveal.daemon.api.projects import ProjectReply
+from foveal.daemon.api.requests import RequestReply
 from foveal.daemon.api.rules import ItemReply, ServerReply
 from foveal.daemon.api.scopes import ScopeReply
-from foveal.daemon.api.sessions import RequestReply, SessionReply
+from foveal.daemon.api.sessions import SessionReply
 from msgspec import NODEFAULT, UnsetType, inspect
 
 PAGE = Path(__file__).parent / "protocol.md"
@@ -30,6 +31,7 @@ NOUNS = (
     "scopes",
     "projects",
     "sessions",
+    "requests",
     "rules",
     "memory",
     "given_contexts",

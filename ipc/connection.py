@@ -13,11 +13,11 @@ from .errors import BUSY, INTERNAL, RpcError
 from .holdings import ClientProcess, Holdings, Working
 from .protocol import (
     Decoder,
-    InvalidRequest,
     Message,
     Notification,
     ProtocolError,
     Request,
+    UnusableRequest,
     encode_error,
     encode_notification,
     encode_response,
@@ -328,7 +328,7 @@ class Connection(asyncio.Protocol):
         elif isinstance(message, Notification):
             self._counts.notifications += 1
             msgid = None
-        elif isinstance(message, InvalidRequest):
+        elif isinstance(message, UnusableRequest):
             self._counts.requests += 1
             self._reply_error(message.msgid, RpcError.from_map(message.error))
             return

@@ -80,7 +80,7 @@ class Notification(Record):
         set_field(self, "params", params)
 
 
-class InvalidRequest(Record):
+class UnusableRequest(Record):
     """A well-framed request whose content can't be used; the stream goes on after it.
 
     It is answered with `error`, an `invalid_params` map. `msgid` is None for a notification: not answered.
@@ -109,7 +109,7 @@ class PackedResult(Record):
         set_field(self, "more", more)
 
 
-Message = Request | Response | Notification | InvalidRequest
+Message = Request | Response | Notification | UnusableRequest
 
 
 class Decoder:
@@ -355,8 +355,8 @@ def _to_message(frame: bytes | bytearray) -> Message:
     raise ProtocolError(_NOT_RPC, _peek_msgid(frame))
 
 
-def _invalid(msgid: int | None, message: str) -> InvalidRequest:
-    return InvalidRequest(msgid, RpcError(INVALID_PARAMS, message, {"field": "params"}).to_map())
+def _invalid(msgid: int | None, message: str) -> UnusableRequest:
+    return UnusableRequest(msgid, RpcError(INVALID_PARAMS, message, {"field": "params"}).to_map())
 
 
 def _params(arguments: list[Any]) -> dict[str, Any] | str:
@@ -381,7 +381,7 @@ def _error_map(error: Any) -> dict[str, Any] | None:
     return {"code": INTERNAL, "message": str(error)}
 
 
-def _undecodable(frame: bytes | bytearray, error: Exception) -> InvalidRequest:
+def _undecodable(frame: bytes | bytearray, error: Exception) -> UnusableRequest:
     """Judge a whole frame with values that the protocol doesn't allow: only a request can be answered."""
     message = f"the frame can't be decoded: {str(error) or 'it is nested too deep'}"
     head = _peek_head(frame)

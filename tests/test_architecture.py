@@ -117,6 +117,7 @@ SERVICES: dict[str, list[str]] = {
         "snapshot",
     ],
     "search": [
+        "answers",
         "lookups",
         "results",
         "service",

@@ -1,4 +1,4 @@
-"""The methods that give contexts: what an agent needs to know, now or prepared in the background."""
+"""The methods that give contexts to agents, now or prepared in the background."""
 
 from __future__ import annotations
 
@@ -149,9 +149,10 @@ class ContextMethods:
         return PrepareReply(scope.id, "preparing")
 
     def _call_nowait(self, project: Project, request: GetContextRequest) -> ContextCall | None:
-        """Return what a request means if its scope is there and stays as it is.
+        """Return the call of a request if its scope exists and stays unchanged, from the cache or
+        computed.
 
-        Agents ask with the same parameters again and again; a prompt is asked once.
+        Agents repeat the same parameters, but not the same prompt.
         """
         if request.prompt or request.history or len(request.focus_paths or ()) > CALL_PATHS_MAX:
             return self._find(project, request)
@@ -178,14 +179,15 @@ class ContextMethods:
         return self._engine.projects.at_nowait(required_cwd(request.cwd))
 
     async def _scope(self, request: GetContextRequest) -> tuple[Project, Scope, ContextRequest]:
-        """Return what a request is about. A request that can't be used makes and changes no scope."""
+        """Return the project, the scope and the context request. An invalid request makes and changes no
+        scope."""
         projects, scopes = self._engine.projects, self._engine.scopes
         if request.scope_id is not None:
             project = await projects.open_root(scopes.get(request.scope_id).root)
         else:
             project = await projects.at(required_cwd(request.cwd))
         scope = None if request.scope_id is None else scopes.get(request.scope_id)
-        # Who may not ask makes no scope either; what holds for the answer is decided with all that is known.
+        # An agent that may not ask makes no scope either; the policy of the answer is decided later.
         await self._engine.permissions.require(
             project, request.agent, scope=scope, session_id=request.session_id
         )
@@ -271,6 +273,6 @@ def _request(
 
 
 def _item_keys(items: Items, prefix: str) -> tuple[tuple[ItemType, str, str], ...]:
-    """Return the items of a list, each once. Raises `InvalidRequest` for one that no item can have."""
+    """Return the items of a list without repetitions. Raises `InvalidRequest` for an impossible name."""
     keys = [item.key(prefix) for item in items]
     return tuple(dict.fromkeys((key.type, key.name, key.server_name) for key in keys))

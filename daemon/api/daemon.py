@@ -18,7 +18,7 @@ from ..core.events import TOPICS, Sink
 from ..core.metrics import HistogramStatistics, MetricsStatistics
 from ..core.parameters import Texts
 from ..core.resources import resident_bytes
-from .method import Request, method
+from .method import MethodRequest, method
 from .projects import ProjectReply, project_reply
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -37,7 +37,7 @@ class Subscriber(Protocol):
         """Call back with the connection when it is gone."""
 
 
-class PingRequest(Request, frozen=True):
+class PingRequest(MethodRequest, frozen=True):
     protocol: Annotated[int, Meta(ge=0, le=1 << 31)] | None = None
 
 
@@ -47,7 +47,7 @@ class PingReply(Struct, frozen=True):
     pid: int
 
 
-class StatusRequest(Request, frozen=True):
+class StatusRequest(MethodRequest, frozen=True):
     cwd: str | None = None
 
 
@@ -66,7 +66,7 @@ class StatusReply(Struct, frozen=True):
     degraded: list[str]
 
 
-class SubscribeRequest(Request, frozen=True):
+class SubscribeRequest(MethodRequest, frozen=True):
     topics: Annotated[Texts, Meta(description=TOPIC_LIST)]
 
 
@@ -78,11 +78,11 @@ class ShutdownReply(Struct, frozen=True):
     stopping: bool
 
 
-class MetricsRequest(Request, frozen=True):
+class MetricsRequest(MethodRequest, frozen=True):
     history: Period | None = None
 
 
-class ContextFigures(Struct, frozen=True):
+class ContextTotals(Struct, frozen=True):
     """What contexts came to since the daemon started."""
 
     count: int
@@ -141,7 +141,7 @@ class HistoryReply(Struct, frozen=True):
 class MetricsReply(Struct, frozen=True):
     uptime_s: float
     methods: dict[str, dict[str, object]]
-    contexts: ContextFigures
+    contexts: ContextTotals
     scopes: ScopeFigures
     subscribers: int
     index: IndexFigures
@@ -208,7 +208,7 @@ class DaemonMethods:
         return SubscribeReply(list(topics))
 
     @method("Shutdown", policy="open")
-    def shutdown(self, request: Request) -> ShutdownReply:
+    def shutdown(self, request: MethodRequest) -> ShutdownReply:
         """Stop the daemon once this is answered."""
         asyncio.get_running_loop().call_soon(self._stop)
         return ShutdownReply(stopping=True)
@@ -251,9 +251,9 @@ def method_figures(statistics: MetricsStatistics) -> dict[str, dict[str, object]
     }
 
 
-def context_figures(statistics: MetricsStatistics) -> ContextFigures:
+def context_figures(statistics: MetricsStatistics) -> ContextTotals:
     """Return the number of contexts and their tokens."""
-    return ContextFigures(
+    return ContextTotals(
         count=statistics.contexts,
         cached=statistics.contexts_cached,
         partial=statistics.contexts_partial,

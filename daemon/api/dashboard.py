@@ -7,10 +7,10 @@ from msgspec import UNSET, Struct, UnsetType
 from ..app.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..config.editor_links import editor_template
 from ..core.errors import InvalidRequest
-from .method import Request, method
+from .method import MethodRequest, method
 
 
-class OpenDashboardRequest(Request, frozen=True):
+class OpenDashboardRequest(MethodRequest, frozen=True):
     login: bool = True
 
 
@@ -22,7 +22,7 @@ class OpenDashboardReply(Struct, frozen=True):
     code_expires_s: float | UnsetType = UNSET
 
 
-class CheckDashboardRequest(Request, frozen=True):
+class CheckDashboardRequest(MethodRequest, frozen=True):
     cookie: str | None = None
     code: str | None = None
     token: str | None = None
@@ -81,7 +81,7 @@ class DashboardMethods:
         raise InvalidRequest("give exactly one of cookie, code, token", given)
 
     @method("RevokeDashboard", policy="open")
-    async def revoke(self, request: Request) -> RevokeDashboardReply:
+    async def revoke(self, request: MethodRequest) -> RevokeDashboardReply:
         """End all sessions, codes and the token; `revoked` counts the sessions."""
         return RevokeDashboardReply(await self._dashboard.access.revoke())
 

@@ -1,4 +1,4 @@
-"""The methods about contexts that were given: what was in them, and why a file was not."""
+"""The methods about contexts that were given: their content, and why a file is or isn't in them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROMPT_CHARACTERS = 200
 """Maximum characters of a prompt's first line in a list."""
 
 MASKED_CHARACTERS = 2_000
-"""Characters of it that are masked before it is cut, so that no half of a secret is left."""
+"""Characters of that line that are masked before it is cut, so that no half of a secret is left."""
 
 COUNTED = ("slices", "dropped", "gaps", "degraded")
 """Lists of a reply of which a list of contexts has the number."""
@@ -34,7 +34,7 @@ SHOWN = ("tokens", "bytes", "partial", "truncated", "layers")
 """Fields of a reply that a list of contexts has as they were."""
 
 WHOLE = ("gaps", "degraded", "items", "clock", "masked", "resident_tokens", "saved_tokens")
-"""Fields of a reply that one context has besides, where the reply had them."""
+"""Further fields of a reply that a single context has, if the reply had them."""
 
 
 class ListContextsRequest(AgentRequest, frozen=True, kw_only=True):
@@ -87,11 +87,11 @@ class ListContextsReply(Struct, frozen=True):
     contexts: list[GivenEntry]
 
 
-class ContextRequest(AgentRequest, frozen=True, kw_only=True):
+class GivenContextRequest(AgentRequest, frozen=True, kw_only=True):
     context_id: NonEmpty
 
 
-class ExplainRequest(ContextRequest, frozen=True, kw_only=True):
+class ExplainRequest(GivenContextRequest, frozen=True, kw_only=True):
     path: NonEmpty
 
 
@@ -110,8 +110,8 @@ class ExplainReply(Struct, frozen=True, kw_only=True):
 class GivenContextMethods:
     """The methods over one engine.
 
-    A context is told only to who may see all that its agent could, by the rules as they are now: who may not
-    doesn't learn that it exists.
+    A context is shown only to agents that may see everything its agent could, by the current rules. For
+    others it doesn't exist.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -140,8 +140,8 @@ class GivenContextMethods:
         return ListContextsReply([convert(self._entry(given), GivenEntry) for given in seen])
 
     async def _chosen(self, request: ListContextsRequest) -> list[Given]:
-        """Return the contexts of a list, whoever asks, the one given last first. Raises `PermissionDenied`
-        where it is one of a project about which the agent may not ask."""
+        """Return the contexts of a list, for any agent, the one given last first. Raises
+        `PermissionDenied` if the agent may not ask about the project."""
         before, scope_id, session_id = request.before, request.scope_id, request.session_id
         root = None
         if request.cwd is not None:
@@ -160,7 +160,7 @@ class GivenContextMethods:
         return chosen[ids.index(before) + 1 :] if before in ids else []
 
     @method("GetBuiltContext", policy="own")
-    async def get(self, request: ContextRequest) -> WireMap:
+    async def get(self, request: GivenContextRequest) -> WireMap:
         """Return a context as it was given; below."""
         given = await self._given(request)
         scope, reply = given.scope, given.reply
@@ -176,7 +176,7 @@ class GivenContextMethods:
         # In a thread: a prompt may be megabytes of pasted logs.
         texts = {name: reply[name] for name in TEXT_FIELDS if name in reply}
         return found | await asyncio.to_thread(
-            told_of, texts | {"prompt": given.request.prompt}, given.policy
+            masked_texts, texts | {"prompt": given.request.prompt}, given.policy
         )
 
     @method("ExplainPath", policy="own")
@@ -191,8 +191,8 @@ class GivenContextMethods:
             context_id=given.id, path=request.path, **explained, elapsed_ms=milliseconds_since(started)
         )
 
-    async def _given(self, request: ContextRequest) -> Given:
-        """Return the context that is asked for. Raises `NotFound` for one that isn't this agent's to see,
+    async def _given(self, request: GivenContextRequest) -> Given:
+        """Return a context by its id. Raises `NotFound` for a context that the agent may not see,
         `PermissionDenied`."""
         context_id = request.context_id
         given = self._contexts.get(context_id)
@@ -204,8 +204,8 @@ class GivenContextMethods:
         return given
 
     async def _may_see(self, given: Given, agent: Agent) -> bool:
-        """Whether nothing that is in a context is hidden from who asks. Raises `PermissionDenied` for an
-        agent that may not ask at all."""
+        """Whether the agent may see all of a context. Raises `PermissionDenied` for an agent that may not
+        ask at all."""
         policy = await self._engine.permissions.as_one_of(given.scope.root, agent, given.agent_names)
         return policy.sees_all_of(given.policy)
 
@@ -263,13 +263,15 @@ def _heading(given: Given) -> str:
     return first if len(first) <= PROMPT_CHARACTERS else f"{first[: PROMPT_CHARACTERS - 1]}…"
 
 
-def told_of(texts: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
-    """Return the texts of an answer, and the `prompt` that it was asked with, as they are told later: what
-    its caller said is masked, as the policy of its agent has it. Not for the event loop."""
-    told = dict(texts)
+def masked_texts(texts: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+    """Return the texts of a reply and its `prompt`, with the words of its caller masked by the policy of
+    its agent. Not for the event loop."""
+    masked = dict(texts)
     for name in ("prompt", "system_prompt", "user_prompt"):
-        if name in told:
-            told[name] = policy.mask(told[name])
-    if "messages" in told:
-        told["messages"] = [{**turn, "content": policy.mask(turn["content"])} for turn in told["messages"]]
-    return told
+        if name in masked:
+            masked[name] = policy.mask(masked[name])
+    if "messages" in masked:
+        masked["messages"] = [
+            {**turn, "content": policy.mask(turn["content"])} for turn in masked["messages"]
+        ]
+    return masked

@@ -1,7 +1,7 @@
-"""Holds methods to the policies of agents: who may ask, and what is left of a reply.
+"""Applies the policies of agents to methods: who may ask, and which parts of a reply an agent sees.
 
-Replies are cut down by the names of their fields, whichever method answers, so that a new method is held to
-the same rules.
+Replies are filtered by the names of their fields, whichever method answers, so that the same rules hold
+for new methods.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ..sessions.service import NOBODY, Sessions, SessionState
 from . import method as methods
 from .method import (
     AgentRequest,
+    MethodRequest,
     ProjectRequest,
-    Request,
     ScopeRequest,
     SessionOrProjectRequest,
     SessionRequest,
@@ -38,7 +38,7 @@ PATH_FIELDS = ("path", "node_id", "file")
 SENT_FIELDS = ("context", "system_prompt", "user_prompt", "messages", "tools")
 """The texts of a request as they were sent."""
 
-RequestT = TypeVar("RequestT", bound=Request)
+RequestT = TypeVar("RequestT", bound=MethodRequest)
 ReplyT = TypeVar("ReplyT", bound=Struct)
 
 _GONE = object()
@@ -56,14 +56,15 @@ class PolicyGuard:
         self._sessions = sessions
 
     async def call(self, function: Callable[[RequestT], Awaitable[ReplyT]], request: RequestT) -> ReplyT:
-        """Call a method of the daemon's own accord, for an agent: it gets what any client would get."""
+        """Call a method from within the daemon, for an agent: the agent gets the reply that any client
+        would get."""
         declared = methods.declaration_of(function)
         reply = self.answer(declared.policy, request, lambda: function(request))
         shown = await reply if isinstance(reply, Awaitable) else reply
         return convert(methods.wire_map(shown), _reply_type(function))
 
     def answer(
-        self, policy: methods.Policy, request: Request, ask: Callable[[], methods.Answer]
+        self, policy: methods.Policy, request: MethodRequest, ask: Callable[[], methods.Answer]
     ) -> methods.Answer:
         """Answer a request as far as its agent may know the answer; `ask` calls the method."""
         if policy in {"own", "open"}:
@@ -74,8 +75,8 @@ class PolicyGuard:
         return self._guarded(request, ask)
 
     async def _guarded(self, request: AgentRequest, ask: Callable[[], methods.Answer]) -> WireMap:
-        """Answer a request about one project. Raises `PermissionDenied` before anything is done for an agent
-        that may not ask."""
+        """Answer a request about one project. Raises `PermissionDenied` before the method runs if the
+        agent may not ask."""
         root, scope, session = await self._about(request)
         if not root:  # a session that nobody made: each request of it says which project it is about
             return await self._listed(request.agent, ask, session)
@@ -97,7 +98,7 @@ class PolicyGuard:
     async def _listed(
         self, agent: Agent, ask: Callable[[], methods.Answer], session: SessionState = NOBODY
     ) -> WireMap:
-        """Answer a request for a list over projects, or for one thing that says which project it is of."""
+        """Answer a request for a list over projects, or for a thing that names its project."""
         reply = await _map_of(ask())
         lists = [value for value in reply.values() if isinstance(value, list)]
         roots = {_root_of(entry) for entry in (reply, *(entry for value in lists for entry in value))} - {
@@ -139,7 +140,8 @@ async def _map_of(answer: methods.Answer) -> WireMap:
 
 
 def _visible_list(reply: WireMap, policies: Mapping[str, Policy | None]) -> WireMap | None:
-    """Return what is left of a list, each entry under the policy of its project; None for nothing."""
+    """Return a list without hidden entries, each entry under the policy of its project; None if all is
+    hidden."""
     masks = may_hold_secrets(texts_in(reply))
     sights = {
         root: None if policy is None else Sight(policy, root, masks=masks)
@@ -173,7 +175,7 @@ def _shown(sight: Sight, reply: WireMap) -> WireMap:
     if any(name in reply for name in SENT_FIELDS) and "request_id" in reply:
         if policy.deny_paths or policy.deny_items:
             reply = without_texts(reply)
-        sight = replace(sight, masks=False)  # what was sent was masked then, and comes back as it was
+        sight = replace(sight, masks=False)  # sent texts were masked when they were sent
     elif isinstance(requests := reply.get("requests"), list):
         reply = {**reply, "requests": [_shown(sight, request) for request in requests]}
         sight = replace(sight, masks=False)
@@ -196,12 +198,15 @@ def _without_hidden(error: FovealError, sight: Sight) -> FovealError:
     return type(error)(shown)
 
 
-# What is left of a reply
+# The visible part of a reply
 
 
 class Sight(Struct, frozen=True):
-    """What an agent may see of one project: its policy, and the items that it doesn't get, as (type, name,
-    server). With `masks` false texts come as they were sent once, masked or not."""
+    """What an agent may see of a project: its policy, and the items that are hidden from it, as (type,
+    name, server).
+
+    With `masks` false texts stay as they were sent, masked or not.
+    """
 
     policy: Policy
     root: str
@@ -246,7 +251,7 @@ def visible_reply(sight: Sight, reply: Mapping[str, Any]) -> WireMap:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts of a value that would be masked: not the names of fields."""
+    """Yield the texts of a value that would be masked, but not the names of its fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -258,7 +263,8 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def without_texts(reply: Mapping[str, Any]) -> WireMap:
-    """Return a recorded request without what was sent, which may show what is hidden now."""
+    """Return a recorded request without the texts that were sent, which may show things that are hidden
+    now."""
     found = {name: value for name, value in reply.items() if name not in SENT_FIELDS}
     if len(found) < len(reply):
         found["problem"] = "what was sent isn't given to an agent from whom something is hidden"
@@ -266,7 +272,7 @@ def without_texts(reply: Mapping[str, Any]) -> WireMap:
 
 
 def _value(sight: Sight, value: Any) -> Any:
-    """Return what is left of a value, or `_GONE`."""
+    """Return the visible part of a value, or `_GONE`."""
     if isinstance(value, str):
         return sight.of_text(value)
     if isinstance(value, Mapping):
@@ -292,7 +298,7 @@ def _map(sight: Sight, value: Mapping[str, Any]) -> WireMap:
 
 
 def _is_hidden(sight: Sight, value: Mapping[str, Any]) -> bool:
-    """Whether what a map is about is hidden as a whole: a file, an item, an experience."""
+    """Whether the subject of a map is hidden as a whole: a file, an item, an experience."""
     if any(isinstance(path := value.get(name), str) and sight.hides_text(path) for name in PATH_FIELDS):
         return True
     kind, name = value.get("type"), value.get("name")

@@ -44,6 +44,7 @@ from .hooks import HookMethods
 from .memory import ExperienceMethods
 from .method import Answer, Declaration, WireMap, declarations, wire_map
 from .projects import ProjectMethods
+from .requests import RequestMethods
 from .rules import ItemMethods
 from .scopes import ScopeMethods
 from .search import QueryMethods
@@ -53,7 +54,8 @@ NAME_MAX = 80
 """Maximum characters of an unknown method's name that are compared with the known ones."""
 
 MEMORY_MAX_BYTES = 4 << 20
-"""A hundred contexts of 40 KB; packing one of these takes a tenth of a kept answer's time."""
+"""Maximum bytes of packed fields: a hundred contexts of 40 KB. Packing one of them takes a tenth of a
+cached answer's time."""
 
 ENTRY_MAX_BYTES = MEMORY_MAX_BYTES // 8
 
@@ -76,7 +78,7 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, 
 
 
 def to_error(error: Exception) -> RpcError | None:
-    """Return the wire's error for one that was raised on purpose; None for any other."""
+    """Return the wire's error for an exception that was raised on purpose; None for any other."""
     for kind, code in _CODES:
         if isinstance(error, kind):
             return RpcError(code, str(error), _data_of(error))
@@ -118,6 +120,7 @@ class Handlers:
             ScopeMethods(engine),
             ProjectMethods(engine),
             SessionMethods(engine),
+            RequestMethods(engine),
             ItemMethods(engine),
             ExperienceMethods(engine),
             GivenContextMethods(engine),
@@ -151,7 +154,7 @@ class Handlers:
             self._count_failure(method, error)
             raise
         self._engine.metrics.answered(method, (time.perf_counter() - started) * 1000)
-        # Only where a context was asked for again: most are asked for once.
+        # Only for repeated requests: most contexts are asked for once.
         if isinstance(reply, ContextReply) and reply["cached"]:
             return self._packed_contexts.result(reply.kept, reply)
         return reply

@@ -1,5 +1,4 @@
-"""The method that answers agents' hooks: a host's event in, the text to print out; and what it needs of
-the daemon."""
+"""The method that answers hooks: a host's event in, the text to print out."""
 
 from __future__ import annotations
 

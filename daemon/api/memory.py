@@ -33,7 +33,7 @@ class GraftRequest(ProjectRequest, frozen=True, kw_only=True):
     agent_id: str = ""
 
 
-class Skipped(Struct, frozen=True):
+class SkippedReply(Struct, frozen=True):
     reason: str
     line: int | UnsetType = UNSET
 
@@ -41,7 +41,7 @@ class Skipped(Struct, frozen=True):
 class GraftReply(Struct, frozen=True):
     grafted: int
     duplicates: int
-    skipped: list[Skipped]
+    skipped: list[SkippedReply]
     experience_ids: list[str]
     warnings: list[str]
 
@@ -216,7 +216,7 @@ class ExperienceMethods:
         return GraftReply(
             result.grafted,
             result.duplicates,
-            [Skipped(reason) for _, reason in result.skipped],
+            [SkippedReply(reason) for _, reason in result.skipped],
             list(result.ids),
             [warning for _, warning in result.warnings],
         )

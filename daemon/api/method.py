@@ -28,11 +28,11 @@ Deadline = Annotated[int, Meta(ge=0, le=DEADLINE_MAX_MS)]
 """Milliseconds after which the answer is of no use any more."""
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class MethodRequest(Struct, frozen=True, kw_only=True):
     """The parameters of a method."""
 
 
-class AgentRequest(Request, frozen=True, kw_only=True):
+class AgentRequest(MethodRequest, frozen=True, kw_only=True):
     """A request that says which agent asks."""
 
     agent_name: str = ""
@@ -63,7 +63,7 @@ class SessionRequest(AgentRequest, frozen=True, kw_only=True):
 
 
 class SessionOrProjectRequest(AgentRequest, frozen=True, kw_only=True):
-    """A request about a session where it names one, else about a project."""
+    """A request about a session if it names one, else about a project."""
 
     session_id: NonEmpty | None = None
     cwd: str | None = None
@@ -83,8 +83,8 @@ class ItemFields(Struct, frozen=True):
 
 Items = Annotated[tuple[ItemFields, ...], Meta(max_length=LIST_MAX)]
 
-REQUESTS: Mapping[Policy, type[Request]] = {
-    "open": Request,
+REQUESTS: Mapping[Policy, type[MethodRequest]] = {
+    "open": MethodRequest,
     "own": AgentRequest,
     "project": ProjectRequest,
     "scope": ScopeRequest,
@@ -92,7 +92,7 @@ REQUESTS: Mapping[Policy, type[Request]] = {
     "session or project": SessionOrProjectRequest,
     "list": AgentRequest,
 }
-"""What a request must be so that its policy can be found."""
+"""The type that a request must have for a policy to find its subject."""
 
 
 class Declaration(Struct, frozen=True):
@@ -100,13 +100,13 @@ class Declaration(Struct, frozen=True):
 
     name: str
     policy: Policy
-    request: type[Request]
+    request: type[MethodRequest]
     function: Callable[..., Any]
     takes_connection: bool
 
 
 WireMap = dict[str, Any]
-"""A reply, or a part of one, in the form in which it goes over the wire."""
+"""A reply, or a part of a reply, in the form of the wire."""
 
 Answer = Struct | WireMap | Awaitable[Struct | WireMap]
 """A reply: at once where nothing has to be waited for, else by an awaitable."""
@@ -117,9 +117,10 @@ _declared: dict[Callable[..., Any], Declaration] = {}
 
 
 def method(name: str, *, policy: Policy) -> Callable[[FunctionT], FunctionT]:
-    """Declare a function of a class as a method of the wire: its parameter `request` says what it takes.
+    """Declare a function of a class as a method of the wire. The type of its parameter `request` gives the
+    parameters.
 
-    Raises `TypeError` for a policy that there is none of, or that the request says too little for.
+    Raises `TypeError` for an unknown policy, or a policy whose subject the request doesn't name.
     """
 
     def declare(function: FunctionT) -> FunctionT:
@@ -152,7 +153,7 @@ def declared_methods() -> tuple[Declaration, ...]:
 
 
 def declaration_of(bound: Callable[..., Any]) -> Declaration:
-    """Return how a bound method was declared. Raises `KeyError` for one that wasn't."""
+    """Return the declaration of a bound method. Raises `KeyError` for an undeclared method."""
     return _declared[bound.__func__]  # type: ignore[attr-defined] # bound methods have it
 
 

@@ -16,17 +16,17 @@ from ..memory.pool import PoolStatistics
 from ..project.project import Project
 from ..project.roots import relative_path
 from ..project.unsaved_buffers import BUFFER_CHARACTERS
-from .method import ProjectRequest, Request, method
+from .method import MethodRequest, ProjectRequest, method
 
 EmbeddingState = Literal["off", "waiting", "running", "paused", "failed", "done"]
 
 
-class OpenRequest(Request, frozen=True):
+class OpenRequest(MethodRequest, frozen=True):
     path: str | None = None
     cwd: str | None = None
 
 
-class CloseRequest(Request, frozen=True):
+class CloseRequest(MethodRequest, frozen=True):
     path: NonEmpty
 
 
@@ -34,7 +34,7 @@ class CloseReply(Struct, frozen=True):
     closed: bool
 
 
-class ReindexRequest(Request, frozen=True):
+class ReindexRequest(MethodRequest, frozen=True):
     path: str
     full: bool = False
 
@@ -49,7 +49,7 @@ class NotifyFileReply(Struct, frozen=True):
     noted: str
 
 
-class EmbeddingRequest(Request, frozen=True):
+class EmbeddingRequest(MethodRequest, frozen=True):
     paused: bool
 
 
@@ -167,7 +167,7 @@ class ProjectMethods:
         return CloseReply(closed=True)
 
     @method("ListProjects", policy="open")
-    async def list_projects(self, request: Request) -> ProjectsReply:
+    async def list_projects(self, request: MethodRequest) -> ProjectsReply:
         """List the open projects, and in `closed` those that were open before, also under an earlier
         daemon, and whose folders are still there."""
         projects = self._engine.projects

@@ -153,7 +153,7 @@ class ItemUsage(Struct, frozen=True, kw_only=True):
     last_day: str
 
 
-class Suggestion(Struct, frozen=True, kw_only=True):
+class SuggestionReply(Struct, frozen=True, kw_only=True):
     type: str
     name: str
     server_name: str | UnsetType = UNSET
@@ -161,7 +161,7 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class DayShare(Struct, frozen=True):
+class DayShareReply(Struct, frozen=True):
     day: str
     selected: int
     reported: int
@@ -171,8 +171,8 @@ class DayShare(Struct, frozen=True):
 
 class ItemUsageReply(Struct, frozen=True):
     items: list[ItemUsage]
-    suggestions: list[Suggestion]
-    shares: list[DayShare]
+    suggestions: list[SuggestionReply]
+    shares: list[DayShareReply]
 
 
 class ListServersRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -350,11 +350,11 @@ class ItemMethods:
                 )
                 for item in items
             ],
-            [Suggestion(**_name(found.key), action=found.action, text=found.text) for found in suggestions],
             [
-                DayShare(share.day, share.selected, share.reported, share.referred, share.share)
-                for share in shares
+                SuggestionReply(**_name(found.key), action=found.action, text=found.text)
+                for found in suggestions
             ],
+            [DayShareReply(day.day, day.selected, day.reported, day.referred, day.share) for day in shares],
         )
 
     @method("ListToolServers", policy="project")

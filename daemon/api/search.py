@@ -18,6 +18,7 @@ from ..core.parameters import NonEmpty, Texts
 from ..languages.shared.table import LANGUAGES
 from ..project.project import Project
 from ..project.roots import relative_path
+from ..search.answers import ProjectCall
 from ..search.filters import Filter, all_kinds, check_glob, kinds_in
 from ..search.lookups import FILES_MAX, FILES_SHOWN
 from ..search.query import Relation, Route, SearchQuery
@@ -170,7 +171,8 @@ class QueryMethods:
             for_agent=for_agent,
             relation=request.relation,
         )
-        found = await self._engine.query(project, question, request.fresh, request.deadline_ms, policy)
+        call = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
+        found = await self._engine.answers.query(call, question)
         return QueryReply(project=project.root, **found, elapsed_ms=milliseconds_since(started))
 
     @method("FindSymbols", policy="own")
@@ -179,7 +181,8 @@ class QueryMethods:
         started = time.perf_counter()
         project = await self._engine.projects.at(request.cwd)
         policy = await self._engine.permissions.require(project, request.agent)
-        found = await self._engine.symbols(project, request.query, request.limit, request.deadline_ms, policy)
+        call = ProjectCall.begin(project, policy, deadline_ms=request.deadline_ms)
+        found = await self._engine.answers.symbols(call, request.query, request.limit)
         return FindSymbolsReply(**found, elapsed_ms=milliseconds_since(started))
 
     @method("FindFiles", policy="own")
@@ -189,7 +192,8 @@ class QueryMethods:
         started = time.perf_counter()
         project = await self._engine.projects.at(request.cwd)
         policy = await self._engine.permissions.require(project, request.agent)
-        files, total = await self._engine.files(project, request.query, request.limit, policy)
+        call = ProjectCall.begin(project, policy)
+        files, total = await self._engine.answers.files(call, request.query, request.limit)
         return FindFilesReply(project.root, files, total, milliseconds_since(started))
 
     @method("GetNode", policy="own")
@@ -200,7 +204,8 @@ class QueryMethods:
         project = await self._engine.projects.at(request.cwd)
         policy = await self._engine.permissions.require(project, request.agent)
         node_id = node_id_in(project.root, request.node_id, "node_id")
-        node = await self._engine.node(project, node_id, request.fresh, request.deadline_ms, policy)
+        call = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
+        node = await self._engine.answers.node(call, node_id)
         return NodeReply(**node, elapsed_ms=milliseconds_since(started))
 
     async def _asked_project(self, request: QueryRequest) -> tuple[Project, frozenset[str], Scope | None]:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from functools import partial
-from typing import Any
 
 from ..config.last_valid import config_problems
 from ..config.settings import Environment, UserConfig
 from ..context.context_log import ContextLog
 from ..context.explanations import Explaining
 from ..context.rendered import BYTES_MAX, RenderedContexts
-from ..context.requests import Freshness
 from ..context.scopes import ScopeTable
 from ..context.scoping import Scoping
 from ..context.service import Contexts
 from ..context.sources import Compressing, ContextSources
-from ..core.errors import NotFound
 from ..core.events import EventHub
 from ..core.metrics import Metrics
 from ..core.quarantine import QuarantineLog
@@ -32,28 +28,21 @@ from ..memory.commit_marks import CommitMarks
 from ..memory.grafting import Grafting
 from ..memory.service import ExperienceMeaning, Experiences
 from ..privacy.permissions import Permissions
-from ..privacy.policy import NO_POLICY, Policy
-from ..project.freshness import Deadline, TreeFreshness, deadline_of
+from ..project.freshness import TreeFreshness, deadline_of
 from ..project.index_view import IndexSize
 from ..project.open_projects import OpenProjects
 from ..project.project import Project
-from ..project.snapshot import ProjectSnapshot
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import WarmItemSearch
 from ..rules.service import Items
 from ..rules.tool_lists import ToolLister
-from ..search.lookups import describe_node, describe_symbols, find_files
-from ..search.query import DescribedHits, SearchQuery, SearchResult
+from ..search.answers import SearchAnswers
 from ..search.service import SearchService
 from ..sessions.request_log_service import RequestLog
 from ..sessions.service import Sessions
 from .metric_history import Gauges, MetricHistory
 
 log = logging.getLogger(__name__)
-
-QUERY_ATTEMPTS = 3
-NODE_ATTEMPTS = 3
-"""Maximum attempts if files change meanwhile; after that the answer says so."""
 
 
 class Engine:
@@ -85,6 +74,7 @@ class Engine:
         self.scoping = Scoping(self.scopes, self._rendered, self.projects, self._work, self.events, system)
         self._freshness = TreeFreshness(self._work, self.indexing)
         self._searching = SearchService(self._work, self.indexing, self.semantics)
+        self.answers = SearchAnswers(self._searching, self._freshness, self._work)
         lister = ToolLister(environment.variables, environment.home, system)
         self.items = Items(environment, system, self._work, lister)
         self.item_search = WarmItemSearch(self.semantics, self._work)
@@ -201,127 +191,6 @@ class Engine:
         await self._freshness.wait_named(project, deadline_of(project, deadline_ms))
         return await self.items.refresh(project)
 
-    async def node(
-        self,
-        project: Project,
-        node_id: str,
-        fresh: Freshness,
-        deadline_ms: int | None,
-        policy: Policy = NO_POLICY,
-    ) -> dict[str, Any]:
-        """Return a file or definition with what it imports and who imports it.
-
-        Raises `NotFound`, or `PermissionDenied` where the agent may not see it.
-        """
-        deadline = deadline_of(project, deadline_ms)
-        degraded: list[str] = list(project.snapshot(policy).degraded)
-        degraded += await self._settle(project, fresh, deadline, policy)
-        for attempt in range(NODE_ATTEMPTS):
-            snapshot = project.snapshot(policy)
-            node, stale = await self._work.in_builder(partial(describe_node, snapshot, node_id))
-            if not stale or fresh == "no":
-                break
-            last = attempt == NODE_ATTEMPTS - 1
-            if last or not await self._freshness.refresh(project, stale, deadline):
-                degraded.append(f"{stale[0]} changed and could not be read again in time")
-                break
-        if node is None:
-            raise NotFound(
-                f"no node {node_id!r:.200} in {project.root}: name a file by its path relative to the root, "
-                "a definition as path#Name, a section as path#Title/Subtitle"
-            )
-        return {**node, "degraded": degraded, "clock": project.clock}
-
-    async def files(
-        self, project: Project, query: str, limit: int, policy: Policy = NO_POLICY
-    ) -> tuple[list[str], int]:
-        """Return the files whose paths match, and their number, under a policy."""
-        tree = project.snapshot(policy).tree
-        return await self._work.in_builder(partial(find_files, tree.files, query, limit))
-
-    async def symbols(
-        self,
-        project: Project,
-        query: str,
-        limit: int,
-        deadline_ms: int | None,
-        policy: Policy = NO_POLICY,
-    ) -> dict[str, Any]:
-        """Return the definitions whose names match, under a policy."""
-        deadline = deadline_of(project, deadline_ms)
-        degraded: list[str] = []
-        await self._freshness.wait_searchable(project, deadline)
-        for attempt in range(NODE_ATTEMPTS):
-            snapshot = project.snapshot(policy)
-            try:
-                found, stale = await self._work.in_builder(partial(describe_symbols, snapshot, query, limit))
-            except DatabaseError as error:
-                found = []
-                degraded.append(f"the index can't be read ({error}): ask again when it was built anew")
-                break
-            if not stale:
-                break
-            last = attempt == NODE_ATTEMPTS - 1
-            if last or not await self._freshness.refresh(project, stale, deadline):
-                degraded.append(f"{stale[0]} changed and could not be read again in time")
-                break
-        return {
-            "project": project.root,
-            "symbols": found,
-            "partial": project.state in {"scanning", "indexing"},
-            "degraded": [*snapshot.degraded, *degraded],
-            "clock": project.clock,
-        }
-
-    async def query(
-        self,
-        project: Project,
-        ask: SearchQuery,
-        fresh: Freshness,
-        deadline_ms: int | None,
-        policy: Policy = NO_POLICY,
-    ) -> dict[str, Any]:
-        """Answer a question about a project with hits and their snippets, under a policy."""
-        deadline = deadline_of(project, deadline_ms)
-        degraded = await self._settle(project, fresh, deadline, policy)
-        for attempt in range(QUERY_ATTEMPTS):
-            found = await self._searching.search(project, ask, deadline, policy, describes=True)
-            snapshot = project.snapshot(policy)
-            try:
-                described = found.described
-                if described is None:
-                    described = await self._work.in_builder(partial(_describe, snapshot, ask, found))
-                results, stale = described
-            except DatabaseError as error:
-                results = []
-                degraded.append(f"the index can't be read ({error}): ask again when it was built anew")
-                break
-            if not stale or fresh == "no":
-                break
-            last = attempt == QUERY_ATTEMPTS - 1
-            if last or not await self._freshness.refresh(project, stale, deadline, words=True):
-                degraded.append(f"{stale[0]} changed and could not be read again in time")
-                break
-        reply = {
-            "intent": found.intent,
-            "route": found.route,
-            "evidence": list(found.evidence),
-            "results": results,
-            "degraded": [*snapshot.degraded, *found.degraded, *degraded],
-            "clock": project.clock,
-        }
-        return reply | ({"hint": found.hint} if found.hint else {})
-
-    async def _settle(
-        self, project: Project, fresh: Freshness, deadline: Deadline, policy: Policy
-    ) -> list[str]:
-        """Wait until the index is fresh enough; return what it may still miss, in words."""
-        if fresh == "tree" and await self._freshness.sync(project, deadline):
-            return []
-        await self._freshness.wait_searchable(project, deadline)
-        late = ["the tree was not compared with the disk in time"] if fresh == "tree" else []
-        return [*late, *filter(None, (project.index_state.unsettled(project.tree, policy),))]
-
     def note_file(self, project: Project, path: str, event: str, text: str | None) -> None:
         """Take in what an editor knows of a file before the disk does."""
         if event == "closed":
@@ -335,10 +204,3 @@ class Engine:
             project.unsaved.set(path, None)
             refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
             self._work.start_unheard(refresh, f"refresh {path}")
-
-
-def _describe(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResult) -> DescribedHits:
-    # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
-    from ..search.results import describe_hits
-
-    return describe_hits(snapshot, ask, found)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from foveal.daemon.api import handlers
-from foveal.daemon.api.method import AgentRequest, Request, declared_methods, method
+from foveal.daemon.api.method import AgentRequest, MethodRequest, declared_methods, method
 from foveal.docs.protocol_table import CELL_CHARACTERS, COMMON, PAGE, fields_of, page
 
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def test_method_without_a_usable_policy_does_not_start() -> None:
     with pytest.raises(TypeError, match="has the policy 'whatever'; there are open, own"):
 
         @method("New", policy="whatever")  # type: ignore[arg-type] # which is what is tested
-        def new(self: object, request: Request) -> None: ...
+        def new(self: object, request: MethodRequest) -> None: ...
 
     with pytest.raises(TypeError, match="for which AgentRequest must be a ProjectRequest"):
 

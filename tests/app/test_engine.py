@@ -32,6 +32,7 @@ from foveal.daemon.project import open_projects
 from foveal.daemon.project.index_view import read_tree
 from foveal.daemon.project.project import Project, load
 from foveal.daemon.project.tree import Tree
+from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.query import SearchQuery
 
 from tests.conftest import write_files
@@ -148,9 +149,9 @@ async def test_a_comparison_that_fails_in_an_unforeseen_way_holds_up_none_after_
         ask = SearchQuery("where is f defined", 5)
         with monkeypatch.context() as patch:
             patch.setattr(engine.indexing, "sync", fail)
-            reply = await engine.query(project, ask, "tree", None)
+            reply = await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask)
             assert reply["degraded"] == ["the tree was not compared with the disk in time"]
-        assert (await engine.query(project, ask, "tree", None))["degraded"] == []
+        assert (await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask))["degraded"] == []
 
 
 async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) -> None:

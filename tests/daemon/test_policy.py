@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.conftest import DaemonProcess, git, write_files
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 KEY_BODY = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj" for _ in range(24))
+import_module("foveal.daemon.api.handlers")  # declares every method
 POLICIES = {declared.name: declared.policy for declared in declared_methods()}
 HIDDEN = ("quokka", "numbat", "bilby")
 """Words in the names and the contents of hidden files, and nowhere else."""

@@ -17,12 +17,12 @@ from foveal.ipc.errors import RpcError
 from foveal.ipc.protocol import (
     MAX_FRAME_BYTES,
     Decoder,
-    InvalidRequest,
     Message,
     Notification,
     ProtocolError,
     Request,
     Response,
+    UnusableRequest,
     encode_error,
     encode_notification,
     encode_request,
@@ -154,7 +154,7 @@ def check_invalid(frame: Any, msgid: int | None, word: str) -> None:
         [packed[:-1], packed[-1:] + encode_request(9, "next")],
     ):
         first, second = decode(*chunks)
-        assert isinstance(first, InvalidRequest)
+        assert isinstance(first, UnusableRequest)
         assert first.msgid == msgid
         assert first.error["code"] == "invalid_params"
         assert word in first.error["message"]

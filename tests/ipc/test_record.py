@@ -7,13 +7,13 @@ import sys
 
 import pytest
 from foveal.ipc.paths import Found
-from foveal.ipc.protocol import InvalidRequest, Notification, Request
+from foveal.ipc.protocol import Notification, Request, UnusableRequest
 
 
 def test_equality_is_by_class_and_fields() -> None:
     assert Found("/a", explicit=True) == Found("/a", explicit=True)
     assert Found("/a", explicit=True) != Found("/a", explicit=False)
-    assert Notification("m", {}) != InvalidRequest(None, {})
+    assert Notification("m", {}) != UnusableRequest(None, {})
     assert Found("/a", explicit=True) != "/a"
 
 

@@ -21,6 +21,7 @@ from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.project.freshness import Deadline, deadline_of
 from foveal.daemon.project.project import Project
+from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.query import SearchQuery, SearchResult
@@ -145,7 +146,9 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
             assert "malformed" in found.degraded[0]
         with monkeypatch.context() as patched:
             patched.setattr("foveal.daemon.search.results.describe_from", _damaged)
-            reply = await engine.query(project, SearchQuery("password", 5), "no", None)
+            reply = await engine.answers.query(
+                ProjectCall.begin(project, fresh="no"), SearchQuery("password", 5)
+            )
             assert reply["results"] == []
             assert "malformed" in reply["degraded"][-1]
 
@@ -168,7 +171,9 @@ async def test_the_answer_of_the_graph_is_told_in_one_turn(
 ) -> None:
     async with running(base) as (engine, project):
         turns = count_turns(engine, monkeypatch)
-        reply = await engine.query(project, SearchQuery("where is login defined", 5), "no", None)
+        reply = await engine.answers.query(
+            ProjectCall.begin(project, fresh="no"), SearchQuery("where is login defined", 5)
+        )
         assert (reply["route"], [one["node_id"] for one in reply["results"]]) == (
             "structural",
             ["shop/auth.py#login"],
@@ -176,7 +181,9 @@ async def test_the_answer_of_the_graph_is_told_in_one_turn(
         assert len(turns) == 1
         with monkeypatch.context() as patched:
             patched.setattr("foveal.daemon.search.results.describe_from", _damaged)
-            damaged = await engine.query(project, SearchQuery("where is checkout defined", 5), "no", None)
+            damaged = await engine.answers.query(
+                ProjectCall.begin(project, fresh="no"), SearchQuery("where is checkout defined", 5)
+            )
             assert damaged["results"] == []
             assert "malformed" in damaged["degraded"][-1]
 
@@ -188,15 +195,17 @@ async def test_the_same_question_is_answered_again_while_nothing_changed(
         turns = count_turns(engine, monkeypatch)
         ask = SearchQuery("what calls login", 5)
         (base / "p/shop/views.py").write_text("from .auth import login\n\nlogin(1, 2)\n")
-        first = await engine.query(project, ask, "tree", None)
+        first = await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask)
         while first["degraded"]:  # until it is linked
-            first = await engine.query(project, ask, "no", None)
+            first = await engine.answers.query(ProjectCall.begin(project, fresh="no"), ask)
         turns.clear()
-        assert await engine.query(project, ask, "no", None) == first
-        assert await engine.query(project, ask, "shown", None) == first
+        assert await engine.answers.query(ProjectCall.begin(project, fresh="no"), ask) == first
+        assert await engine.answers.query(ProjectCall.begin(project, fresh="shown"), ask) == first
         assert turns == []
-        await engine.query(project, replace(ask, limit=4), "no", None)
-        await engine.query(project, ask, "no", None, replace(NO_POLICY, mask_values=False))
+        await engine.answers.query(ProjectCall.begin(project, fresh="no"), replace(ask, limit=4))
+        await engine.answers.query(
+            ProjectCall.begin(project, replace(NO_POLICY, mask_values=False), "no"), ask
+        )
         assert len(turns) == 2, "another question, and another who asks"
 
 
@@ -206,16 +215,16 @@ async def test_an_answer_is_not_given_again_when_a_file_changed(
     async with running(base) as (engine, project):
         turns = count_turns(engine, monkeypatch)
         ask = SearchQuery("where is login defined", 5)
-        await engine.query(project, ask, "no", None)
+        await engine.answers.query(ProjectCall.begin(project, fresh="no"), ask)
         (base / "p/shop/auth.py").write_text("# moved\n\n\ndef login(user):\n    return user\n")
-        reply = await engine.query(project, ask, "shown", None)
+        reply = await engine.answers.query(ProjectCall.begin(project, fresh="shown"), ask)
         assert [one["start_line"] for one in reply["results"]] == [4], "a file that is shown"
         (base / "p/shop/other.py").write_text("def login(): ...\n")
-        reply = await engine.query(project, ask, "tree", None)
+        reply = await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask)
         assert len(reply["results"]) == 2, "a file that wasn't known"
         project.take_index(None, ())
         turns.clear()
-        await engine.query(project, ask, "no", None)
+        await engine.answers.query(ProjectCall.begin(project, fresh="no"), ask)
         assert turns, "another index may have taken its place"
 
 

@@ -1,0 +1,215 @@
+"""The methods about recorded requests: what was sent to an agent, and what came of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType, convert
+
+from ..app.engine import Engine
+from ..core.errors import NotFound, TooLarge
+from ..core.parameters import NonEmpty
+from ..rules.items import ItemKey
+from ..sessions.item_usage import Reported
+from ..sessions.request_log import Recalled
+from ..sessions.request_record import conversation, record_map
+from .method import (
+    Items,
+    SessionOrProjectRequest,
+    SessionRequest,
+    method,
+    required_cwd,
+)
+from .sessions import ItemName, item_name
+
+LIST_LIMIT = 1_000
+
+ANSWER_CHARACTERS = 16 * 1024 * 1024
+"""Maximum bytes of a message on the wire; a character takes one or more."""
+
+
+class ListRequestsRequest(SessionRequest, frozen=True, kw_only=True):
+    limit: Annotated[int, Meta(ge=0, le=LIST_LIMIT)] = 100
+    before: str = ""
+
+
+class RequestSummaryReply(
+    Struct, frozen=True, kw_only=True, rename={"id": "request_id", "project_root": "project"}
+):
+    """A recorded request as a list has it, with the attributes of `RequestSummary`."""
+
+    id: str
+    session_id: str
+    project_root: str
+    at: str
+    message_hash: str
+    tokens: int
+    bytes: int
+    elapsed_ms: float
+    items: int
+    considered: int
+    degraded: int
+    pruned: str
+    referred: int | None
+
+
+class RequestsReply(Struct, frozen=True):
+    requests: list[RequestSummaryReply]
+
+
+class GetRequestRequest(SessionRequest, frozen=True, kw_only=True):
+    request_id: NonEmpty
+    content: bool = True
+
+
+class RequestReply(Struct, frozen=True, kw_only=True):
+    """A request as it was recorded, and what was sent with it."""
+
+    request_id: str
+    session_id: str
+    project: str
+    at: str
+    message_hash: str
+    agent_name: str
+    format: str
+    items: list[dict[str, Any]]
+    considered: list[dict[str, Any]]
+    slices: list[dict[str, Any]]
+    tokens: int
+    bytes: int
+    elapsed_ms: float
+    steps_ms: dict[str, float]
+    degraded: list[str]
+    dropped: list[dict[str, Any]] | UnsetType = UNSET
+    masked: int | UnsetType = UNSET
+    referred: list[ItemName] | None
+    problem: str
+    context: str | UnsetType = UNSET
+    system_prompt: str | UnsetType = UNSET
+    user_prompt: str | UnsetType = UNSET
+    messages: list[dict[str, str]] | UnsetType = UNSET
+    tools: dict[str, list[dict[str, Any]]] | UnsetType = UNSET
+
+
+class ExportRequest(SessionOrProjectRequest, frozen=True, kw_only=True):
+    since: str = ""
+    before: str = ""
+    limit: Annotated[int, Meta(ge=1, le=LIST_LIMIT)] = 100
+    content: bool = False
+
+
+class ExportReply(Struct, frozen=True):
+    requests: list[RequestReply]
+    next: str | UnsetType = UNSET
+
+
+class ReportReplyRequest(SessionRequest, frozen=True, kw_only=True):
+    request_id: NonEmpty
+    reply: str = ""
+    used: Items = ()
+
+
+class ReportedReply(Struct, frozen=True):
+    referred: list[ItemName]
+    unknown: list[ItemName]
+
+
+class RequestMethods:
+    """The methods over one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._requests = engine.requests
+
+    @method("ListRequests", policy="session")
+    async def list_requests(self, request: ListRequestsRequest) -> RequestsReply:
+        """List the requests of a session, the latest first, those behind `before`; `items`, `considered`,
+        `degraded` and `referred` count."""
+        session_id = request.session_id
+        requests = await self._requests.list(session_id, request.limit, request.before)
+        if not requests and not request.before and not await self._is_session(session_id):
+            raise _no_session(session_id)
+        return RequestsReply(convert(requests, list[RequestSummaryReply], from_attributes=True))
+
+    @method("GetRequest", policy="session")
+    async def get_request(self, request: GetRequestRequest) -> RequestReply:
+        """Return a request as it was recorded, and with `content` what was sent; below."""
+        found = await self._requests.get(request.session_id, request.request_id)
+        if request.content and found.sent is not None and found.sent.characters > ANSWER_CHARACTERS:
+            # Said before it is packed, which would take some 20 ms of everybody's time.
+            raise TooLarge(
+                f"what was sent with {request.request_id} takes {found.sent.characters:,} characters, "
+                f"a message has at most {ANSWER_CHARACTERS:,} bytes; ask with content = false"
+            )
+        return _request_reply(found, content=request.content)
+
+    @method("ExportRequests", policy="session or project")
+    async def export(self, request: ExportRequest) -> ExportReply:
+        """Return recorded requests of a session or a project, the first first, each as GetRequest gives
+        it, also of sessions that were never made or are gone. `next` is there where more may follow: give
+        it as `since`. `since` and `before` are times or days in ISO 8601. A page ends where it gets large;
+        what was sent is left out, and `problem` says so, where it alone takes more than a million
+        characters."""
+        session_id, root = request.session_id, None
+        if session_id is None:
+            root = await self._engine.projects.root_of(required_cwd(request.cwd))
+        page = await self._requests.export(
+            session_id=session_id,
+            project_root=root,
+            since=request.since,
+            before=request.before,
+            limit=request.limit,
+            content=request.content,
+        )
+        if session_id is not None and not page.requests and not await self._is_session(session_id):
+            raise _no_session(session_id)
+        found = [_request_reply(recalled, content=request.content) for recalled in page.requests]
+        return ExportReply(found, page.next or UNSET)
+
+    @method("ReportReply", policy="session")
+    async def report(self, request: ReportReplyRequest) -> ReportedReply:
+        """Report what came of a request: `referred` are its items that the reply referred to, `unknown`
+        those of `used: [{type, name, server_name?}]` that were not in it."""
+        used = [item.key("used.") for item in request.used]
+        session_id, request_id = request.session_id, request.request_id
+        reported = await self._requests.report(session_id, request_id, request.reply, used)
+        await self._learn(request, reported)
+        return ReportedReply(
+            [item_name(key) for key in reported.referred], [item_name(key) for key in reported.unknown]
+        )
+
+    async def _learn(self, request: ReportReplyRequest, reported: Reported) -> None:
+        """Let the items weigh more that a reply referred to, and the files that it names."""
+        record = (await self._requests.get(request.session_id, request.request_id)).record
+        project = self._engine.projects.get(record.project_root)
+        if project is not None:
+            paths = (part.path for part in record.slices if part.path and part.path in request.reply)
+            project.feedback.used([*map(_slice_id, reported.referred), *dict.fromkeys(paths)])
+            await self._engine.projects.save_feedback(project)
+
+    async def _is_session(self, session_id: str) -> bool:
+        state = await self._engine.sessions.find(session_id)
+        return state.session is not None or bool(state.problem)
+
+
+def _request_reply(request: Recalled, *, content: bool) -> RequestReply:
+    """Return a request as the wire has it; with `content` what was sent, as far as it is kept."""
+    found = record_map(request.record)
+    found["request_id"] = found.pop("id")
+    found["project"] = found.pop("project_root")
+    referred, sent = request.referred, request.sent
+    found["referred"] = None if referred is None else [item_name(key) for key in referred]
+    found["problem"] = request.problem
+    if content and sent is not None:
+        found |= {"context": sent.context, "system_prompt": sent.system_prompt}
+        found |= {"user_prompt": sent.user_prompt, **conversation(sent)}
+    return convert(found, RequestReply)
+
+
+def _slice_id(key: ItemKey) -> str:
+    """Return the id of an item's slice, by which feedback knows it."""
+    return f"{key.type}:{key.server_name}/{key.name}" if key.server_name else f"{key.type}:{key.name}"
+
+
+def _no_session(session_id: str) -> NotFound:
+    return NotFound(f"no session {session_id!r:.130} and no request of it; ListSessions names what there is")

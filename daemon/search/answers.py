@@ -1,0 +1,174 @@
+"""Answers to requests about the code of a project: fresh to the degree asked for, or saying that they
+aren't."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
+
+from ..core.errors import NotFound
+from ..core.storage import DatabaseError
+from ..core.work import Work
+from ..privacy.policy import NO_POLICY, Policy
+from ..project.freshness import Deadline, TreeFreshness, deadline_of
+from ..project.project import Project
+from ..project.snapshot import ProjectSnapshot
+from .lookups import describe_node, describe_symbols, find_files
+from .query import DescribedHits, SearchQuery, SearchResult
+from .service import SearchService
+
+Freshness = Literal["shown", "tree", "no"]
+
+ATTEMPTS = 3
+"""Maximum attempts if shown files change meanwhile; after that the answer says so."""
+
+Answer = dict[str, Any]
+"""An answer in the form of the wire."""
+
+T = TypeVar("T")
+
+
+class ProjectCall(Struct, frozen=True):
+    """The common part of requests about a project: the policy of the agent, the freshness, the deadline."""
+
+    project: Project
+    policy: Policy
+    fresh: Freshness
+    deadline: Deadline
+
+    @classmethod
+    def begin(
+        cls,
+        project: Project,
+        policy: Policy = NO_POLICY,
+        fresh: Freshness = "shown",
+        deadline_ms: int | None = None,
+    ) -> ProjectCall:
+        """Return the call of a request that came just now."""
+        return cls(project, policy, fresh, deadline_of(project, deadline_ms))
+
+    @property
+    def snapshot(self) -> ProjectSnapshot:
+        """Return the project as it is now, as far as the agent may see it."""
+        return self.project.snapshot(self.policy)
+
+
+class SearchAnswers:
+    """Answers about open projects. On the event loop only; indexes are read in threads."""
+
+    def __init__(self, searching: SearchService, freshness: TreeFreshness, work: Work) -> None:
+        self._searching = searching
+        self._freshness = freshness
+        self._work = work
+
+    async def node(self, call: ProjectCall, node_id: str) -> Answer:
+        """Return a file or definition with its imports and importers.
+
+        Raises `NotFound`, or `PermissionDenied` where the agent may not see it.
+        """
+        degraded = [*call.snapshot.degraded, *await self._settle(call)]
+
+        async def read() -> tuple[Answer | None, Sequence[str]]:
+            return await self._work.in_builder(partial(describe_node, call.snapshot, node_id))
+
+        node = await self._read_fresh(call, read, degraded)
+        if node is None:
+            raise NotFound(
+                f"no node {node_id!r:.200} in {call.project.root}: name a file by its path relative to the"
+                " root, a definition as path#Name, a section as path#Title/Subtitle"
+            )
+        return {**node, "degraded": degraded, "clock": call.project.clock}
+
+    async def files(self, call: ProjectCall, query: str, limit: int) -> tuple[list[str], int]:
+        """Return the files whose paths match, and their number."""
+        return await self._work.in_builder(partial(find_files, call.snapshot.tree.files, query, limit))
+
+    async def symbols(self, call: ProjectCall, query: str, limit: int) -> Answer:
+        """Return the definitions whose names match."""
+        project, degraded = call.project, list[str]()
+        await self._freshness.wait_searchable(project, call.deadline)
+
+        async def read() -> tuple[list[Answer], Sequence[str]]:
+            return await self._described(partial(describe_symbols, call.snapshot, query, limit), degraded)
+
+        found = await self._read_fresh(call, read, degraded)
+        return {
+            "project": project.root,
+            "symbols": found,
+            "partial": project.state in {"scanning", "indexing"},
+            "degraded": [*call.snapshot.degraded, *degraded],
+            "clock": project.clock,
+        }
+
+    async def query(self, call: ProjectCall, question: SearchQuery) -> Answer:
+        """Answer a question with hits and their snippets."""
+        degraded = await self._settle(call)
+        found: SearchResult
+
+        async def read() -> tuple[list[Answer], Sequence[str]]:
+            nonlocal found
+            found = await self._searching.search(
+                call.project, question, call.deadline, call.policy, describes=True
+            )
+            if found.described is not None:
+                return found.described
+            return await self._described(partial(_describe, call.snapshot, question, found), degraded)
+
+        results = await self._read_fresh(call, read, degraded, words=True)
+        reply = {
+            "intent": found.intent,
+            "route": found.route,
+            "evidence": list(found.evidence),
+            "results": results,
+            "degraded": [*call.snapshot.degraded, *found.degraded, *degraded],
+            "clock": call.project.clock,
+        }
+        return reply | ({"hint": found.hint} if found.hint else {})
+
+    async def _read_fresh(
+        self,
+        call: ProjectCall,
+        read: Callable[[], Awaitable[tuple[T, Sequence[str]]]],
+        degraded: list[str],
+        *,
+        words: bool = False,
+    ) -> T:
+        """Read until no shown file is stale, else say so in `degraded`. `read` names stale files."""
+        for attempt in range(ATTEMPTS):
+            result, stale = await read()
+            if not stale or call.fresh == "no":
+                break
+            last = attempt == ATTEMPTS - 1
+            if last or not await self._freshness.refresh(call.project, stale, call.deadline, words=words):
+                degraded.append(f"{stale[0]} changed and could not be read again in time")
+                break
+        return result
+
+    async def _described(
+        self, describe: Callable[[], tuple[list[Answer], list[str]]], degraded: list[str]
+    ) -> tuple[list[Answer], Sequence[str]]:
+        """Return descriptions, or none and why in `degraded` where the index can't be read."""
+        try:
+            return await self._work.in_builder(describe)
+        except DatabaseError as error:
+            degraded.append(f"the index can't be read ({error}): ask again when it was built anew")
+            return [], ()
+
+    async def _settle(self, call: ProjectCall) -> list[str]:
+        """Wait until the index is fresh enough; return what it may still miss, in words."""
+        project, deadline = call.project, call.deadline
+        if call.fresh == "tree" and await self._freshness.sync(project, deadline):
+            return []
+        await self._freshness.wait_searchable(project, deadline)
+        late = ["the tree was not compared with the disk in time"] if call.fresh == "tree" else []
+        return [*late, *filter(None, (project.index_state.unsettled(project.tree, call.policy),))]
+
+
+def _describe(snapshot: ProjectSnapshot, question: SearchQuery, found: SearchResult) -> DescribedHits:
+    # Here, in a thread, since what cuts words takes longer to load than the daemon to start.
+    from .results import describe_hits
+
+    return describe_hits(snapshot, question, found)
