@@ -1,6 +1,6 @@
-"""Owns `foveal hooks`: registering foveal with agents, editors and git, and looking at what is registered.
+"""The command `foveal hooks`: registers foveal with agents and git, and checks registrations.
 
-Needs no daemon. Nothing is written before a person saw the difference and said yes.
+It needs no daemon, and writes nothing before a person saw the difference and said yes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .errors import FAILED, CliError
 from .group import CommandGroup
 
 MAX_DIFF_LINES = 400
-"""Of one file; the longest registration takes about 150."""
+"""Maximum lines of a difference; the longest registration has about 150."""
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -228,7 +228,7 @@ def _report(found: Sequence[tuple[HostState, list[dict[str, str]]]], missing: Ho
 
 
 def _wrong(name: str, text: str, fix: str) -> str:
-    """Return what is wrong, and what to run about it, or to do where no command of ours does it."""
+    """Return the lines of a problem, and the command or the step that fixes it."""
     is_command = fix.startswith("foveal ")
     line = to_text(Check(name, "wrong", f"{name}: {text}", fix if is_command else ""))
     return line if is_command or not fix else f"{line}\n    {terminal.clean(fix)}"
@@ -270,7 +270,7 @@ def _carry_out(
     as_json: bool,
     nothing: str,
 ) -> None:
-    """Show the changes, ask, and do them. Ends with 1 where a person says no."""
+    """Show the changes, ask, and apply them. Exits with 1 if a person says no."""
     if as_json and not (yes or dry_run):
         raise click.UsageError("--json goes with --yes or --dry-run: a program can't be asked", context)
     if not as_json:
@@ -307,7 +307,7 @@ def _confirmed(changes: Sequence[Change]) -> bool:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what the installer refuses into what a person sees."""
+    """Turn the installer's errors into errors for a person."""
     try:
         yield
     except InstallError as error:

@@ -357,8 +357,8 @@ PROMPTS_MAX = 100_000
 class LeftTurns:
     """The lines that rewinds left, as ranges that neither overlap nor touch.
 
-    After a rewind the file still holds the turns that were left. The new prompt has the same parent as the
-    one that it replaces; between the two stands what came of the old one.
+    After a rewind the file still holds the turns that were left. The new prompt has the same parent as
+    the prompt that it replaces; the abandoned turn stands between the two.
     """
 
     def __init__(self, lines: Iterable[Line]) -> None:

@@ -74,9 +74,9 @@ class Turn(Struct):
         best = max(weak, key=lambda cause: cause.weight, default=None) if len(weak) == len(causes) else None
         dropped = {id(cause) for cause in weak if cause is not best and not cause.take_otherwise()}
         self.candidates = [
-            one
-            for one in self.candidates
-            if id(one) not in dropped and (one.is_borne_out or one.voice != "narration")
+            candidate
+            for candidate in self.candidates
+            if id(candidate) not in dropped and (candidate.is_borne_out or candidate.voice != "narration")
         ]
 
 
@@ -101,15 +101,17 @@ def with_one_cause(candidates: list[Candidate]) -> list[Candidate]:
 
     An earlier cause stays if it led to an edit on which no check failed.
     """
-    causes = [one for one in candidates if one.statement.kind == "cause"]
-    reported = [one for one in causes if one.voice == "report"]
-    mended = [one for one in causes if one.scene.edited_next and not one.refuted]
+    causes = [candidate for candidate in candidates if candidate.statement.kind == "cause"]
+    reported = [cause for cause in causes if cause.voice == "report"]
+    mended = [cause for cause in causes if cause.scene.edited_next and not cause.refuted]
     if reported:  # a report may leave out the first repairs
-        wanted = reported + [one for one in mended if one.statement.evidence[0] == CAUSE]
+        wanted = reported + [cause for cause in mended if cause.statement.evidence[0] == CAUSE]
     else:
         wanted = mended + causes[-1:]
     return [
-        one for one in candidates if one.statement.kind != "cause" or any(one is other for other in wanted)
+        candidate
+        for candidate in candidates
+        if candidate.statement.kind != "cause" or any(candidate is cause for cause in wanted)
     ]
 
 

@@ -1,10 +1,9 @@
-"""Owns the reading of a transcript: its format, its entries in order, and the cursor
-with which the next one goes on.
+"""Reading a transcript: its format, its entries in order, and the cursor from which the next reading
+continues.
 
-A decision may lie across the place where the last reading ended: what failed before it, what came of it
-behind. So the next reading begins where the last turn began, with the prompt, and whoever keeps decisions
-drops those that it has. A turn may be long: of one that is longer than `REREAD_BYTES` only its last part is
-read again, from something the agent said. A file that has not grown isn't read at all.
+A decision may lie across the end of the last reading, its failure before and its outcome after it. So the
+next reading begins with the prompt of the last turn, and known decisions are dropped. Of a turn longer than
+`REREAD_BYTES` only the last part is read again, from words of the agent. An unchanged file isn't read.
 """
 
 from __future__ import annotations

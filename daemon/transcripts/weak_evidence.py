@@ -61,9 +61,8 @@ def _attempt(reading: Reading) -> Marked | None:
         return None
     if abandons is None and after is not None and meets(cues.JUDGES, after.form):
         return None  # which says it better: `Worse: 23 ms. Merged meshes don't work because …`
-    said = " ".join(
-        one.form for one in ((before if abandons else None), reading.sentence, after) if one is not None
-    )
+    near = ((before if abandons else None), reading.sentence, after)
+    said = " ".join(sentence.form for sentence in near if sentence is not None)
     has_reason = meets(cues.REASON, said) or meets(cues.LINKS, said)
     judged = meets(cues.JUDGES, said)
     score = 2 * bool(abandons) + judged + has_reason
