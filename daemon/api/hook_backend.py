@@ -17,7 +17,7 @@ from ..core.parameters import Parameters
 from ..core.system import System
 from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.native_rules import folder_in, native_rules
-from ..hooks.responder import ContextRequest, OpenedSession
+from ..hooks.responder import HookContextRequest, OpenedSession
 from ..project.projects import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
@@ -74,7 +74,7 @@ class DaemonHookBackend:
         """Whether a prompt names anything that a project could hold."""
         return await asyncio.to_thread(_asks, prompt)  # it may be long, and loads tables of words at first
 
-    async def context(self, ask: ContextRequest) -> str:
+    async def context(self, ask: HookContextRequest) -> str:
         """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
         now = asyncio.get_running_loop().time
         started = now()
@@ -88,7 +88,7 @@ class DaemonHookBackend:
             text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
         return text
 
-    async def prepare(self, ask: ContextRequest) -> None:
+    async def prepare(self, ask: HookContextRequest) -> None:
         """Begin the same in the background."""
         request = await self._request(ask)
         if request["max_tokens"]:
@@ -140,7 +140,7 @@ class DaemonHookBackend:
     async def _session(self, origin: Origin) -> Session | None:
         return (await self._engine.sessions.find(origin.session_id)).session if origin.session_id else None
 
-    async def _request(self, ask: ContextRequest) -> dict[str, Any]:
+    async def _request(self, ask: HookContextRequest) -> dict[str, Any]:
         """Return the parameters of GetContext for an agent."""
         origin, project = ask.origin, await self._engine.projects.at(ask.origin.cwd)
         session = await self._session(origin)

@@ -15,7 +15,7 @@ from foveal.daemon.hooks.responder import (
     TASKS_MAX,
     WINDOWS_MAX,
     Clock,
-    ContextRequest,
+    HookContextRequest,
     OpenedSession,
     Responder,
     Window,
@@ -50,7 +50,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        self.asks: list[ContextRequest] = []
+        self.asks: list[HookContextRequest] = []
         self.sessions: set[str] = set()
         self.context_sets: Mapping[str, tuple[str, ...]] = {}
         self.resume_text = ""
@@ -74,7 +74,7 @@ class Recorder:
     async def asks_something(self, prompt: str) -> bool:
         return prompt != "yes"
 
-    async def context(self, request: ContextRequest) -> str:
+    async def context(self, request: HookContextRequest) -> str:
         self.calls.append("context")
         self.asks.append(request)
         if self.hang:
@@ -82,7 +82,7 @@ class Recorder:
         self._fail()
         return "" if request.prompt == "nothing found" else f"{self.text}{request.prompt}"
 
-    async def prepare(self, request: ContextRequest) -> None:
+    async def prepare(self, request: HookContextRequest) -> None:
         self.calls.append("prepare")
         self.asks.append(request)
 
