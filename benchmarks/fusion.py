@@ -1,10 +1,10 @@
-"""Owns the measure of merging three lists of a hundred by their ranks and by their scores."""
+"""Measures merging three lists of a hundred by their ranks and by their scores."""
 
 from __future__ import annotations
 
 import random
 
-from foveal.daemon.search.fusion import RANK_CONSTANT, fuse_ranks, fuse_scores
+from foveal.daemon.search.ranking import RANK_CONSTANT, fuse_ranks, fuse_scores
 
 from .bench import Bench
 from .statistics import Measure

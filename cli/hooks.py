@@ -1,6 +1,6 @@
-"""The command `foveal hooks`: registers foveal with agents and git, and checks registrations.
+"""The `foveal hooks` commands: register foveal with agents, editors and git, and check the registrations.
 
-It needs no daemon, and writes nothing before a person saw the difference and said yes.
+Needs no daemon. Nothing is written before a person saw the difference and said yes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ from ..hooks.install.program import find_program
 from ..hooks.install.settings_entries import MCP
 from ..hooks.install.state import HostState, inspect, problems
 from . import terminal
-from .check import Check, to_text
-from .command import Command, current_folder, cwd_option, json_option, settings_of
+from .command import Command, CommandGroup, current_folder, cwd_option, json_option, settings_of
 from .errors import FAILED, CliError
-from .group import CommandGroup
+from .terminal import Check, to_text
 
 MAX_DIFF_LINES = 400
-"""Maximum lines of a difference; the longest registration has about 150."""
+"""Maximum lines shown of one file's diff; the longest registration takes about 150."""
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -54,10 +53,10 @@ EXAMPLES = (
 )
 
 
-HELP = f"""Register foveal with a host, so that its sessions get their context by themselves.
+HELP = f"""Register foveal with a host, so that its agents get context automatically.
 
 Hosts are {", ".join(HOST_NAMES[:-1])} and {HOST_NAMES[-1]}. Their settings files are edited
-in place: what others registered, comments and formatting stay. A file is copied beside itself first.
+in place: other registrations, comments and formatting stay. A copy is kept beside each file.
 """
 
 
@@ -172,7 +171,7 @@ def list_command(context: click.Context, cwd: str | None, as_json: bool) -> None
         ]
         found = [(state, _problems(state, place, program)) for state in states]
     if as_json:
-        terminal.say_json({"program": program, "hosts": [state_map(*one) for one in found]})
+        terminal.say_json({"program": program, "hosts": [state_map(state, wrong) for state, wrong in found]})
         return
     shown = [(state, wrong) for state, wrong in found if state.is_registered or wrong]
     for state, wrong in shown:
@@ -202,7 +201,7 @@ def check_command(context: click.Context, host: str | None, cwd: str | None, as_
         found = [(state, _problems(state, place, program)) for state in states]
     missing = bool(host) and not any(state.is_registered for state in states)
     if as_json:
-        terminal.say_json({"program": program, "hosts": [state_map(*one) for one in found]})
+        terminal.say_json({"program": program, "hosts": [state_map(state, wrong) for state, wrong in found]})
     else:
         for line in _report(found, hosts[0] if missing else None):
             terminal.say(line)
@@ -228,14 +227,16 @@ def _report(found: Sequence[tuple[HostState, list[dict[str, str]]]], missing: Ho
 
 
 def _wrong(name: str, text: str, fix: str) -> str:
-    """Return the lines of a problem, and the command or the step that fixes it."""
+    """Return a problem and its fix: a foveal command to run, or another instruction."""
     is_command = fix.startswith("foveal ")
     line = to_text(Check(name, "wrong", f"{name}: {text}", fix if is_command else ""))
     return line if is_command or not fix else f"{line}\n    {terminal.clean(fix)}"
 
 
 def _problems(state: HostState, place: SettingsPlace, program: str) -> list[dict[str, str]]:
-    return [{"text": one.text, "fix": one.fix} for one in problems(state, place, program, __version__)]
+    return [
+        {"text": problem.text, "fix": problem.fix} for problem in problems(state, place, program, __version__)
+    ]
 
 
 def _chosen(
@@ -253,7 +254,9 @@ def _place(context: click.Context, cwd: str | None) -> SettingsPlace:
     environ = settings_of(context).environ
     home = environ.get("HOME", "")
     if not os.path.isabs(home):
-        raise InstallError("HOME names no folder, so your settings can't be found", "set HOME")
+        raise InstallError(
+            "HOME is not an absolute path, so your settings can't be found", "set HOME to your home folder"
+        )
     return SettingsPlace(home, project_root(os.path.realpath(cwd or current_folder())), environ)
 
 
@@ -270,9 +273,9 @@ def _carry_out(
     as_json: bool,
     nothing: str,
 ) -> None:
-    """Show the changes, ask, and apply them. Exits with 1 if a person says no."""
+    """Show the changes, ask, and do them. Ends with 1 where a person says no."""
     if as_json and not (yes or dry_run):
-        raise click.UsageError("--json goes with --yes or --dry-run: a program can't be asked", context)
+        raise click.UsageError("--json needs --yes or --dry-run, because it can't ask", context)
     if not as_json:
         for line in (line for change in changes for line in describe_change(change)):
             terminal.say(line)
@@ -284,7 +287,11 @@ def _carry_out(
         copies = () if dry_run else apply(changes)
     if as_json:
         terminal.say_json(
-            {"changed": not dry_run, "changes": [change_map(one) for one in changes], "backups": list(copies)}
+            {
+                "changed": not dry_run,
+                "changes": [change_map(change) for change in changes],
+                "backups": list(copies),
+            }
         )
         return
     if not changes:
@@ -293,21 +300,19 @@ def _carry_out(
         for change in changes:
             terminal.say(f"done: {summarize(change)}")
         for copy in copies:
-            terminal.say(f"the former file is kept as {terminal.short_path(copy)}")
+            terminal.say(f"the earlier file is kept as {terminal.short_path(copy)}")
     terminal.flush()
 
 
 def _confirmed(changes: Sequence[Change]) -> bool:
     if not terminal.is_terminal(sys.stdin):
-        raise CliError(
-            "nobody can be asked, since the standard input is no terminal", "add --yes, or --dry-run"
-        )
+        raise CliError("can't ask, because the standard input is no terminal", "add --yes, or --dry-run")
     return click.confirm(f"Change {terminal.count(len(changes), 'file')}?", err=True)
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn the installer's errors into errors for a person."""
+    """Turn what the installer refuses into what a person sees."""
     try:
         yield
     except InstallError as error:

@@ -1,4 +1,4 @@
-"""What the tests of hooks share: recorded shapes of payloads, and what each host accepts as an answer."""
+"""Hook payloads in the recorded shapes, and the answers that each host accepts."""
 
 from __future__ import annotations
 

@@ -12,14 +12,15 @@ from math import exp, log, log1p, sqrt
 from pathlib import Path
 from typing import Final
 
-from foveal.daemon.index.chunk_table import StoredChunk
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.chunk_table import ChunkPlace
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.index.terms import document_terms, query_terms
-from foveal.daemon.project.tree import Symbol, Tree
+from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.project.path_roles import role_of
+from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.candidates import Candidates
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.path_roles import role_of
 from foveal.daemon.search.question import Question
 from foveal.daemon.search.ranking import RankedFile, rank
 from foveal.daemon.search.router import gather
@@ -194,7 +195,7 @@ class _Words:
         return sum(self._weights.get(term, 0.0) for term in set(terms)) / self._total
 
 
-Scored = tuple[int, StoredChunk, float]
+Scored = tuple[int, ChunkPlace, float]
 """A chunk's place within its file, from 0, the chunk, and its score."""
 
 

@@ -1,4 +1,4 @@
-"""Owns the variants of the product's recipe: which lists are merged, and which boost is left out."""
+"""The variants of the product's recipe: which lists are merged, and which boost is left out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from foveal.daemon.search.fusion import Fusion
-from foveal.daemon.search.path_roles import Role
-from foveal.daemon.search.ranking import DEFAULT, RankWeights
+from foveal.daemon.project.path_roles import Role
+from foveal.daemon.search.ranking import DEFAULT, Fusion, RankWeights
 from msgspec.structs import fields, replace
 
 LEXICAL, VECTOR, TREE = "lexical", "vector", "tree"

@@ -1,12 +1,14 @@
-"""Owns the tables of chunks in a project's index: their lines, their texts, and who waits for them."""
+"""The tables of chunks in a project's index: their lines, their texts, and the changes that readers await."""
 
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -30,7 +32,10 @@ with the chunks and goes when they are, so neither a crash between the two nor a
 a file. Ids of chunks are never used again, so that what the vector side has seen up to an id stays seen."""
 
 BATCH = 500
-"""Values in one statement; SQLite's limit is 32,766."""
+"""Maximum number of values in a statement; SQLite's limit is 32,766."""
+
+COPIES_READ = 10
+"""Average number of copies of a content that one statement reads for many of them."""
 
 T = TypeVar("T")
 
@@ -48,6 +53,17 @@ class StoredChunk(Struct, frozen=True):
     kind: str
     names: tuple[str, ...]
     digest: bytes
+
+
+class ChunkPlace(NamedTuple):
+    """Where a chunk stands: all that ranking needs to know of the hundreds that are candidates."""
+
+    id: int
+    file_id: int
+    path: str
+    language: str
+    start_line: int
+    end_line: int
 
 
 class ChunkText(Struct, frozen=True):
@@ -73,8 +89,8 @@ def pack_chunks(chunks: Sequence[Chunk]) -> StoredText:
     """Return a file's chunks, in their order, as they are written."""
     return StoredText(
         tuple(
-            (one.start_line, one.end_line, one.symbol, one.kind, "\0".join(one.names), one.digest, one.embed)
-            for one in chunks
+            (c.start_line, c.end_line, c.symbol, c.kind, "\0".join(c.names), c.digest, c.embed)
+            for c in chunks
         ),
         zlib.compress("\0".join(chunk.text for chunk in chunks).encode("utf-8", "replace"), 1),
     )
@@ -120,7 +136,7 @@ class ChunkTable:
 
     def set_files_lexed(self, file_ids: Iterable[int]) -> None:
         """Note that the lexical index has committed these files as they are now."""
-        self._db.executemany("DELETE FROM unlexed WHERE file_id = ?", [(one,) for one in file_ids])
+        self._db.executemany("DELETE FROM unlexed WHERE file_id = ?", [(file_id,) for file_id in file_ids])
 
     def unlexed_among(self, file_ids: Iterable[int]) -> list[int]:
         """Return those of some files that have changes which the lexical index hasn't committed yet."""
@@ -175,7 +191,7 @@ class ChunkQueries:
         return self.size()[0]
 
     def size(self) -> tuple[int, int]:
-        """Return how many chunks there are, and the id of the last one that there ever was (0 for none)."""
+        """Return the number of chunks, and the highest id that was ever given (0 for none)."""
         (count,) = self._db.execute("SELECT COUNT(*) FROM chunks").fetchone()
         last = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").fetchone()
         return int(count), 0 if last is None else int(last[0])
@@ -188,17 +204,30 @@ class ChunkQueries:
         """Return all chunks with one of these contents, by id."""
         return sorted(self._stored("c.digest", digests), key=lambda chunk: chunk.id)
 
-    def some_by_digests(
+    def places(self, ids: Iterable[int]) -> dict[int, ChunkPlace]:
+        """Return where chunks stand by id; those that are gone are left out."""
+        return {place.id: place for place in self._places("c.id", ids)}
+
+    def places_in(self, paths: Iterable[str]) -> list[ChunkPlace]:
+        """Return where the chunks of files stand, by id."""
+        return sorted(self._places("f.path", paths))
+
+    def places_by_digests(
         self, digests: Iterable[bytes], copies: int, file_ids: Collection[int] | None = None
-    ) -> list[StoredChunk]:
-        """Return chunks with one of these contents, by id: at most so many copies of each, the first ones, in
-        these files only (None for all)."""
-        chosen: list[int] = []
-        for digest in dict.fromkeys(digests):
-            rows = self._db.execute("SELECT id, file_id FROM chunks WHERE digest = ? ORDER BY id", (digest,))
-            kept = (number for number, file_id in rows if file_ids is None or file_id in file_ids)
-            chosen.extend(islice(kept, copies))
-        return sorted(self.by_ids(chosen).values(), key=lambda chunk: chunk.id)
+    ) -> list[tuple[bytes, ChunkPlace]]:
+        """Return contents with the places of their chunks, by id: at most so many copies of each, the first
+        ones, in these files only (None for all)."""
+        found: list[tuple[bytes, ChunkPlace]] = []
+        for batch in _batches(digests):
+            most = COPIES_READ * len(batch)
+            marks = ", ".join("?" * len(batch))
+            rows = self._db.execute(f"{_PLACED} WHERE c.digest IN ({marks}) LIMIT {most}", batch).fetchall()
+            if len(rows) == most:  # something is vendored a thousand times: no more of it is read than wanted
+                rows = [row for digest in batch for row in self._copies(digest, copies, file_ids)]
+            else:
+                rows = _first_copies(rows, copies, file_ids)
+            found.extend((row[0], ChunkPlace._make(row[1:])) for row in rows)
+        return sorted(found, key=lambda pair: pair[1].id)
 
     def of_paths(self, paths: Iterable[str]) -> list[StoredChunk]:
         """Return the chunks of files, by id."""
@@ -248,12 +277,12 @@ class ChunkQueries:
         """
         known = self.by_ids(ids)
         return {
-            number: ChunkText(number, one.file_id, one.path, one.kind, one.names, one.digest, text)
+            number: ChunkText(number, chunk.file_id, chunk.path, chunk.kind, chunk.names, chunk.digest, text)
             for number, text in self.texts_of(known.values()).items()
-            if (one := known[number])
+            if (chunk := known[number])
         }
 
-    def texts_of(self, chunks: Iterable[StoredChunk]) -> dict[int, str]:
+    def texts_of(self, chunks: Iterable[StoredChunk | ChunkPlace]) -> dict[int, str]:
         """Return the texts of chunks by id; what is left out, and where this belongs, as with `texts`."""
         wanted: dict[int, set[int]] = {}
         for chunk in chunks:
@@ -266,8 +295,12 @@ class ChunkQueries:
                 continue
             # The indexer has a file whose texts are damaged read again, when it meets it.
             with suppress(TextsDamaged):
-                texts = _texts_of_file(self._db, file_id, len(ids))
-                found.update(pair for pair in zip(ids, texts, strict=True) if pair[0] in numbers)
+                packed = _packed_texts(self._db, file_id, len(ids))
+                found.update(
+                    (number, _decoded(text))
+                    for number, text in zip(ids, packed, strict=True)
+                    if number in numbers
+                )
         return found
 
     def digests_of(self, file_ids: Iterable[int] | None, kinds: Collection[str] = ()) -> set[bytes]:
@@ -313,6 +346,22 @@ class ChunkQueries:
             marks = ", ".join("?" * len(batch))
             yield from map(_stored_chunk, self._db.execute(f"{_STORED} WHERE {column} IN ({marks})", batch))
 
+    def _places(self, column: str, values: Iterable[object]) -> Iterator[ChunkPlace]:
+        for batch in _batches(values):
+            marks = ", ".join("?" * len(batch))
+            rows = self._db.execute(
+                f"SELECT {_PLACE} FROM chunks c JOIN files f ON f.id = c.file_id WHERE {column} IN ({marks})",  # noqa: S608 - marks only
+                batch,
+            )
+            yield from map(ChunkPlace._make, rows)
+
+    def _copies(
+        self, digest: bytes, copies: int, file_ids: Collection[int] | None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield rows of `_PLACED`: the first copies of a content in some files."""
+        rows = self._db.execute(f"{_PLACED} WHERE c.digest = ? ORDER BY c.id", (digest,))
+        return islice((row for row in rows if file_ids is None or row[2] in file_ids), copies)
+
 
 _STORED = (
     "SELECT c.id, c.file_id, f.path, f.language, c.start_line, c.end_line, c.symbol, c.kind, c.names,"
@@ -320,6 +369,23 @@ _STORED = (
 )
 _AT = f"{_STORED} WHERE f.path = ?"
 _FIRST = "ORDER BY c.id LIMIT 1"
+
+
+_PLACE = "c.id, c.file_id, f.path, f.language, c.start_line, c.end_line"
+_PLACED = f"SELECT c.digest, {_PLACE} FROM chunks c JOIN files f ON f.id = c.file_id"  # noqa: S608 - fixed text
+
+
+def _first_copies(
+    rows: Iterable[tuple[Any, ...]], copies: int, file_ids: Collection[int] | None
+) -> list[tuple[Any, ...]]:
+    """Return rows of `_PLACED`, by id, without those of other files and without further copies."""
+    counts: Counter[bytes] = Counter()
+    kept = []
+    for row in sorted(rows, key=itemgetter(1)):
+        if (file_ids is None or row[2] in file_ids) and counts[row[0]] < copies:
+            counts[row[0]] += 1
+            kept.append(row)
+    return kept
 
 
 def _stored_chunk(row: tuple[int, int, str, str, int, int, str, str, str, bytes]) -> StoredChunk:
@@ -345,18 +411,26 @@ def _texts(database: Database, file_id: int) -> list[ChunkText]:
 
 
 def _texts_of_file(database: Database, file_id: int, count: int) -> list[str]:
-    """Return the texts of a file's chunks, of which there are so many. Raises `TextsDamaged`."""
-    packed = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
-    texts = _unpacked(b"" if packed is None else packed[0])
+    """Return the texts of a file's `count` chunks. Raises `TextsDamaged`."""
+    return [_decoded(text) for text in _packed_texts(database, file_id, count)]
+
+
+def _packed_texts(database: Database, file_id: int, count: int) -> list[bytes]:
+    """Return the same still encoded, because most of them are not read."""
+    row = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
+    try:
+        texts = zlib.decompress(b"" if row is None else row[0]).split(b"\0")
+    except zlib.error as error:
+        raise TextsDamaged(f"a file's text in the index is damaged ({error})") from error
     if len(texts) != count:
         raise TextsDamaged(f"there are {len(texts)} texts for the {count} chunks of a file")
     return texts
 
 
-def _unpacked(packed: bytes) -> list[str]:
+def _decoded(text: bytes) -> str:
     try:
-        return zlib.decompress(packed).decode().split("\0")
-    except (zlib.error, UnicodeDecodeError) as error:
+        return text.decode()
+    except UnicodeDecodeError as error:
         raise TextsDamaged(f"a file's text in the index is damaged ({error})") from error
 
 

@@ -1,21 +1,30 @@
-"""Owns searching the lexical index: which chunks hold the terms of a question, ranked by BM25."""
+"""The search in the lexical index: which chunks hold the terms of a question, ranked by BM25."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from heapq import nlargest
 from threading import Lock
+from typing import Any, NamedTuple
 
 import tantivy
 from msgspec import Struct
 
-from .lexical_files import LexicalDamaged, check_files, check_sizes, read_listing
-from .lexical_format import TEXT_FIELDS, check_format, raising
+from . import terms
+from .lexical_files import (
+    LexicalAbsent,
+    LexicalDamaged,
+    LexicalUnwritable,
+    check_files,
+    check_sizes,
+    read_listing,
+)
 
 
-class LexicalHit(Struct, frozen=True):
+class LexicalHit(NamedTuple):
     """A chunk that was found, its file, and its BM25 score, above 0 and comparable within one search only."""
 
     chunk_id: int
@@ -110,6 +119,19 @@ class LexicalReader:
             return search.best(search.among(query, "file_key", map(str, files)), limit)
         return search.best(query, limit, files if isinstance(files, AbstractSet) else frozenset(files))
 
+    def holding(
+        self, hits: Collection[LexicalHit], weights: Mapping[str, float], least: float
+    ) -> AbstractSet[int]:
+        """Return the chunks of hits in whose text terms stand that weigh at least so much together. Raises
+        `LexicalDamaged`."""
+        search = _Search(self._searcher, self._schema)
+        chunks = {hit.chunk_id for hit in hits}
+        if least <= 0:
+            return chunks
+        if not hits or not weights:
+            return frozenset()
+        return chunks & search.holding({str(hit.file_id) for hit in hits}, weights, least)
+
     def document_frequency(self, term: str) -> int:
         """Return how many chunks have a term in their text, path or symbols: at least the most of these.
 
@@ -132,7 +154,7 @@ MAX_TERMS = 96
 NDCG@10, 32 .647, 64 .664, 96 .669, all of them .668."""
 
 MAX_FILE_CLAUSE = 10_000
-"""Up to so many files are a clause of the query (3 ms for 4,000); among more, what was found is filtered."""
+"""Maximum number of files in a clause of the query (3 ms for 4,000); for more, the hits are filtered."""
 
 
 class _Search:
@@ -161,6 +183,29 @@ class _Search:
         chosen = tantivy.Query.term_set_query(self.schema, field, list(values))
         unscored = tantivy.Query.const_score_query(chosen, 0.0)
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, unscored)])
+
+    def holding(self, files: Collection[str], weights: Mapping[str, float], least: float) -> frozenset[int]:
+        """Return the chunks of files, by their keys, in whose text terms of so much weight stand."""
+        clauses = [
+            (
+                tantivy.Occur.Should,
+                tantivy.Query.const_score_query(
+                    tantivy.Query.term_query(self.schema, "body", term, "freq"), weight
+                ),
+            )
+            for term, weight in weights.items()
+        ]
+        query = self.among(tantivy.Query.boolean_query(clauses), "file_key", files)
+        documents = int(self.searcher.num_docs)
+        size = min(HOLDING_FETCHED, documents)
+        while True:
+            with raising(LexicalDamaged):
+                found = self.searcher.search(query, size, count=False).hits if size else []
+            enough = [address for score, address in found if score is not None and score >= least - 0.001]
+            if len(enough) < size or size == documents:
+                with raising(LexicalDamaged):
+                    return frozenset(map(int, filter(None, self.searcher.fast_field_values("chunk", enough))))
+            size = min(size * 4, documents)
 
     def best(
         self, query: tantivy.Query, limit: int, files: AbstractSet[int] | None = None
@@ -198,14 +243,64 @@ class _Search:
         with raising(LexicalDamaged):
             found = self.searcher.search(query, size, count=False).hits
             addresses = [address for _, address in found]
-            chunks = self.searcher.fast_field_values("chunk", addresses)
-            files = self.searcher.fast_field_values("file", addresses)
+            chunks: Sequence[Any] = self.searcher.fast_field_values("chunk", addresses)
+            files: Sequence[Any] = self.searcher.fast_field_values("file", addresses)
         # Equal chunks may differ in the last bits, by the order in which their terms were added up.
         return [
-            LexicalHit(int(chunk or 0), int(file or 0), round(float(score), 3))
+            LexicalHit(chunk, file, round(score, 3))
             for (score, _), chunk, file in zip(found, chunks, files, strict=True)
         ]
 
 
+HOLDING_FETCHED = 100
+"""Chunks fetched at first where those with enough of a text are looked for; hardly any have."""
+
 _TIES = 32
 """How many more than asked for are fetched at first, so that a tie at the end is seen."""
+
+
+TEXT_FIELDS = ("body", "path", "symbols")
+"""The fields that are searched: a chunk's text, its file's path, and the names of its definitions."""
+
+FORMAT = f"foveal-1-{terms.VERSION}"
+"""Names the fields and the way in which terms were cut. It stands in the index as the tokenizer's name."""
+
+
+def make_schema() -> tantivy.Schema:
+    """Make the fields: ids to answer with, keys to filter and delete by, terms to search; no text is kept."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("chunk", fast=True)
+    builder.add_unsigned_field("file", fast=True)
+    # As text: the engine's Python binding takes a number to delete for a signed one, which matches no id, and
+    # each deletion by query holds 9 KB until the commit.
+    builder.add_text_field("file_key", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
+    for field in TEXT_FIELDS:
+        builder.add_text_field(field, tokenizer_name=FORMAT, index_option="freq")
+    return builder.build()
+
+
+def register_terms(index: tantivy.Index) -> None:
+    """Have the engine take terms as they come, between spaces. What is searched for isn't cut at all."""
+    whitespace = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+    index.register_tokenizer(FORMAT, whitespace)
+
+
+def check_format(found: str) -> None:
+    """Raise `LexicalDamaged` for an index of another format."""
+    if found != FORMAT:
+        raise LexicalAbsent(f"the lexical index has the format {found}, this program's is {FORMAT}")
+
+
+@contextmanager
+def raising(error_class: type[LexicalDamaged | LexicalUnwritable]) -> Iterator[None]:
+    """Turn the engine's errors into ours: it raises ValueError for nearly all of them, and panics on some."""
+    try:
+        yield
+    except (ValueError, RuntimeError, OSError) as error:
+        raise error_class(f"the lexical index: {error}") from error
+    except BaseException as error:
+        # A panic isn't an Exception, and its class can't be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise error_class(f"the lexical index: {error}") from error

@@ -1,7 +1,7 @@
-"""Owns where hosts keep their MCP servers' configuration, and reading it; runs nothing and reaches nobody.
+"""Where hosts keep their MCP servers' configuration, and how it is read; starts and connects to nothing.
 
-A project's files come from repositories that nobody vouched for: none is read outside the project, none
-above a size, and what can't be used is said, not guessed.
+A project's files are untrusted: no file outside the project and none above a size is read, and problems are
+reported, not guessed away.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from msgspec.structs import asdict, replace
 from ...hooks.hosts.host import McpConfig
 from ...hooks.hosts.mcp_format import BadDefinition, McpPlace, ServerDefinition
 from ...hooks.hosts.registry import HOSTS
-from ..core.system import Stamp, System, is_racy, stamp_of
-from .item_texts import has_harmful
+from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
+from .items import has_harmful
 from .server_definition import SCOPES, McpServer, ServerFile, digest_of
 
 MAX_BYTES = 1_048_576
-"""Of a project's file: hand-written ones have a few KB."""
+"""Maximum bytes of a project's file; hand-written ones have a few KB."""
 MAX_USER_BYTES = 64 * 1024 * 1024
-"""Of the user's own: ~/.claude.json also keeps a history, and has tens of megabytes here and there."""
+"""Maximum bytes of a user's file: ~/.claude.json also keeps a history of up to tens of megabytes."""
 MAX_SERVERS = 200
-"""Of one file. Hosts are slow with twenty."""
+"""Maximum number of servers in a file; hosts are slow with twenty."""
 _MAX_DOTS_IN_LINE = 1_000
 """tomllib needs time in the square of a key's parts."""
 
@@ -42,14 +42,14 @@ class ServerFiles(Struct, frozen=True):
     """Whether the stamps prove anything: no file was modified just before it was read."""
 
     def unchanged(self, system: System) -> bool:
-        """Tell whether the same would be read again: a stat for each place."""
-        return self.settled and all(_stamp(system, path) == stamp for path, stamp in self.stamps)
+        """Tell whether reading again would give the same, by a stat for each place."""
+        return self.settled and stamps_hold(system.stat, self.stamps)
 
 
 def read_server_files(root: str, home: str, system: System) -> ServerFiles:
     """Read the configuration of all hosts: the project's own at `root`, and the user's below `home`.
 
-    A file that defines no server isn't listed, unless it has a problem. Never raises for what it finds.
+    A file without servers is left out, unless it has a problem. Never raises for a file's content.
     """
     reader = _Reader(system)
     files = [
@@ -158,7 +158,7 @@ class _Reader:
 
 
 def _section(tables: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str, object]:
-    """Return the map that keys lead to, empty where there is none. Raises `_Unusable`."""
+    """Return the map below some keys, empty if there is none. Raises `_Unusable`."""
     section: object = tables
     for key in keys:
         if not isinstance(section, Mapping):
@@ -188,7 +188,7 @@ def _toml(text: str) -> Mapping[str, object]:
     return tomllib.loads(text)
 
 
-# Strings are matched so that what looks like a comment inside one stays. Nothing here can backtrack.
+# Strings are matched too, so that a comment inside one stays. These patterns can't backtrack.
 _COMMENT = re.compile(r'"(?:[^"\\]++|\\.)*+\\?"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+\\?"?|,(?=\s*+[}\]])', re.DOTALL)
 
@@ -209,7 +209,7 @@ def _json(text: str, *, strict: bool) -> Mapping[str, object]:
 
 
 def _line(text: str, keys: tuple[str, ...], name: str) -> int:
-    """Return the line on which a server is defined, 1 where a look at the text doesn't find it."""
+    """Return the line on which a server is defined, 1 if it isn't found in the text."""
     quoted = re.escape(json.dumps(name, ensure_ascii=False))
     start = 0
     for key in keys:

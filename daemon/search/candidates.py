@@ -1,4 +1,4 @@
-"""Owns what the indexes say to a question: a list of chunks each, best first; ranks nothing across them."""
+"""Candidates of a search: what each index finds for a question, best first, ranked nowhere across them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from ..index.chunk_table import StoredChunk
+from ..graph.subjects import best_suffix
+from ..index.chunk_table import ChunkPlace
 from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
-from ..project.tree import Symbol, Tree
+from ..languages.shared.records import Symbol
+from ..project.tree import Tree
 from .question import Question
 from .stack_trace import Frame
 
@@ -62,7 +64,7 @@ class Candidates(Struct, frozen=True):
     lexical: Sequence[tuple[int, float]] = ()
     vector: Sequence[tuple[int, float]] = ()
     tree: Sequence[tuple[int, float]] = ()
-    chunks: Mapping[int, StoredChunk] = field(default_factory=dict)
+    chunks: Mapping[int, ChunkPlace] = field(default_factory=dict)
     named: Mapping[str, float] = field(default_factory=dict)
     defined: Mapping[str, float] = field(default_factory=dict)
     why: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -98,7 +100,7 @@ def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]
 
 def named_chunks(
     question: Question, tree: Tree, reader: Reader
-) -> tuple[list[tuple[StoredChunk, float]], dict[str, float], dict[str, float], dict[str, list[str]]]:
+) -> tuple[list[tuple[ChunkPlace, float]], dict[str, float], dict[str, float], dict[str, list[str]]]:
     """Return the chunks that a question names outright with how surely it does, best first; and by file how
     surely it is named, how surely it defines what is named, and why."""
     why: dict[str, list[str]] = {}
@@ -114,8 +116,8 @@ def named_chunks(
         defined[path] = max(defined.get(path, 0.0), score)
         spans.setdefault(path, []).append((symbol.start_line, score))
         why.setdefault(path, []).append(f"defines {symbol.name}")
-    found: dict[int, tuple[StoredChunk, float]] = {}
-    for chunk in reader.chunks.of_paths([*lines, *spans]):
+    found: dict[int, tuple[ChunkPlace, float]] = {}
+    for chunk in reader.chunks.places_in([*lines, *spans]) if lines or spans else ():
         scores = [
             score
             for line, score in (*lines.get(chunk.path, {}).items(), *spans.get(chunk.path, ()))
@@ -137,12 +139,6 @@ def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:
         if found:
             return found
     return ()
-
-
-def files_named(written: str, tree: Tree) -> list[str]:
-    """Return the files whose path ends as one that is written, by the most parts that any shares with it."""
-    name = written.rstrip("/").rpartition("/")[2]
-    return _best_suffix(written, [path for path in tree.files if path.rpartition("/")[2] == name])
 
 
 def _raise(weights: dict[str, float], others: Mapping[str, float], factor: float) -> None:
@@ -171,27 +167,10 @@ def _places(question: Question, tree: Tree) -> Iterable[tuple[str, int, float, s
         if names is not None:
             names.append(path)
     for written, line, score, reason in mentions:
-        matches = _best_suffix(written, bearers[written.rstrip("/").rpartition("/")[2]])
+        matches = best_suffix(written, bearers[written.rstrip("/").rpartition("/")[2]])
         if 0 < len(matches) <= PATH_MATCHES_MAX:
             for path in matches:
                 yield path, line, score / math.sqrt(len(matches)), reason
-
-
-def _best_suffix(written: str, paths: Sequence[str]) -> list[str]:
-    """Return the paths that share the most trailing parts with one as written, at most all of its parts."""
-    parts = written.strip("/").split("/")[::-1]
-
-    def shared(path: str) -> int:
-        count = 0
-        for mine, theirs in zip(parts, path.split("/")[::-1], strict=False):
-            if mine != theirs:
-                break
-            count += 1
-        return count
-
-    counts = {path: shared(path) for path in paths}
-    most = max(counts.values(), default=0)
-    return [path for path, count in counts.items() if count == most and count]
 
 
 def _frame_reason(frame: Frame) -> str:

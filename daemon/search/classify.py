@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.vocabulary import words
+from ..graph.subjects import files_named
 from ..index.store import Reader
 from ..project.tree import Tree
-from ..project.vocabulary import words
-from .candidates import files_named
 from .clauses import Clause, split_clauses
 from .filters import Filter
 from .moods import Mood, asks_in_words, mood_of, told, without_greeting
 from .places import PlaceKind, PlaceMention, find_places
+from .query import Relation, Route
 from .question import Question, take_apart
 from .question_words import ASKING, KINDS, LOOKING, STOP_WORDS, TELLING
 from .relation_phrases import RelationAsked, depth_of, find_planned_impact, planned_change
 from .relation_subjects import PRONOUNS, bare_name, sure_names
 from .relations import find_relation
-from .routes import Relation, Route
 
 MAX_STATEMENTS = 4
 """A text of more sentences, none of which asks, is a report; what it says in passing is no question."""

@@ -9,8 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..project.vocabulary import words
-from .path_mentions import read_path
+from ..core.vocabulary import words
+from .mentions import TITLE_CASE, certainty_of, read_path
 from .patterns import compiled
 from .question_words import (
     ADVERBS,
@@ -28,7 +28,6 @@ from .question_words import (
     is_connection,
 )
 from .relation_cues import CUES
-from .symbol_mentions import TITLE_CASE, certainty_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -1,4 +1,4 @@
-"""Owns the choice of definitions: how probable it is that whoever asks needs each one in the files found."""
+"""The probability that whoever asks needs each definition of the files found."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..index.chunk_table import StoredChunk
+from ..index.chunk_table import ChunkPlace
 from ..index.terms import document_terms, query_terms
-from ..project.tree import Symbol
+from ..languages.shared.records import Symbol
+from ..project.path_roles import role_of
 from .candidates import Candidates
-from .hits import FoundDefinition, Hit
-from .path_roles import role_of
+from .query import FoundDefinition, Hit
 from .question import Question
 from .ranking import SURELY_NAMED, RankedFile, is_wanted
 
@@ -223,7 +223,7 @@ def _terms_of(name: str, signature: str, doc: str) -> tuple[frozenset[str], froz
     )
 
 
-Scored = tuple[int, StoredChunk, float]
+Scored = tuple[int, ChunkPlace, float]
 """A chunk's place within its file, from 0, the chunk, and its score."""
 
 

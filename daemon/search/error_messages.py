@@ -1,4 +1,4 @@
-"""Owns the errors that a question reports: their types, and what of their messages stands in the source."""
+"""The errors that a question reports: type, message, and the parts of it that stand in source code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns exact text: where a message, a quotation or a name of a question stands, word for word.
+"""Exact text: where a message, a quotation or a name of a question stands, word for word.
 
 Messages come with values filled in where the source has placeholders, and are put together from several
 strings, so what counts is which runs of a message's words stand in neighbouring lines as they are.
@@ -14,15 +14,15 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ..index.chunk_table import StoredChunk
-from ..index.lexical_reader import LexicalReader
+from ..index.chunk_table import ChunkPlace
+from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
-from ..index.terms import document_terms, query_terms
+from ..index.terms import STOP_WORDS, document_terms, query_terms
+from ..project.path_roles import role_of
 from .candidates import DEFINITIONS_MAX, definitions_of
 from .error_messages import quoted, value_spans
-from .path_roles import role_of
+from .mentions import SHAPED
 from .question import Question
-from .symbol_mentions import SHAPED
 
 TEXTS_MAX: Final = 6
 """Maximum number of messages and names of a question that are looked up."""
@@ -93,7 +93,7 @@ INSIDE_STRING, OUTSIDE = 1.0, 0.9
 class TextPlace(NamedTuple):
     """Where a text stands: its chunk and line, from 1. `share` says how much of it does, 0 to 1."""
 
-    chunk: StoredChunk
+    chunk: ChunkPlace
     line: int
     share: float
     text: str
@@ -160,11 +160,11 @@ def find_places(
     """Return where one text stands, as `find_text` does."""
     most = NAMED_MAX if wanted.is_name else CHUNKS_MAX
     hits = lexical.search(_terms(wanted, lexical), most, files=files)
-    chunks = reader.chunks.by_ids([hit.chunk_id for hit in hits])
-    found = [chunks[hit.chunk_id] for hit in hits if hit.chunk_id in chunks]
+    wanted_in = hits if wanted.is_name else _holding(wanted, hits, lexical)
+    chunks = reader.chunks.places(hit.chunk_id for hit in wanted_in)
     places: list[TextPlace] = []
-    for start in range(0, len(found), BATCH):
-        batch = found[start : start + BATCH]
+    for start in range(0, len(hits), BATCH):
+        batch = [chunks[hit.chunk_id] for hit in hits[start : start + BATCH] if hit.chunk_id in chunks]
         texts = reader.chunks.texts_of(batch)
         for chunk in batch:
             text = texts.get(chunk.id, "")
@@ -173,6 +173,14 @@ def find_places(
         if not used and any(one.share >= ENOUGH and _is_source(one.chunk) for one in places):
             break
     return _chosen(places, everywhere=used and wanted.is_name)
+
+
+def _holding(wanted: WantedText, hits: Sequence[LexicalHit], lexical: LexicalReader) -> list[LexicalHit]:
+    """Return the hits whose terms may be enough of a message: hardly any, and reading one takes .15 ms."""
+    message = _message(wanted.text)
+    least = wanted.least * OUTSIDE * message.characters - message.everywhere
+    holding = lexical.holding(hits, message.terms, least)
+    return [hit for hit in hits if hit.chunk_id in holding]
 
 
 def unknown_names(question: Question, reader: Reader) -> list[str]:
@@ -287,7 +295,11 @@ _NOTHING = _Covered(frozenset(), 1.0)
 
 
 class _Message:
-    """A message as words with what stands between them."""
+    """A message as words with what stands between them.
+
+    `terms` are the words as the lexical index knows them, by what they count, in characters; `everywhere` is
+    what those count that stand in nearly every text.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -298,6 +310,14 @@ class _Message:
             for start, end in self._spans
         ]
         self.characters = sum(self._lengths)
+        self.everywhere = 0.0
+        self.terms: dict[str, float] = {}
+        for (start, end), length in zip(self._spans, self._lengths, strict=True):
+            term = next(iter(document_terms(text[start:end])), "")
+            if not term or term in _STOP_TERMS:
+                self.everywhere += length
+            else:
+                self.terms[term] = self.terms.get(term, 0.0) + length
         self._pairs = [self._run(at, at + 1) for at in range(len(self._spans) - 1)] or [text]
 
     def may_stand_in(self, text: str) -> bool:
@@ -358,7 +378,7 @@ def _factor(line: str, at: int) -> float:
     return INSIDE_STRING if any(before.count(mark) % 2 for mark in "\"'`") else OUTSIDE
 
 
-def _is_source(chunk: StoredChunk) -> bool:
+def _is_source(chunk: ChunkPlace) -> bool:
     return role_of(chunk.path, chunk.language) in _SOURCES
 
 
@@ -386,6 +406,7 @@ _ASKS = re.compile(
     r"(?!.*: )|.*\?\s*$)"
 )
 _ASKING = frozenset(document_terms("defined definition declared find show usage used uses use file code"))
+_STOP_TERMS = frozenset(document_terms(STOP_WORDS))
 _SOURCES = frozenset(("source", "barrel", "shim", "stub"))
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][a-z]+)?|[^\s\w]{2,}")
 _MARKED = re.compile(r"\w+ ?[^\w\s]+")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Clause, Token
 from .patterns import compiled
 from .question_words import (

@@ -1,4 +1,4 @@
-"""Owns the anatomy of a question: what in it is prose, path, symbol, stack frame or error."""
+"""A question taken apart: prose, paths, identifiers, stack frames, errors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from .blocks import BlockKind, QuestionBlock, readable, split_blocks
+from .blocks import (
+    WINDOW_WORDS,
+    BlockKind,
+    QuestionBlock,
+    content_words,
+    cut_windows,
+    paragraphs,
+    plain,
+    readable,
+    split_blocks,
+    telling_lines,
+)
 from .error_messages import ErrorMention, find_errors
-from .path_mentions import MAX_PATHS, PathMention, find_paths
+from .mentions import MAX_PATHS, PathMention, SymbolMention, find_paths, find_symbols
 from .patterns import compiled
-from .plain_prose import WINDOW_WORDS, content_words, cut_windows, paragraphs, plain, telling_lines
 from .stack_trace import Frame, frames_in
-from .symbol_mentions import SymbolMention, find_symbols
 
 LONG_CHARACTERS = 1_000
 """From this length on a question is long, whatever it is made of: about three windows of prose."""

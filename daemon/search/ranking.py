@@ -1,18 +1,79 @@
-"""Owns the order of what was found: chunks' scores become files' scores, raised and lowered by evidence."""
+"""The order of files: scores of chunks become scores of files, raised and lowered by evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from math import log1p
+from typing import Literal, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
-from ..index.chunk_table import StoredChunk
+from ..index.chunk_table import ChunkPlace
 from ..index.terms import path_terms
+from ..project.path_roles import Role, role_of
 from .candidates import Candidates
-from .fusion import Fusion, fuse_ranks, fuse_scores, ranks
-from .path_roles import Role, role_of
 from .question import Question
+
+K = TypeVar("K")
+
+Fusion = Literal["scores", "ranks"]
+
+RANK_CONSTANT = 10
+"""The constant of reciprocal rank fusion. The usual 60 is meant for lists of thousands: over lists of a few
+hundred chunks it makes the first and the fiftieth nearly equal (.809 against .875 NDCG@10 on 900 questions
+about 45 repositories)."""
+
+
+def fuse_ranks(
+    lists: Mapping[str, Sequence[tuple[K, float]]], weights: Mapping[str, float]
+) -> dict[K, float]:
+    """Merge lists, each best first, by reciprocal ranks: the sum of weight / (constant + rank), from 0 to 1.
+
+    Scores within the lists are not looked at, so that they need no common scale. A thing that stands in a
+    list twice counts by its first place. Scaled so that the first of every list gets 1.
+    """
+    present = _counting(lists, weights)
+    most = sum(weights[name] for name in present) / (RANK_CONSTANT + 1)
+    fused: dict[K, float] = {}
+    for name, found in present.items():
+        for key, rank in ranks(found).items():
+            fused[key] = fused.get(key, 0.0) + weights[name] / (RANK_CONSTANT + rank) / most
+    return fused
+
+
+def fuse_scores(
+    lists: Mapping[str, Sequence[tuple[K, float]]], weights: Mapping[str, float]
+) -> dict[K, float]:
+    """Merge lists, each best first, by their scores: each list is stretched from 0 (its last) to 1 (its
+    first), and the weighted sum is taken, from 0 to 1.
+
+    A list whose scores are all equal counts as all ones. What a list doesn't hold has 0 of it.
+    """
+    present = _counting(lists, weights)
+    total = sum(weights[name] for name in present)
+    fused: dict[K, float] = {}
+    for name, found in present.items():
+        best: dict[K, float] = {}
+        for key, score in found:
+            best[key] = max(score, best.get(key, score))
+        low, high = min(best.values()), max(best.values())
+        for key, score in best.items():
+            share = (score - low) / (high - low) if high > low else 1.0
+            fused[key] = fused.get(key, 0.0) + weights[name] * share / total
+    return fused
+
+
+def ranks(found: Sequence[tuple[K, float]]) -> dict[K, int]:
+    """Return the rank of each thing in a list, from 1; the first place of one that stands there twice."""
+    return {key: rank for rank, key in enumerate(dict.fromkeys(key for key, _ in found), 1)}
+
+
+def _counting(
+    lists: Mapping[str, Sequence[tuple[K, float]]], weights: Mapping[str, float]
+) -> dict[str, Sequence[tuple[K, float]]]:
+    """Return the lists that hold anything and have a weight: the others neither add nor divide."""
+    return {name: found for name, found in lists.items() if found and weights[name] > 0}
 
 
 class RankWeights(Struct, frozen=True):
@@ -62,12 +123,12 @@ SURE_NAME = 0.7
 """A mention of a symbol that is this certain to be one makes a question one that names things."""
 
 
-class RankedFile(Struct, frozen=True):
+class RankedFile(NamedTuple):
     """A file that was found: its score, its best chunks with theirs, and why it stands where it does."""
 
     path: str
     score: float
-    chunks: Sequence[tuple[StoredChunk, float]]
+    chunks: Sequence[tuple[ChunkPlace, float]]
     why: Sequence[str]
 
 
@@ -82,18 +143,20 @@ def rank(
 
     `rarity` gives a term's inverse document frequency.
     """
-    by_file: dict[str, list[tuple[StoredChunk, float]]] = {}
+    by_file: dict[str, list[tuple[ChunkPlace, float]]] = {}
+    places = candidates.chunks
     for chunk_id, score in _fused(question, candidates, weights).items():
-        chunk = candidates.chunks.get(chunk_id)
+        chunk = places.get(chunk_id)
         if chunk is not None:
             by_file.setdefault(chunk.path, []).append((chunk, score))
     topic = _Topic(question, rarity)
+    evidence = _Evidence(question, candidates, weights)
     files = []
     for path, chunks in by_file.items():
-        chunks.sort(key=lambda pair: (-pair[1], pair[0].id))
-        share = topic.share(path_terms(path))
-        score = _evidence(path, [score for _, score in chunks], share, candidates, weights)
-        score *= _factor(path, languages.get(path, ""), question, candidates, weights)
+        if len(chunks) > 1:
+            chunks.sort(key=_best_first)
+        share = topic.share(_terms_of_path(path))
+        score = evidence.of(path, chunks, share) * evidence.factor(path, languages.get(path, ""))
         why = list(dict.fromkeys(candidates.why.get(path, ())))
         if share >= TELLING_SHARE:
             why.append("its path has the words of the question")
@@ -129,30 +192,47 @@ def _fused(question: Question, candidates: Candidates, weights: RankWeights) -> 
     return fused
 
 
-def _evidence(
-    path: str, scores: Sequence[float], share: float, candidates: Candidates, weights: RankWeights
-) -> float:
-    """Return what speaks for a file: its best chunk, its other chunks, its path, what names it."""
-    rest = sum(scores[1:])
-    evidence = scores[0] + weights.coherence * rest / (1 + rest) + weights.path * share
-    evidence += weights.defined * candidates.defined.get(path, 0.0)
-    evidence += weights.exact * candidates.exact.get(path, 0.0)
-    return evidence + weights.named * candidates.named.get(path, 0.0)
+class _Evidence:
+    """What speaks for and against files."""
+
+    def __init__(self, question: Question, candidates: Candidates, weights: RankWeights) -> None:
+        self._candidates = candidates
+        self._weights = weights
+        self._factors = {
+            role: 1.0 if is_wanted(role, question) else penalty for role, penalty in weights.penalties.items()
+        }
+
+    def of(self, path: str, chunks: Sequence[tuple[ChunkPlace, float]], share: float) -> float:
+        """Return what speaks for a file: its best chunk, its other chunks, its path, what names it."""
+        weights, candidates = self._weights, self._candidates
+        rest = sum([score for _, score in chunks[1:]])
+        evidence = chunks[0][1] + weights.coherence * rest / (1 + rest) + weights.path * share
+        evidence += weights.defined * candidates.defined.get(path, 0.0)
+        evidence += weights.exact * candidates.exact.get(path, 0.0)
+        return evidence + weights.named * candidates.named.get(path, 0.0)
+
+    def factor(self, path: str, language: str) -> float:
+        """Return what a file's evidence is multiplied by for what it is and how often it changes."""
+        candidates = self._candidates
+        factor = self._factors[role_of(path, language)]
+        if factor < NAMED_FACTOR and (
+            candidates.named.get(path, 0.0) >= SURELY_NAMED
+            or candidates.exact.get(path, 0.0) >= SURELY_NAMED
+            or path in candidates.rare
+        ):
+            factor = NAMED_FACTOR
+        commits = candidates.commits.get(path, 0)
+        changed = log1p(commits) / log1p(OFTEN_CHANGED) if commits else 0.0
+        return factor * (1 + self._weights.commits * min(1.0, changed))
 
 
-def _factor(
-    path: str, language: str, question: Question, candidates: Candidates, weights: RankWeights
-) -> float:
-    """Return what a file's evidence is multiplied by for what it is and how often it changes."""
-    role = role_of(path, language)
-    factor = 1.0 if is_wanted(role, question) else weights.penalties[role]
-    surely = (
-        candidates.named.get(path, 0.0) >= SURELY_NAMED or candidates.exact.get(path, 0.0) >= SURELY_NAMED
-    )
-    if surely or path in candidates.rare:
-        factor = max(factor, NAMED_FACTOR)
-    changed = log1p(candidates.commits.get(path, 0)) / log1p(OFTEN_CHANGED)
-    return factor * (1 + weights.commits * min(1.0, changed))
+def _best_first(pair: tuple[ChunkPlace, float]) -> tuple[float, int]:
+    return -pair[1], pair[0].id
+
+
+@lru_cache(maxsize=65_536)
+def _terms_of_path(path: str) -> tuple[str, ...]:
+    return tuple(path_terms(path))
 
 
 class _Topic:
@@ -161,10 +241,13 @@ class _Topic:
     def __init__(self, question: Question, rarity: Callable[[str], float]) -> None:
         self._weights = {term: rarity(term) for term in topic_terms(question)}
         self._total = sum(self._weights.values()) or 1.0
+        self._known = frozenset(self._weights)
 
     def share(self, terms: Sequence[str]) -> float:
         """Return which part of the question's words are among these, from 0 to 1."""
-        return sum(self._weights.get(term, 0.0) for term in terms) / self._total
+        if self._known.isdisjoint(terms):
+            return 0.0
+        return sum([self._weights.get(term, 0.0) for term in terms]) / self._total
 
 
 def is_wanted(role: Role, question: Question) -> bool:

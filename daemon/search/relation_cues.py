@@ -7,9 +7,9 @@ from typing import Literal, cast
 
 from msgspec import Struct
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .patterns import any_of
-from .routes import Relation
+from .query import Relation
 
 Voice = Literal["active", "passive", "noun"]
 

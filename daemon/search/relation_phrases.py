@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Clause, Token
 from .patterns import compiled
+from .query import Relation
 from .question_words import (
     ASKING,
     AUXILIARY,
@@ -35,7 +36,6 @@ from .relation_subjects import (
     subject_behind,
     sure_names,
 )
-from .routes import Relation
 
 MAX_DEPTH = 99
 """A greater depth is a slip, and means no more than this one: no call chain of that length is read."""

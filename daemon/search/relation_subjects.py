@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Token
 from .patterns import compiled
 from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, PARTS, STOP_WORDS, is_change

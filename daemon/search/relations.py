@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..project.vocabulary import words
+from ..core.vocabulary import words
 from .clauses import Clause, Token, clause_of
 from .patterns import compiled
+from .query import Relation
 from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, MODULES, WHY_HOW
 from .relation_cues import CUES, DEPENDING, NO_SUBJECT, Cue
 from .relation_phrases import (
@@ -33,7 +34,6 @@ from .relation_subjects import (
     subject_behind,
     sure_names,
 )
-from .routes import Relation
 
 
 def direction_of(

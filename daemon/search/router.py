@@ -1,4 +1,4 @@
-"""Owns the way of a question: who is asked, in which order, and what comes of all answers together.
+"""The stages of a search: route the question, gather candidates from graph and words, rank them.
 
 `gather` asks what answers at once, `conclude` ranks that with what the vectors said, which are asked between
 the two by somebody who can wait. Both block; neither raises for what a project contains.
@@ -7,14 +7,13 @@ the two by somebody who can wait. Both block; neither raises for what a project 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..index.chunk_table import StoredChunk
-from ..index.lexical_files import LexicalDamaged
-from ..index.lexical_handle import LexicalHandle
+from ..index.chunk_table import ChunkPlace, StoredChunk
+from ..index.lexical_files import LexicalDamaged, LexicalHandle
 from ..index.lexical_reader import LexicalHit, LexicalReader
 from ..index.store import Reader
 from ..index.terms import document_terms
@@ -25,11 +24,10 @@ from .classify import Classification, asked_for, classified, narrow
 from .definitions import FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
-from .hits import FoundDefinition, Hit
 from .need import Need, need_of
+from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
 from .ranking import DEFAULT, RankedFile, RankWeights, list_ranks, rank, topic_terms
-from .routes import Relation, Route
 
 NEAR = 0.6
 """Other chunks of a file are shown with its best one when their score is at least this share of its."""
@@ -108,10 +106,12 @@ def gather(
     route: Route | None,
     limit: int,
     relation: Relation | None = None,
+    on_words: Callable[[Question, tuple[int, ...] | None], None] = lambda _question, _files: None,
 ) -> GatheredCandidates:
     """Take a question apart, choose its route, and ask the structure and the words.
 
-    With a relation the structure alone answers, of what the text names.
+    With a relation the structure alone answers, of what the text names. `on_words` hears of the question and
+    the ids of the files to search, None for all, before the words are searched.
 
     Raises `ValueError` for a glob that can't be used.
     """
@@ -156,6 +156,8 @@ def gather(
         )
         if start.answer is not None:
             return start
+    _ = question.windows  # worked out here, as the vectors are asked from the event loop
+    on_words(question, start.files)
     return _with_candidates(start, tree, reader, handle, paths)
 
 
@@ -183,11 +185,7 @@ def conclude(
             by_path.setdefault(one.path, []).append(_with_text(one, candidates, used=gathered.used))
         for found in by_path.values():
             found.sort(key=lambda one: (-one.probability, one.first))
-    ranks = list_ranks(candidates)
-    outright = dict(candidates.tree)
-    return [
-        _hit(file, ranks, outright, candidates.lines, by_path.get(file.path, ())) for file in ranked[:limit]
-    ]
+    return _hits(ranked[:limit], candidates, by_path, reader)
 
 
 def with_need(
@@ -239,7 +237,6 @@ def candidates_of(
 def _with_candidates(
     start: GatheredCandidates, tree: Tree, reader: Reader, handle: LexicalHandle, paths: Sequence[str] | None
 ) -> GatheredCandidates:
-    _ = start.question.windows  # worked out here, as who asks the vectors does so on the event loop
     named, by_name, by_definition, why = named_chunks(start.question, tree, reader)
     if paths is not None:
         allowed = set(paths)
@@ -267,7 +264,7 @@ def _with_candidates(
     except (LexicalDamaged, OSError) as error:
         degraded = (f"not searched by words, the lexical index is being rebuilt: {error}",)
         damaged = isinstance(error, LexicalDamaged)
-    chunks = reader.chunks.by_ids([hit.chunk_id for hit in hits])
+    chunks = reader.chunks.places([hit.chunk_id for hit in hits])
     found = _as_they_are_now(hits, chunks, reader)
     chunks.update((chunk.id, chunk) for chunk, _ in named)
     holders = {chunks[number].path for number, _ in found if number in chunks}
@@ -295,7 +292,7 @@ def _with_candidates(
 
 
 def _as_they_are_now(
-    hits: Sequence[LexicalHit], chunks: dict[int, StoredChunk], reader: Reader
+    hits: Sequence[LexicalHit], chunks: dict[int, ChunkPlace], reader: Reader
 ) -> list[tuple[int, float]]:
     """Return the chunks that were found by words with their scores, best first.
 
@@ -310,8 +307,8 @@ def _as_they_are_now(
     if not behind:
         return _in_order(found, chunks)
     paths = reader.chunks.paths(list(behind)[:BEHIND_MAX])
-    first: dict[int, StoredChunk] = {}
-    for chunk in reader.chunks.of_paths(paths.values()):
+    first: dict[int, ChunkPlace] = {}
+    for chunk in reader.chunks.places_in(paths.values()):
         first.setdefault(chunk.file_id, chunk)
     chunks.update((chunk.id, chunk) for chunk in first.values())
     found += [(chunk.id, behind[file_id]) for file_id, chunk in first.items()]
@@ -319,7 +316,7 @@ def _as_they_are_now(
 
 
 def _in_order(
-    scored: Iterable[tuple[int, float]], chunks: Mapping[int, StoredChunk]
+    scored: Iterable[tuple[int, float]], chunks: Mapping[int, ChunkPlace]
 ) -> list[tuple[int, float]]:
     """Return chunks by score, those of the same score by path and line: their numbers come in the order in
     which several processes read the files."""
@@ -335,20 +332,27 @@ def _with_vectors(
     chunks = dict(gathered.candidates.chunks)
     files = None if gathered.files is None else frozenset(gathered.files)
     vector = []
-    for chunk in reader.chunks.some_by_digests(scores, COPIES_MAX, files):
-        if scores[chunk.digest] >= MEANING_FLOOR or chunk.id in by_words:
-            vector.append((chunk.id, scores[chunk.digest]))
-            chunks[chunk.id] = chunk
+    for digest, place in reader.chunks.places_by_digests(scores, COPIES_MAX, files):
+        if scores[digest] >= MEANING_FLOOR or place.id in by_words:
+            vector.append((place.id, scores[digest]))
+            chunks[place.id] = place
     return replace(gathered.candidates, vector=_in_order(vector, chunks), chunks=chunks)
 
 
-def _held(
-    chosen: Filter, chunks: Iterable[StoredChunk], tree: Tree, reader: Reader
-) -> dict[int, StoredChunk]:
+def _held(chosen: Filter, chunks: Iterable[ChunkPlace], tree: Tree, reader: Reader) -> dict[int, ChunkPlace]:
     """Return by id the chunks that a filter leaves, in files that still are there."""
-    present = [chunk for chunk in chunks if chunk.path in tree.files]
-    lines = reader.lines_of_kinds({chunk.path for chunk in present}, chosen.kinds) if chosen.kinds else {}
-    return {chunk.id: chunk for chunk in present if chosen.holds_chunk(chunk, lines.get(chunk.path, ()))}
+    files = tree.files
+    present = {chunk.id: chunk for chunk in chunks if chunk.path in files}
+    if not chosen.kinds and not chosen.symbol:
+        return present
+    paths = {chunk.path for chunk in present.values()}
+    lines = reader.lines_of_kinds(paths, chosen.kinds) if chosen.kinds else {}
+    stored = reader.chunks.by_ids(present)
+    return {
+        number: chunk
+        for number, chunk in present.items()
+        if number in stored and chosen.holds_chunk(stored[number], lines.get(chunk.path, ()))
+    }
 
 
 def _with_named_files(
@@ -360,8 +364,8 @@ def _with_named_files(
     if not missing:
         return candidates
     files = None if gathered.files is None else frozenset(gathered.files)
-    chunks = [one for one in reader.chunks.of_paths(missing) if files is None or one.file_id in files]
-    first: dict[str, StoredChunk] = {}
+    chunks = [one for one in reader.chunks.places_in(missing) if files is None or one.file_id in files]
+    first: dict[str, ChunkPlace] = {}
     for chunk in _held(gathered.filter, chunks, tree, reader).values():  # by id, which is their order
         first.setdefault(chunk.path, chunk)
     beginnings = [(chunk.id, candidates.named[path]) for path, chunk in first.items()]
@@ -442,26 +446,38 @@ def _are_words(subjects: Sequence[str], handle: LexicalHandle) -> bool:
         return False
 
 
-def _hit(
-    file: RankedFile,
-    ranks: Mapping[str, Mapping[int, int]],
-    outright: Mapping[int, float],
-    lines: Mapping[int, int],
-    definitions: Sequence[FoundDefinition],
-) -> Hit:
-    """Return a file's hit: at the place that the question names outright, else at its best one."""
-    chunks = sorted(file.chunks, key=lambda pair: -outright.get(pair[0].id, 0.0))
-    best, score = chunks[0]
-    sources = {name: places[best.id] for name, places in ranks.items() if best.id in places}
-    more = [chunk for chunk, other in chunks[1:] if other >= NEAR * score][:MORE_MAX]
-    # Scores have no upper end; this keeps their order and brings them between 0 and 1.
-    value = round(file.score / (1 + file.score), 4)
-    return Hit(
-        best,
-        value,
-        sources,
-        tuple(more),
-        lines.get(best.id, 0),
-        why=tuple(file.why),
-        definitions=tuple(definitions),
-    )
+def _hits(
+    files: Sequence[RankedFile],
+    candidates: Candidates,
+    definitions: Mapping[str, Sequence[FoundDefinition]],
+    reader: Reader,
+) -> list[Hit]:
+    """Return a hit for each file: at the place that the question names outright, else at its best one."""
+    outright = dict(candidates.tree)
+    shown = []
+    for file in files:
+        chunks = (
+            sorted(file.chunks, key=lambda pair: -outright.get(pair[0].id, 0.0)) if outright else file.chunks
+        )
+        best, score = chunks[0]
+        shown.append((file, best, [chunk for chunk, other in chunks[1:] if other >= NEAR * score][:MORE_MAX]))
+    ranks = list_ranks(candidates)
+    stored = reader.chunks.by_ids(chunk.id for _, best, more in shown for chunk in (best, *more))
+    return [
+        Hit(
+            _stored(best, stored),
+            # Scores have no upper end; this keeps their order and brings them between 0 and 1.
+            round(file.score / (1 + file.score), 4),
+            {name: places[best.id] for name, places in ranks.items() if best.id in places},
+            tuple(_stored(chunk, stored) for chunk in more),
+            candidates.lines.get(best.id, 0),
+            why=tuple(file.why),
+            definitions=tuple(definitions.get(file.path, ())),
+        )
+        for file, best, more in shown
+    ]
+
+
+def _stored(place: ChunkPlace, stored: Mapping[int, StoredChunk]) -> StoredChunk:
+    """Return all of a chunk; of one that is gone by now only its place, so that its file counts as stale."""
+    return stored.get(place.id) or StoredChunk(*place, "", "", (), b"")

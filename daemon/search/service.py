@@ -1,34 +1,31 @@
-"""Owns the answers to questions: words and structure in a thread, vectors beside them, ranked together."""
+"""The search service: words and graph in a thread, vectors beside them, ranked together."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from importlib import import_module
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from ..core.errors import FovealError
+from ..core.sized_cache import SizedCache
 from ..core.storage import DatabaseError
 from ..core.work import Work
-from ..embedding.messages import SearchVectors
-from ..embedding.semantics import INCOMPLETE, Semantics
+from ..embedding.semantics import Semantics
 from ..index.indexing import Indexing
 from ..index.messages import RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.freshness import Deadline
-from ..project.projects import Project
+from ..project.project import Project
 from ..project.snapshot import ProjectSnapshot
 from ..project.tree import Tree
 from .filters import EVERYTHING, Filter, kinds_in
-from .hits import Hit
-from .result_cache import ResultCache
-from .search import DescribedHits, SearchQuery, SearchResult
+from .query import DescribedHits, Hit, SearchQuery, SearchResult
+from .vector_search import VectorSearch
 
 if TYPE_CHECKING:
     from .router import GatheredCandidates
@@ -36,16 +33,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+Turn = tuple["GatheredCandidates", tuple[Hit, ...] | None, DescribedHits | None]
+"""What one turn of a thread came to: what was gathered, the hits if these are all, and their description."""
 
-VECTORS_WAIT_S, VECTORS_SHARE = 2.0, 0.6
-"""Maximum wait in seconds for the vectors, and its share of the time to the deadline: the rest is for ranking
-what the words found. Loading the model takes .5 s, the first time ever 1.2 s."""
-
-FIRST_MAX = 24
-FIRST_S = 0.15
-"""The best lexical candidates that have no vector yet are embedded before the answer, as many as this time
-allows: about 20 on one core at 160 a second."""
-
+Describe = Callable[
+    [ProjectSnapshot, SearchQuery, "GatheredCandidates", tuple[Hit, ...], Reader], DescribedHits | None
+]
 
 SCOPED_MAX = 1_000
 """Maximum number of hits looked at where a scope's own files come first."""
@@ -71,20 +64,22 @@ class SearchService:
         deadline: Deadline,
         policy: Policy = NO_POLICY,
         *,
-        tells: bool = False,
+        describes: bool = False,
     ) -> SearchResult:
         """Answer a question from what is known now, as far as an agent may see it.
 
-        With `tells` an answer of the graph is told in the same turn of a thread, and from the same state of
-        the index; while that is the same one, and the files are, it is the answer when that is asked again.
-        Raises `ValueError` for a glob that can't be used.
+        With `describes` the hits are described in the same turn of a thread, and from the same state of the
+        index. An answer of the graph is then kept, and given again as long as neither the index nor the files
+        of its hits change. Raises `ValueError` for a glob that can't be used.
         """
         snapshot = project.snapshot(policy)
         key, version = (project.root, ask, policy), project.index_version
-        if tells and (kept := self._kept.get(key, version)) is not None and not _changed(snapshot, kept):
+        if describes and (kept := self._kept.get(key, version)) is not None and not _changed(snapshot, kept):
             return kept
         try:
-            gathered, hits, degraded, told = await self._answer(project, snapshot, ask, deadline, tells=tells)
+            gathered, hits, degraded, described = await self._answer(
+                project, snapshot, ask, deadline, describes=describes
+            )
             need = gathered.need
             if _goes_on(gathered, hits, ask):
                 # The words that chose the place or the definition may have meant more than that.
@@ -104,9 +99,10 @@ class SearchService:
         hint = "" if hits or not ask.limit else _hint(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
         found = SearchResult(
-            hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, told, need
+            hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, described, need
         )
-        self._kept.keep(key, version, found, ask.text)
+        if gathered.answer is not None and not ask.for_agent:
+            self._kept.keep(key, version, found, ask.text)
         return found
 
     async def _answer(
@@ -116,23 +112,30 @@ class SearchService:
         ask: SearchQuery,
         deadline: Deadline,
         *,
-        tells: bool = False,
+        describes: bool = False,
     ) -> tuple[GatheredCandidates, tuple[Hit, ...], list[str], DescribedHits | None]:
-        """Return what was gathered, the hits, who could not be asked, and the hits as they are told where
-        `tells` says so and nothing can be added to them. Raises `DatabaseError`."""
-        work = _gather_and_tell if tells else _gather_only
-        gathered, told = await self._read(snapshot, partial(work, snapshot, ask))
-        degraded = list(gathered.degraded)
-        if gathered.lexical_damaged:
-            self._rebuild(project)
-        if gathered.answer is not None:
-            hits = _answered(gathered) if ask.definitions else gathered.answer
-            return gathered, hits, degraded, told
-        vectors, problem = await self._vectors(project, gathered, deadline)
+        """Return what was gathered, the hits, who could not be asked, and the hits as clients see them where
+        `describes` says so and nothing can be added to them. Raises `DatabaseError`."""
+        describe = _describe if describes else _describe_nothing
+        vectors = VectorSearch(
+            self._work, self._semantics, project.root, deadline, settled=self.is_settled(project)
+        )
+        try:
+            gather = partial(_gather, snapshot, ask, vectors, describe)
+            gathered, hits, described = await self._read(snapshot, gather)
+            degraded = list(gathered.degraded)
+            if gathered.lexical_damaged:
+                self._rebuild(project)
+            if hits is not None:
+                return gathered, hits, degraded, described
+            found, problem = await vectors.found(gathered)
+        finally:
+            vectors.cancel()
         if problem:
             degraded.append(problem)
-        gathered, hits = await self._read(snapshot, partial(_conclude, snapshot, gathered, vectors, ask))
-        return gathered, hits, degraded, None
+        conclude = partial(_conclude, snapshot, ask, gathered, found, describe)
+        gathered, hits, described = await self._read(snapshot, conclude)
+        return gathered, hits or (), degraded, described
 
     def is_settled(self, project: Project) -> bool:
         """Whether the same question would be answered the same in a while: no chunk waits for its vector."""
@@ -149,39 +152,6 @@ class SearchService:
         known = [path for path in files if path in project.tree.files]
         if known:
             self._semantics.prefer(project.root, known)
-
-    async def _vectors(
-        self, project: Project, gathered: GatheredCandidates, deadline: Deadline
-    ) -> tuple[tuple[tuple[bytes, float], ...], str]:
-        """Return what the vectors say, or nothing and why."""
-        from .candidates import VECTOR_MAX
-
-        question = gathered.question
-        texts = question.windows or ((question.text[:1_000],) if question.text.strip() else ())
-        if not texts or not self._semantics.enabled:
-            return (), ""
-        if not self._semantics.keeps(project.root):
-            return (), f"{INCOMPLETE}: the project is still being indexed"
-        first = tuple(number for number, _ in gathered.candidates.lexical[:FIRST_MAX])
-        within_s = deadline.left(VECTORS_WAIT_S / VECTORS_SHARE) * VECTORS_SHARE
-        command = SearchVectors(
-            project.root,
-            texts,
-            VECTOR_MAX,
-            gathered.files,
-            (),
-            first,
-            min(FIRST_S, within_s / 4),
-            wait_s=within_s * 0.8,
-        )
-        try:
-            async with asyncio.timeout(within_s):
-                hits = await self._semantics.search(command)
-        except TimeoutError:
-            return (), "not searched by meaning: the embedding model didn't answer in time"
-        except FovealError as error:
-            return (), f"not searched by meaning: {error}"
-        return hits.hits, hits.note or (self._semantics.incomplete if hits.pending else "")
 
     async def _read(self, snapshot: ProjectSnapshot, work: Callable[[Reader], T]) -> T:
         def read() -> T:
@@ -232,11 +202,17 @@ def _load() -> None:
     import_module(".router", __package__)
 
 
-def _gather(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> GatheredCandidates:
+def _gather(
+    snapshot: ProjectSnapshot, ask: SearchQuery, vectors: VectorSearch, describe: Describe, reader: Reader
+) -> Turn:
+    """Return what was gathered, and the hits where no vectors are needed for them.
+
+    To describe them in the same turn of a thread saves a tenth of what a question of the graph takes.
+    """
     # Here and not above: its tables of words take longer to load than the daemon to start.
     from .router import gather
 
-    return gather(
+    gathered = gather(
         ask.text,
         snapshot.tree,
         reader,
@@ -245,37 +221,59 @@ def _gather(snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader) -> Gath
         ask.route,
         _most(ask),
         ask.relation,
+        vectors.begin_early,
     )
+    if gathered.answer is not None:
+        hits = _answered(gathered) if ask.definitions else gathered.answer
+        return gathered, hits, describe(snapshot, ask, gathered, hits, reader)
+    if not vectors.enabled:
+        return _conclude(snapshot, ask, gathered, (), describe, reader)
+    return gathered, None, None
 
 
-def _gather_only(
-    snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader
-) -> tuple[GatheredCandidates, None]:
-    return _gather(snapshot, ask, reader), None
+def _conclude(
+    snapshot: ProjectSnapshot,
+    ask: SearchQuery,
+    gathered: GatheredCandidates,
+    vectors: tuple[tuple[bytes, float], ...],
+    describe: Describe,
+    reader: Reader,
+) -> Turn:
+    """Return the hits, and what was gathered with the need of the code where definitions are asked for."""
+    from .router import conclude, with_need
+
+    definitions = ask.definitions or ask.for_agent > 0
+    hits = tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask), definitions=definitions))
+    if ask.definitions:
+        gathered = with_need(gathered, vectors, hits, snapshot.lexical)
+    return gathered, hits, describe(snapshot, ask, gathered, hits, reader)
 
 
-def _gather_and_tell(
-    snapshot: ProjectSnapshot, ask: SearchQuery, reader: Reader
-) -> tuple[GatheredCandidates, DescribedHits | None]:
-    """Return what was gathered, and what is told of the graph's answer where that is all of it.
-
-    To hand that to a thread by itself would take a tenth of what such a question takes.
-    """
+def _describe(
+    snapshot: ProjectSnapshot,
+    ask: SearchQuery,
+    gathered: GatheredCandidates,
+    hits: tuple[Hit, ...],
+    reader: Reader,
+) -> DescribedHits | None:
+    """Return hits as clients see them, None where others may follow them."""
     from .results import describe_from
 
-    gathered = _gather(snapshot, ask, reader)
-    if gathered.answer is None or _goes_on(gathered, gathered.answer, ask):
-        return gathered, None
+    if _goes_on(gathered, hits, ask):
+        return None
     try:
-        return gathered, DescribedHits(
-            *describe_from(snapshot, ask.text, _given(gathered.answer, ask, snapshot.policy), reader)
-        )
+        given = _given(hits, ask, snapshot.policy)
+        return describe_from(snapshot, ask, gathered.intent, given, reader)
     except DatabaseError:
-        return gathered, None  # the answer stands; who tells it tries again, and says what is wrong
+        return None  # the hits stand; who describes them tries again, and says what is wrong
+
+
+def _describe_nothing(*_: object) -> None:
+    """Leave hits undescribed, for who shows them in another way."""
 
 
 def _changed(snapshot: ProjectSnapshot, found: SearchResult) -> list[str]:
-    """Return the files of hits that are told, and so loaded, which aren't what was indexed any more."""
+    """Return the files of hits that were described, and so loaded, which changed since they were indexed."""
     from .results import changed_files
 
     return changed_files(snapshot, found.hits)
@@ -290,25 +288,11 @@ def _goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQue
 
 def _given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit, ...]:
     """Return the hits that who asks gets, in the order in which they are given."""
-    hits = tuple(hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
     if ask.first:
         hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
-    return hits[: ask.limit]
-
-
-def _conclude(
-    snapshot: ProjectSnapshot,
-    gathered: GatheredCandidates,
-    vectors: tuple[tuple[bytes, float], ...],
-    ask: SearchQuery,
-    reader: Reader,
-) -> tuple[GatheredCandidates, tuple[Hit, ...]]:
-    """Return the hits, and what was gathered with the need of the code where definitions are asked for."""
-    from .router import conclude, with_need
-
-    definitions = ask.definitions or ask.for_agent > 0
-    hits = tuple(conclude(gathered, vectors, snapshot.tree, reader, _most(ask), definitions=definitions))
-    return with_need(gathered, vectors, hits, snapshot.lexical) if ask.definitions else gathered, hits
+    # What a policy hides is looked at for the hits that are given only: there may be a thousand more.
+    shown = (hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
+    return tuple(islice(shown, ask.limit))
 
 
 def _answered(gathered: GatheredCandidates) -> tuple[Hit, ...]:
@@ -352,3 +336,56 @@ def _missing_kinds(project: Project, tree: Tree, chosen: Filter) -> str:
         return ""
     asked = " or ".join(sorted(chosen.kinds))
     return f"no language of the project has the kind {asked}; there can be {', '.join(known)}"
+
+
+KEPT_CHARACTERS = 1_000_000
+"""Maximum characters kept: some 100 answers of ten hits. An edit makes all of a project's out of date."""
+
+HIT_CHARACTERS = 1_000
+"""What a hit counts beside its snippet: its fields, and those of its chunk."""
+
+HITS_MAX = 50
+"""An answer of more hits isn't kept: whether its files are as they were is looked at on the event loop."""
+
+TEXT_CHARACTERS = 1_000
+"""A longer question is hardly asked twice."""
+
+
+class ResultCache:
+    """Answers by what was asked, those given last. For one thread.
+
+    `version` is what an answer follows from beside its question; compared with that of the one who asks.
+    """
+
+    def __init__(self, most: int = KEPT_CHARACTERS) -> None:
+        self._answers = SizedCache[Hashable, tuple[object, SearchResult]](most)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    @property
+    def size(self) -> int:
+        """What is kept, in characters."""
+        return self._answers.size
+
+    def get(self, key: Hashable, version: object) -> SearchResult | None:
+        """Return the answer to a question, or None; one of another version is forgotten."""
+        kept = self._answers.get(key)
+        if kept is None:
+            return None
+        if kept[0] != version:
+            self._answers.discard(key)
+            return None
+        return kept[1]
+
+    def keep(self, key: Hashable, version: object, found: SearchResult, text: str) -> None:
+        """Keep an answer of the graph that is complete; the ones given longest ago go."""
+        described = found.described
+        if described is None or not 0 < len(described.results) <= HITS_MAX:
+            return
+        if described.stale or found.degraded:
+            return
+        if len(text) > TEXT_CHARACTERS:
+            return
+        size = len(text) + sum(len(one["snippet"]) + HIT_CHARACTERS for one in described.results)
+        self._answers.put(key, (version, found), size)

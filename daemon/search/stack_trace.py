@@ -1,4 +1,4 @@
-"""Owns stack traces and compiler output in a question: the places that their lines name, by relevance."""
+"""The frames of stack traces in a question, the most relevant first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from .path_mentions import clean_path
+from .mentions import clean_path
 from .patterns import compiled
 
 MAX_FRAMES = 40

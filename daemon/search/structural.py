@@ -1,4 +1,4 @@
-"""Owns structural answers: which relation is answered how, and what becomes of the places that were found."""
+"""Answers of the code graph as hits: which relation asks which part of the graph."""
 
 from __future__ import annotations
 
@@ -9,28 +9,26 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..graph.code_graph import CodeGraph
+from ..graph.connection import connection
+from ..graph.file_links import cycles, importers, imports, outline
+from ..graph.found import FOUND_MAX, Findings, FoundPlace, in_order
+from ..graph.hierarchy import implementations, overrides, subclasses, superclasses
+from ..graph.impact import IMPACT_DEPTH, impact, tests
+from ..graph.subjects import Meaning, files_named, meaning_of, several
+from ..graph.usages import callees, callers, references, unused
 from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..project.tree import Tree
-from .candidates import files_named
 from .classify import Classification
-from .code_graph import CodeGraph
-from .connection import connection
-from .file_links import cycles, importers, imports, outline
 from .filters import EVERYTHING, Filter
-from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .hierarchy import implementations, overrides, subclasses, superclasses
-from .hits import Hit
-from .impact import IMPACT_DEPTH, impact, tests
+from .query import Hit, Relation
 from .question import Question
 from .question_words import ADVERBS, ASKING, AUXILIARY, KINDS, LOOKING, PLURAL_KINDS, STOP_WORDS
 from .relation_cues import CUES
 from .relation_phrases import LIVES, WHERE
-from .routes import Relation
-from .subjects import Meaning, meaning_of, several
-from .usages import callees, callers, references, unused
 
 SUBJECTS_MAX: Final = 4
 """Maximum number of things asked about at once."""

@@ -13,8 +13,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from ..memory.draft import Draft
-from ..memory.experience import OutcomeKind, Provenance
+from ..memory.experience import Draft, OutcomeKind, Provenance
 from ..privacy.low_trust import suspicions
 from .candidates import Candidate, best, folded, in_order
 from .conversation import Conversation

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import Stamp
-from foveal.daemon.index.chunk_table import BATCH, TextsDamaged
+from foveal.daemon.index.chunk_table import BATCH, COPIES_READ, ChunkPlace, TextsDamaged
 from foveal.daemon.index.store import FILE_NAME, Reader, Store
 from foveal.daemon.project.tree import FileRecord
 
@@ -57,6 +57,17 @@ def test_a_file_without_chunks_has_no_texts(store: Store, reader: Reader) -> Non
     assert (reader.chunks.count(), reader.chunks.size()) == (0, (0, 0))
 
 
+def test_places_by_digests_reads_no_more_copies_than_wanted(store: Store, reader: Reader) -> None:
+    for number in range(COPIES_READ + 2):
+        put(store, f"{number:03}.py", CHUNKS[:1])
+    digest = CHUNKS[0].digest
+    found = reader.chunks.places_by_digests([digest], 2)
+    assert [place.path for _, place in found] == ["000.py", "001.py"]
+    inside = reader.chunks.file_ids(["004.py", "007.py", "009.py"]).values()
+    found = reader.chunks.places_by_digests([digest], 2, set(inside))
+    assert [place.path for _, place in found] == ["004.py", "007.py"]
+
+
 def test_chunks_are_found_by_id_content_and_file(store: Store, reader: Reader) -> None:
     put(store, "a.py", CHUNKS)
     put(store, "copy.py", CHUNKS[:1])
@@ -71,12 +82,21 @@ def test_chunks_are_found_by_id_content_and_file(store: Store, reader: Reader) -
         "a.py",
         "copy.py",
     ]
-    one_each = reader.chunks.some_by_digests([CHUNKS[0].digest, CHUNKS[1].digest, b"unknown"], 1)
-    assert [(one.path, one.symbol) for one in one_each] == [("a.py", "a"), ("a.py", "b")]
-    inside = reader.chunks.file_ids(["copy.py"]).values()
-    assert [one.path for one in reader.chunks.some_by_digests([CHUNKS[0].digest], 1, set(inside))] == [
-        "copy.py"
+    places = {
+        chunk.id: ChunkPlace(chunk.id, chunk.file_id, "a.py", "python", chunk.start_line, chunk.end_line)
+        for chunk in stored
+    }
+    assert reader.chunks.places([*places, 999_999]) == places
+    assert reader.chunks.places_in(["a.py", "nowhere.py"]) == list(places.values())
+    digests = [CHUNKS[0].digest, CHUNKS[1].digest, b"unknown"]
+    one_each = reader.chunks.places_by_digests(digests, 1)
+    assert [(digest, place.path, place.start_line) for digest, place in one_each] == [
+        (CHUNKS[0].digest, "a.py", 1),
+        (CHUNKS[1].digest, "a.py", 3),
     ]
+    inside = reader.chunks.file_ids(["copy.py"]).values()
+    found = reader.chunks.places_by_digests([CHUNKS[0].digest], 1, set(inside))
+    assert [place.path for _, place in found] == ["copy.py"]
     assert reader.chunks.alive([CHUNKS[1].digest, b"unknown"]) == {CHUNKS[1].digest}
     ids = reader.chunks.file_ids(["a.py", "copy.py", "nowhere.py"])
     assert set(ids) == {"a.py", "copy.py"}

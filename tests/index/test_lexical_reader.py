@@ -13,7 +13,7 @@ import pytest
 from foveal.daemon.index import lexical_reader
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_reader import MAX_TERMS, FieldWeights, LexicalReader
-from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.terms import document_terms, path_terms, query_terms
 
 SESSION = "src/auth/session.py"
@@ -377,3 +377,18 @@ def test_an_index_that_vanished_is_damage_on_refresh(tmp_path: Path) -> None:
     with pytest.raises(LexicalDamaged):
         reader.refresh()
     assert ask(reader, "alpha") == [10]
+
+
+def test_holding_tells_which_hits_have_enough_of_a_text(
+    library: LexicalReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hits = library.search(query_terms("password user url").weights, 10)
+    weights = {"password": 8.0, "user": 4.0, "check": 5.0}
+    for fetched in (1, 100):
+        monkeypatch.setattr(lexical_reader, "HOLDING_FETCHED", fetched)
+        assert library.holding(hits, weights, 17.0) == {10}
+        assert library.holding(hits, weights, 12.0) == {10, 20}
+        assert library.holding(hits, weights, 1.0) == {10, 11, 20}
+    assert library.holding(hits, weights, 17.1) == frozenset()
+    assert library.holding(hits, {}, 0.0) == {hit.chunk_id for hit in hits}
+    assert library.holding(hits, {}, 1.0) == library.holding([], weights, 1.0) == frozenset()

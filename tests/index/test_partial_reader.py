@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.lexical_files import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
-from foveal.daemon.index.partial_reader import PartialReader
+from foveal.daemon.index.reader_pool import PartialReader
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.filters import EVERYTHING
@@ -82,8 +82,11 @@ def test_no_question_meets_a_hidden_file(index: Index) -> None:
         assert part.chunks.by_ids(chunks) == {}
         assert part.chunks.present(chunks) == []
         assert part.chunks.texts(chunks) == {}
-        assert part.chunks.some_by_digests(digests, 9) == part.chunks.by_digests(digests) == []
+        assert part.chunks.places_by_digests(digests, 9) == []
+        assert part.chunks.by_digests(digests) == []
         assert part.chunks.of_paths(["hidden/vault.py"]) == []
+        assert part.chunks.places_in(["hidden/vault.py"]) == []
+        assert part.chunks.places(chunks) == {}
         assert {one.path for one in part.activity(9)} <= {"app.py"}
 
 

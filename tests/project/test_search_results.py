@@ -11,11 +11,11 @@ from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.project.snapshot import ProjectSnapshot
-from foveal.daemon.project.tree import Symbol
-from foveal.daemon.rules.instructions import RuleSet
-from foveal.daemon.search.hits import Hit
+from foveal.daemon.rules.instruction_files import RuleSet
+from foveal.daemon.search.query import NOTHING_FOUND, DescribedHits, Hit, SearchQuery
 from foveal.daemon.search.results import LINE_CHARACTERS, SNIPPET_CHARACTERS, SNIPPET_LINES, describe_hits
 from msgspec.structs import replace
 
@@ -57,8 +57,12 @@ def chunks(project: Indexed, path: str) -> list[StoredChunk]:
         return reader.chunks.of_paths([path])
 
 
+def describe_all(view: ProjectSnapshot, text: str, *hits: Hit) -> DescribedHits:
+    return describe_hits(view, SearchQuery(text, 10), replace(NOTHING_FOUND, hits=hits))
+
+
 def described(project: Indexed, text: str, *hits: Hit) -> tuple[list[dict[str, Any]], list[str]]:
-    return describe_hits(snapshot(project), text, hits)
+    return describe_all(snapshot(project), text, *hits)
 
 
 def one(project: Indexed, text: str, path: str, **more: Any) -> dict[str, Any]:
@@ -123,13 +127,13 @@ def test_a_question_of_any_size(project: Indexed) -> None:
 def test_nothing_is_nothing(project: Indexed) -> None:
     assert described(project, "x") == ([], [])
     broken = replace(snapshot(project), reader=_unreadable)
-    assert describe_hits(broken, "x", ()) == ([], [])
+    assert describe_all(broken, "x") == ([], [])
 
 
 def test_without_an_index_it_is_an_error(project: Indexed) -> None:
     hit = Hit(chunks(project, "auth.py")[0], 0.5)
     with pytest.raises(DatabaseError):
-        describe_hits(replace(snapshot(project), reader=_unreadable), "x", [hit])
+        describe_all(replace(snapshot(project), reader=_unreadable), "x", hit)
 
 
 def test_a_file_that_changed_on_the_disk_is_named(project: Indexed) -> None:
@@ -172,7 +176,7 @@ def test_a_text_that_was_shown_is_not_unpacked_again(
     hits = [Hit(chunk, 0.5) for path in ("auth.py", "guide.md") for chunk in chunks(project, path)]
     first = described(project, "session", *hits)
     with monkeypatch.context() as patched:
-        patched.setattr("foveal.daemon.index.chunk_table._unpacked", None)
+        patched.setattr("foveal.daemon.index.chunk_table._packed_texts", None)
         assert described(project, "session", *hits) == first
 
 
@@ -191,5 +195,5 @@ def test_what_was_shown_without_secrets_is_never_shown_to_others_as_masked(tmp_p
     open_view = replace(snapshot(project), policy=replace(NO_POLICY, mask_values=False))
     closed_view = replace(snapshot(project), policy=replace(NO_POLICY, mask_values=True))
     for _ in range(2):
-        assert secret in describe_hits(open_view, "key", [hit])[0][0]["snippet"]
-        assert "[masked]" in describe_hits(closed_view, "key", [hit])[0][0]["snippet"]
+        assert secret in describe_all(open_view, "key", hit)[0][0]["snippet"]
+        assert "[masked]" in describe_all(closed_view, "key", hit)[0][0]["snippet"]

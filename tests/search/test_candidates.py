@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from foveal.daemon.graph.subjects import files_named
 from foveal.daemon.search.candidates import (
     COMPOUND_WEIGHT,
     DEFINITIONS_MAX,
     ERROR_WEIGHT,
     definitions_of,
-    files_named,
     named_chunks,
     search_terms,
 )

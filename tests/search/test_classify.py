@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 from foveal.daemon.search.classify import MAX_SAID, Classification, asked_for, classify
+from foveal.daemon.search.query import Relation, Route
 from foveal.daemon.search.question import take_apart
-from foveal.daemon.search.routes import Relation, Route
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.search.file_search import find_files
+from foveal.daemon.search.lookups import find_files
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 

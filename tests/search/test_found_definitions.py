@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from foveal.daemon.index.chunk_table import StoredChunk
-from foveal.daemon.project.tree import Symbol
+from foveal.daemon.index.chunk_table import ChunkPlace
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.search.candidates import Candidates
 from foveal.daemon.search.definitions import find_definitions
-from foveal.daemon.search.hits import FoundDefinition
+from foveal.daemon.search.query import FoundDefinition
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.ranking import rank
 
@@ -21,8 +21,7 @@ SYMBOLS = (
 def find(text: str, *paths: str) -> list[FoundDefinition]:
     """Return what is found where each path has the same class, in one chunk."""
     chunks = {
-        number: StoredChunk(number, number, path, "python", 1, 30, "Session", "class", (), b"%d" % number)
-        for number, path in enumerate(paths, 1)
+        number: ChunkPlace(number, number, path, "python", 1, 30) for number, path in enumerate(paths, 1)
     }
     found = Candidates(chunks=chunks, lexical=[(number, 5.0) for number in chunks])
     question, languages = take_apart(text), dict.fromkeys(paths, "python")

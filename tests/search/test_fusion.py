@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
-from foveal.daemon.search.fusion import RANK_CONSTANT, fuse_ranks, fuse_scores, ranks
+from foveal.daemon.search.ranking import RANK_CONSTANT, fuse_ranks, fuse_scores, ranks
 
 Lists = Mapping[str, Sequence[tuple[str, float]]]
 WEIGHTS = {"a": 0.75, "b": 0.25}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.index.chunk_table import StoredChunk
-from foveal.daemon.search.hits import Hit
+from foveal.daemon.search.query import Hit
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.search.result_cache import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, ResultCache
-from foveal.daemon.search.search import DescribedHits, SearchResult
+from foveal.daemon.search.query import DescribedHits, SearchResult
+from foveal.daemon.search.service import HIT_CHARACTERS, HITS_MAX, TEXT_CHARACTERS, ResultCache
 from msgspec.structs import replace
 
 
 def found(*snippets: str, **more: Any) -> SearchResult:
-    told = DescribedHits([{"snippet": snippet} for snippet in snippets], [])
-    return replace(SearchResult((), "structural", "structural", (), (), told=told), **more)
+    described = DescribedHits([{"snippet": snippet} for snippet in snippets], [])
+    return replace(SearchResult((), "structural", "structural", (), (), described=described), **more)
 
 
 def test_an_answer_is_given_again_while_its_version_holds() -> None:
@@ -36,9 +36,9 @@ def test_a_later_answer_takes_the_place_of_an_earlier() -> None:
     ("answer", "text"),
     [
         (found(), "nothing was found"),
-        (found("x", told=None), "not told"),
+        (found("x", described=None), "not described"),
         (found("x", degraded=("3 files wait to be linked",)), "not complete"),
-        (found("x", told=DescribedHits([{"snippet": "x"}], ["a.py"])), "stale"),
+        (found("x", described=DescribedHits([{"snippet": "x"}], ["a.py"])), "stale"),
         (found(*("x" * (HITS_MAX + 1))), "too many hits"),
         (found("x"), "x" * (TEXT_CHARACTERS + 1)),
     ],

@@ -6,12 +6,20 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.lexical_writer import LexicalDocument, LexicalWriter
+from foveal.daemon.index.lexing import LexicalDocument, LexicalWriter
 from foveal.daemon.index.terms import document_terms, path_terms
 from foveal.daemon.search.clauses import split_clauses
-from foveal.daemon.search.need import HINT, NEED_MIN, WEIGHTS, Need, features_of, need_of, probability_of
+from foveal.daemon.search.need import (
+    HINT,
+    NEED_MIN,
+    WEIGHTS,
+    Need,
+    features_of,
+    need_of,
+    probability_of,
+    telling_words,
+)
 from foveal.daemon.search.question import LONG_CHARACTERS, take_apart
-from foveal.daemon.search.small_talk import telling_words
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.search.plain_prose import (
+from foveal.daemon.search.blocks import (
     MAX_WINDOWS,
     WINDOW_WORDS,
     content_words,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from foveal.daemon.search.blocks import MAX_CONTENT_WORDS, MAX_WINDOWS
 from foveal.daemon.search.error_messages import MAX_ERRORS
-from foveal.daemon.search.path_mentions import MAX_PATHS
-from foveal.daemon.search.plain_prose import MAX_CONTENT_WORDS, MAX_WINDOWS
+from foveal.daemon.search.mentions import MAX_PATHS, MAX_SYMBOLS
 from foveal.daemon.search.question import LONG_CHARACTERS, Question, take_apart
 from foveal.daemon.search.stack_trace import MAX_FRAMES
-from foveal.daemon.search.symbol_mentions import MAX_SYMBOLS
 from hypothesis import given
 from hypothesis import strategies as st
 

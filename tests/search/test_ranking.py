@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.index.chunk_table import ChunkPlace
 from foveal.daemon.search.candidates import Candidates
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.ranking import DEFAULT, RankedFile, list_ranks, rank, topic_terms
 from msgspec.structs import replace
 
 
-def stored(number: int, path: str) -> StoredChunk:
-    return StoredChunk(number, number, path, "python", 1, 9, "f", "function", ("f",), b"%d" % number)
+def stored(number: int, path: str) -> ChunkPlace:
+    return ChunkPlace(number, number, path, "python", 1, 9)
 
 
 def candidates(paths: Mapping[int, str], **lists: Any) -> Candidates:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,10 +20,11 @@ from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.project.freshness import Deadline, deadline_of
-from foveal.daemon.project.projects import Project
+from foveal.daemon.project.project import Project
+from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
-from foveal.daemon.search.search import SearchQuery, SearchResult
-from foveal.daemon.search.service import VECTORS_SHARE
+from foveal.daemon.search.query import SearchQuery, SearchResult
+from foveal.daemon.search.vector_search import VECTORS_SHARE
 from msgspec.structs import replace
 
 from tests.conftest import link_models, write_files
@@ -52,7 +54,7 @@ async def running(base: Path, *, embedding: bool = False) -> AsyncIterator[tuple
         try:
             project = await engine.projects.open_named(str(root))
             while project.state != "ready":
-                await project.wait_changed()
+                await project.index_state.wait_changed()
             yield engine, project
         finally:
             await engine.close(GENEROUS_S)
@@ -142,7 +144,7 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
             assert found.hits == ()
             assert "malformed" in found.degraded[0]
         with monkeypatch.context() as patched:
-            patched.setattr("foveal.daemon.search.results.describe_hits", _damaged)
+            patched.setattr("foveal.daemon.search.results.describe_from", _damaged)
             reply = await engine.query(project, SearchQuery("password", 5), "no", None)
             assert reply["results"] == []
             assert "malformed" in reply["degraded"][-1]
@@ -228,18 +230,18 @@ async def test_what_is_told_is_what_who_asks_gets(base: Path) -> None:
             replace(plain, limit=1),
         ):
             deadline = deadline_of(project, 60_000)
-            found = await engine._searching.search(project, ask, deadline, tells=True)
+            found = await engine._searching.search(project, ask, deadline, describes=True)
             again = await engine._searching.search(project, ask, deadline)
-            assert found.told is not None
-            assert (found.hits, again.told) == (again.hits, None)
-            assert [one["node_id"] for one in found.told.results] == [hit.node_id for hit in found.hits]
+            assert found.described is not None
+            assert (found.hits, again.described) == (again.hits, None)
+            assert [one["node_id"] for one in found.described.results] == [hit.node_id for hit in found.hits]
 
 
 async def test_an_embedder_that_does_not_answer_costs_only_its_part(
     base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link_models(models, base / "state")
-    monkeypatch.setattr("foveal.daemon.search.service.VECTORS_WAIT_S", 0.01)
+    monkeypatch.setattr("foveal.daemon.search.vector_search.VECTORS_WAIT_S", 0.01)
     async with running(base, embedding=True) as (engine, project):
         monkeypatch.setattr(engine.semantics, "search", _never)
         found = await search(engine, project, "password login")
@@ -263,6 +265,29 @@ async def test_vectors_leave_time_to_rank_what_the_words_found(
         found = await engine._searching.search(project, SearchQuery("password login", 10), soon)
         assert paths(found)[0] == "shop/auth.py"
         assert asked[0].wait_s <= 0.8 * VECTORS_SHARE
+
+
+async def test_vectors_are_searched_while_the_words_are(
+    base: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_models(models, base / "state")
+    async with running(base, embedding=True) as (engine, project):
+        while not engine._searching.is_settled(project):
+            await search(engine, project, "sign in with a secret")
+        asked = threading.Event()
+
+        async def hear(command: SearchVectors) -> VectorHits:
+            asked.set()
+            return VectorHits((), 0)
+
+        def wait(*arguments: Any) -> Any:
+            assert asked.wait(GENEROUS_S), "the vectors wait for the words"
+            return named_chunks(*arguments)
+
+        monkeypatch.setattr(engine.semantics, "search", hear)
+        monkeypatch.setattr("foveal.daemon.search.router.named_chunks", wait)
+        found = await search(engine, project, "password login")
+        assert paths(found)[0] == "shop/auth.py"
 
 
 async def test_meaning_finds_what_no_word_does(base: Path, models: Path) -> None:

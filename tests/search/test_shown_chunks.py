@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.daemon.search.shown_chunks import CHUNK_CHARACTERS, ShownChunks
+from foveal.daemon.search.results import CHUNK_CHARACTERS, ShownChunks
 
 ONE, OTHER, THIRD = b"1" * 16, b"2" * 16, b"3" * 16
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from foveal.daemon.search.need import is_small_talk
 from foveal.daemon.search.question import take_apart
-from foveal.daemon.search.small_talk import is_small_talk
 from hypothesis import given
 from hypothesis import strategies as st
 

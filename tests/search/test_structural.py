@@ -10,8 +10,8 @@ from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 from foveal.daemon.search.classify import classify
 from foveal.daemon.search.filters import Filter
+from foveal.daemon.search.query import Relation
 from foveal.daemon.search.question import take_apart
-from foveal.daemon.search.routes import Relation
 from foveal.daemon.search.structural import GraphAnswer, answer, asked, held_by, is_code
 
 from tests.linked_cases import Given, linked

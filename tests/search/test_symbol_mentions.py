@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.search.symbol_mentions import (
+from foveal.daemon.search.mentions import (
     IN_CODE,
     MAX_SYMBOLS,
     MEMBER,

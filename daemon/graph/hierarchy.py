@@ -1,0 +1,214 @@
+"""What inherits from what: subclasses, superclasses, implementations, overrides; circles end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ..index.link_table import Definition, Link
+from ..languages.shared.qualified_names import base_name
+from .code_graph import CLASSES, CodeGraph, leads
+from .found import FOUND_MAX, Certainty, Findings, FoundPlace, in_order
+from .subjects import Meaning, several
+
+DEPTH_MAX: Final = 12
+"""Maximum number of generations followed."""
+
+OWNERS_MAX: Final = 20
+"""A name that more methods bear says nothing about whose bases are meant."""
+
+
+class Kin(NamedTuple):
+    """A class that inherits or is inherited from. `steps` lead from it to where the walk began, the last
+    being that; `link` is the reference that made the last step out of it or into it."""
+
+    id: int
+    link: Link
+    depth: int
+    steps: tuple[int, ...]
+
+
+def subclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+    """Return what inherits from classes, directly and through others."""
+    return _classes(meanings, graph, "inherits from it")
+
+
+def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+    """Return what classes inherit from, directly and through others."""
+    found: list[FoundPlace] = []
+    remarks: list[str] = []
+    for meaning in meanings:
+        starts = _of_classes(meaning)
+        kin = above(starts, graph)
+        known = graph.definitions(each.id for each in kin)
+        for each in kin:
+            target = known.get(each.id)
+            if target is not None:
+                via = leads([known[one].symbol.name for one in each.steps[:-1] if one in known])
+                here = (each.link.path, each.link.line)
+                line, sure = target.symbol.start_line, meaning.certainty
+                found.append(
+                    FoundPlace(
+                        target.path,
+                        line,
+                        target.id,
+                        sure,
+                        via,
+                        "inherited from",
+                        each.steps,
+                        here,
+                        each.depth,
+                    )
+                )
+        found.extend(
+            FoundPlace(link.path, link.line, link.scope, "name", link.name, "inherits from it")
+            for link in graph.links.out_of([each.id for each in starts], ("inherit",), FOUND_MAX)
+            if not link.target
+        )
+        remarks.append(several(meaning))
+    return Findings(in_order(found, graph), tuple(filter(None, remarks)))
+
+
+def implementations(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+    """Return what implements interfaces, traits and bases, and for methods those that do in their classes."""
+    classes = [each for each in meanings if _of_classes(each) or not each.definitions]
+    methods = [each for each in meanings if each not in classes]
+    first = _classes(classes, graph, "implements it")
+    second = overrides(methods, graph, upwards=False) if methods else Findings()
+    return Findings(
+        [*first.found, *second.found], tuple(dict.fromkeys((*first.remarks, *second.remarks))), first.more
+    )
+
+
+def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = True) -> Findings:
+    """Return the methods that override others, and with `upwards` behind them those that these override."""
+    found: list[FoundPlace] = []
+    remarks: list[str] = []
+    for meaning in meanings:
+        for member, kin, owner in _counterparts(meaning.definitions, graph, down=True):
+            found.append(_counterpart(member, kin, owner, meaning.certainty, "overrides it", 0))
+        if upwards:
+            meant = {each.id for each in meaning.definitions}
+            for member, kin, owner in _counterparts(meaning.definitions, graph, down=False):
+                if member.id in meant:
+                    continue  # told as what the others override
+                found.append(
+                    _counterpart(member, kin, owner, meaning.certainty, "overridden by it", DEPTH_MAX)
+                )
+        if len(meaning.definitions) > OWNERS_MAX:
+            count = len(meaning.definitions)
+            remarks.append(f"{count} definitions bear the name, too many to follow: say whose is meant")
+        remarks.append(several(meaning))
+    return Findings(in_order(found, graph), tuple(filter(None, remarks)))
+
+
+def overridden_by(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, Definition]:
+    """Return by id the methods of base classes that methods override."""
+    return {member.id: member for member, _, _ in _counterparts(definitions, graph, down=False)}
+
+
+def is_kin(method: Definition, graph: CodeGraph) -> bool:
+    """Whether a method overrides another, or another overrides it."""
+    return any(next(_counterparts([method], graph, down=down), None) for down in (False, True))
+
+
+def above(starts: Iterable[Definition], graph: CodeGraph) -> list[Kin]:
+    """Return the classes that classes inherit from, nearest first, each once."""
+    found: dict[int, Kin] = {}
+    frontier: dict[int, tuple[int, ...]] = {each.id: (each.id,) for each in starts}
+    begun = set(frontier)
+    for depth in range(1, DEPTH_MAX + 1):
+        following: dict[int, tuple[int, ...]] = {}
+        for link in graph.links.out_of(frontier, ("inherit",), FOUND_MAX) if frontier else ():
+            if link.target and link.target not in found and link.target not in begun:
+                steps = frontier[link.scope]
+                found[link.target] = Kin(link.target, link, depth, steps)
+                following[link.target] = (link.target, *steps)
+        frontier = following
+    return list(found.values())
+
+
+def below(starts: Iterable[Definition], graph: CodeGraph) -> list[Kin]:
+    """Return the classes that inherit from classes, nearest first, each once, at most about `FOUND_MAX`."""
+    found: dict[int, Kin] = {}
+    frontier: dict[int, tuple[int, ...]] = {each.id: (each.id,) for each in starts}
+    begun = set(frontier)
+    for depth in range(1, DEPTH_MAX + 1):
+        following: dict[int, tuple[int, ...]] = {}
+        for link in graph.links.into(frontier, ("inherit",), FOUND_MAX) if frontier else ():
+            if link.scope and link.scope not in found and link.scope not in begun:
+                steps = frontier[link.target]
+                found[link.scope] = Kin(link.scope, link, depth, steps)
+                following[link.scope] = (link.scope, *steps)
+        frontier = following if len(found) < FOUND_MAX else {}
+    return list(found.values())
+
+
+def _classes(meanings: Sequence[Meaning], graph: CodeGraph, why: str) -> Findings:
+    found: list[FoundPlace] = []
+    remarks: list[str] = []
+    more = False
+    for meaning in meanings:
+        starts = _of_classes(meaning)
+        kin = below(starts, graph)
+        more = more or len(kin) >= FOUND_MAX
+        known = graph.definitions(one for each in kin for one in each.steps)
+        for each in kin:
+            via = (
+                leads([known[one].symbol.name for one in each.steps if one in known])
+                if each.depth > 1
+                else ""
+            )
+            found.append(
+                FoundPlace(each.link.path, each.link.line, each.id, meaning.certainty, via, why, each.steps,
+                      distance=each.depth)
+            )  # fmt: skip
+        families = {graph.family(each.path) for each in starts}
+        states = ("external", "name") if meaning.external else ("name",)
+        found.extend(
+            FoundPlace(link.path, link.line, link.scope, "name", "", f"{why}, by the name")
+            for link in graph.links.named(meaning.name, ("inherit",), states, FOUND_MAX)
+            if meaning.external or graph.family(link.path) in families
+        )
+        remarks.append(several(meaning))
+    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+
+
+def _counterparts(
+    definitions: Sequence[Definition], graph: CodeGraph, *, down: bool
+) -> Iterator[tuple[Definition, Kin, Definition]]:
+    """Yield the methods of the same name in classes below or above those of methods: the method, how its
+    class is reached, and for which method. Nothing where too many methods are meant."""
+    if len(definitions) > OWNERS_MAX:
+        return
+    known = {each.id: each for each in definitions}
+    owners = graph.reader.graph.owners(known)
+    methods = {of.id: known[method] for method, of in owners.items() if of.symbol.kind in CLASSES}
+    seen: set[int] = set()
+    # One by one: of several methods of a name one often overrides another.
+    for owner, method in methods.items():
+        kin = {each.id: each for each in (below if down else above)([owners[method.id]], graph)}
+        named = {base_name(method.symbol.name)}
+        for holder, member in graph.reader.graph.members_named(kin, named) if kin else ():
+            if member.id not in seen and kin[holder].steps[-1] == owner:
+                seen.add(member.id)
+                yield member, kin[holder], method
+
+
+def _counterpart(
+    member: Definition, kin: Kin, method: Definition, sure: Certainty, why: str, distance: int
+) -> FoundPlace:
+    return FoundPlace(
+        member.path,
+        member.symbol.start_line,
+        member.id,
+        sure,
+        method.symbol.name,
+        why,
+        (*kin.steps[:-1], method.id),
+        distance=distance + kin.depth,
+    )
+
+
+def _of_classes(meaning: Meaning) -> list[Definition]:
+    return [each for each in meaning.definitions if each.symbol.kind in CLASSES]

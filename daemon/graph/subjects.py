@@ -1,0 +1,302 @@
+"""What a name in a question means: definitions, files, or what is outside of the project."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..index.link_table import Definition
+from ..languages.shared.qualified_names import base_name, without_number
+from ..languages.shared.table import language_of
+from ..project.tree import Layout, Tree
+from .code_graph import CodeGraph
+from .found import Certainty
+from .generation_cache import PROJECTS_MAX
+from .names import nearest, styles
+
+MEANT_MAX: Final = 500
+"""Maximum number of definitions of one name looked at."""
+
+LISTED_MAX: Final = 5
+"""Maximum number of definitions named for the caller to choose from."""
+
+FILES_MAX: Final = 50
+"""Maximum number of files looked at where a file, folder or module is meant."""
+
+SUBJECT_MAX: Final = 300
+"""Characters of a name; a longer one is no name."""
+
+
+class Meaning(Struct, frozen=True):
+    """What a name means. `name` is its last part, as links bear it.
+
+    `definitions` has at most `MEANT_MAX` of `total`. `files` are those that a path, a file's name or a module
+    means. `module` is what stands before the last part where that is no part of the project (`subprocess` of
+    `subprocess.run`). `guess` says that something near was taken for the name, and `remarks` what;
+    `near` are names for one that means nothing.
+    """
+
+    written: str
+    name: str
+    definitions: tuple[Definition, ...] = ()
+    total: int = 0
+    files: tuple[str, ...] = ()
+    module: str = ""
+    external: bool = False
+    guess: bool = False
+    remarks: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether it means anything."""
+        return bool(self.definitions or self.files or self.external)
+
+    @property
+    def certainty(self) -> Certainty:
+        """How sure what is found of it can be."""
+        return "name" if self.guess else "resolved"
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of its definitions."""
+        return [each.id for each in self.definitions]
+
+
+def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> Meaning:
+    """Return what a name means: as a node id or path; as it is written; as part of a file's name; outside of
+    the project; in another case style; misspelt. With `files_first` a module comes before a definition.
+    """
+    subject = _cleaned(written)
+    nothing = Meaning(subject, base_name(_dotted(subject)))
+    if not subject.strip("./#:~$@"):
+        return nothing
+    meaning = _as_node(subject, graph) or _as_path(subject, graph)
+    if meaning is None:
+        ways = (_as_module, _as_name) if files_first else (_as_name, _as_module)
+        name = _dotted(subject)
+        found = (way(subject, name, graph) for way in (*ways, _as_external, _in_other_words))
+        meaning = next((one for one in found if one is not None), None)
+    return meaning or replace(nothing, near=_near(nothing.name, graph)[0])
+
+
+def several(meaning: Meaning) -> str:
+    """Return what to say where a name has several definitions, else nothing."""
+    if meaning.total < 2:
+        return ""
+    names = [f"{each.path}#{each.symbol.name}" for each in meaning.definitions[:LISTED_MAX]]
+    dots = ", …" if meaning.total > LISTED_MAX else ""
+    most = f", of which {MEANT_MAX:,} are looked at" if meaning.total > MEANT_MAX else ""
+    return (
+        f"`{meaning.written}` has {meaning.total:,} definitions{most}; to mean one, say its class, its file"
+        f" or its node id: {', '.join(names)}{dots}"
+    )
+
+
+def files_named(written: str, tree: Tree) -> list[str]:
+    """Return the files whose path ends as one that is written, by the most parts that any shares with it."""
+    name = written.rstrip("/").rpartition("/")[2]
+    return best_suffix(written, [path for path in tree.files if path.rpartition("/")[2] == name])
+
+
+def best_suffix(written: str, paths: Sequence[str]) -> list[str]:
+    """Return the paths that share the most trailing parts with one as written, at most all of its parts."""
+    parts = written.strip("/").split("/")[::-1]
+
+    def shared(path: str) -> int:
+        count = 0
+        for mine, theirs in zip(parts, path.split("/")[::-1], strict=False):
+            if mine != theirs:
+                break
+            count += 1
+        return count
+
+    counts = {path: shared(path) for path in paths}
+    most = max(counts.values(), default=0)
+    return [path for path, count in counts.items() if count == most and count]
+
+
+def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:
+    """Take `pkg/auth.py#Session.login`; Ruby's `Session#login` is none."""
+    path, mark, name = subject.partition("#")
+    files = _files(path, graph) if mark and name and path else ()
+    if not files:
+        return None
+    exact = [each for file in files for each in graph.links.definitions_at(file, name)]
+    if not exact:
+        dotted = _dotted(name)
+        found = graph.reader.graph.definitions_named(dotted, MEANT_MAX)
+        exact = [each for each in found if each.path in files]
+    return _meant(subject, base_name(name), exact) if exact else None
+
+
+def _as_path(subject: str, graph: CodeGraph) -> Meaning | None:
+    """Take a path, a file's name, a folder; `auth.py` is a file before it is `py` of `auth`."""
+    files = _files(subject, graph)
+    if files:
+        return Meaning(subject, subject, files=files[:FILES_MAX])
+    folder = graph.tree.layout.folders.get(subject.strip("/")) if "/" in subject else None
+    if folder is not None:
+        inside = tuple(f"{subject.strip('/')}/{name}" for name in folder.files)
+        return Meaning(subject, subject, files=inside[:FILES_MAX]) if inside else None
+    return None
+
+
+def _as_name(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
+    """Take the name of definitions as written, or its end with a file, folder or class before it."""
+    queries = graph.reader.graph
+    found = queries.definitions_named(name, MEANT_MAX)
+    if found:
+        total = len(found) if len(found) < MEANT_MAX else queries.count_named(name)
+        whole = [each for each in found if without_number(each.symbol.name) == name]
+        # Who says `login` may mean `Session.login`, who says `Session.login` means what is named so in full.
+        if whole and "." in name and len(whole) < len(found):
+            return _meant(subject, base_name(name), whole)
+        return _meant(subject, base_name(name), found, total)
+    for before, behind in _splits(name):
+        folder = f"/{before.replace('.', '/')}/"
+        found = [
+            each
+            for each in queries.definitions_named(behind, MEANT_MAX)
+            if folder in f"/{each.path.rpartition('.')[0] or each.path}/"
+        ]
+        if found:
+            return _meant(subject, base_name(name), found)
+    return None
+
+
+def _as_module(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
+    """Take a dotted module, or a path without its extension."""
+    module = subject.lstrip("./") if "/" in subject else name.replace(".", "/")
+    if not module:
+        return None
+    ending = f"/{module}"
+    folders = graph.tree.layout.folders
+    bearers = _by_stem(graph.tree.layout).get(module.rpartition("/")[2], ())
+    files = [path for path in bearers if f"/{_stem(path)}".endswith(ending)]
+    if not files:
+        packages = [path for path in folders if f"/{path}".endswith(ending)]
+        files = [
+            f"{folder}/{each}"
+            for folder in packages[:FILES_MAX]
+            for each in folders[folder].files
+            if _PACKAGE_FILE.match(each)
+        ]
+    return Meaning(subject, subject, files=tuple(files[:FILES_MAX])) if files else None
+
+
+def _as_external(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
+    """Take a name that references bear and nothing of the project defines: `subprocess.run`, `println`."""
+    before, _, last = name.rpartition(".")
+    if before and graph.reader.graph.module_imports(before, 1):
+        return Meaning(subject, last, module=before, external=True)
+    if graph.reader.graph.module_imports(subject, 1):
+        return Meaning(subject, last, module=subject, external=True)
+    defined = before and graph.reader.graph.definitions_named(last, 1)
+    if not defined and graph.links.named(last, states=("external", "name"), limit=1):
+        return Meaning(subject, last, external=True)
+    return None
+
+
+def _in_other_words(subject: str, name: str, graph: CodeGraph) -> Meaning | None:
+    """Take a name in another case style, without what stands before it, or the nearest one."""
+    before, _, last = name.rpartition(".")
+    for other in _variants(before, last):
+        meaning = _as_name(subject, other, graph)
+        if meaning is not None:
+            return _guessed(meaning, subject, other)
+    near, sure = _near(last, graph)
+    if sure:
+        taken = f"{before}.{near[0]}" if before else near[0]
+        meaning = _as_name(subject, taken, graph) or _as_name(subject, near[0], graph)
+        if meaning is not None:
+            shown = taken if _as_name(subject, taken, graph) else near[0]
+            return replace(_guessed(meaning, subject, shown, near[1:]), near=near)
+    return None
+
+
+def _variants(before: str, last: str) -> Iterator[str]:
+    """Yield a name in other case styles, then with less and less before it."""
+    for other in styles(last):
+        yield f"{before}.{other}" if before else other
+    if before:
+        for owner in styles(before.rpartition(".")[2]):
+            yield f"{owner}.{last}"
+        yield last
+        yield from styles(last)
+
+
+def _guessed(meaning: Meaning, written: str, taken: str, others: Sequence[str] = ()) -> Meaning:
+    also = f" (as near: {', '.join(others)})" if others else ""
+    return replace(meaning, guess=True, remarks=(f"no `{written}`; taken as `{taken}`{also}",))
+
+
+def _near(name: str, graph: CodeGraph) -> tuple[tuple[str, ...], bool]:
+    found, sure = nearest(name, graph.tree, graph.reader)
+    return tuple(found), sure
+
+
+def _meant(subject: str, name: str, found: Sequence[Definition], total: int = 0) -> Meaning:
+    return Meaning(subject, name, tuple(found), total or len(found))
+
+
+def _files(written: str, graph: CodeGraph) -> tuple[str, ...]:
+    """Return the files of a path as written, or of its end; what has no extension is written in full."""
+    if written in graph.tree.files:
+        return (written,)
+    written = written.removeprefix("./")
+    if written in graph.tree.files:
+        return (written,)
+    # `Session.login` is no file, and to look for one among all names takes a while.
+    is_file = language_of(written) or ("/" in written and "." in written.rpartition("/")[2].strip("."))
+    return tuple(files_named(written, graph.tree)[:FILES_MAX]) if is_file else ()
+
+
+def _stem(path: str) -> str:
+    return path.rpartition(".")[0]
+
+
+def _by_stem(layout: Layout) -> Mapping[str, Sequence[str]]:
+    """Return a project's paths by their names without the extension, sorted; made once for a set of names."""
+    for known, paths in _stems:
+        if known is layout:
+            return paths
+    found: dict[str, list[str]] = {}
+    for folder, content in sorted(layout.folders.items()):
+        for name in content.files:
+            found.setdefault(_stem(name), []).append(f"{folder}/{name}" if folder else name)
+    _stems.append((layout, found))
+    return found
+
+
+def _splits(name: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands before and behind each dot, the longest end first."""
+    parts = name.split(".")
+    for at in range(1, len(parts)):
+        yield ".".join(parts[:at]), ".".join(parts[at:])
+
+
+def _cleaned(written: str) -> str:
+    return written.strip()[:SUBJECT_MAX].strip("`'\"\u201c\u201d\u2018\u2019 ,;!?()")
+
+
+def _dotted(subject: str) -> str:
+    """Return a name with dots between its parts, without what languages put around them."""
+    name = _ARGUMENTS.sub("", subject)
+    name = _SEPARATORS.sub(".", name).strip(".$@&*")
+    first, _, rest = name.partition(".")
+    return rest if rest and first in _OWN else name
+
+
+_stems: deque[tuple[Layout, Mapping[str, Sequence[str]]]] = deque(maxlen=PROJECTS_MAX)
+"""The names of the projects that were asked about last."""
+
+_ARGUMENTS = re.compile(r"\([^)]*\)?|<[^<>]*>|\[[^\]]*\]")
+_SEPARATORS = re.compile(r"::|->|\?\.|#|\\")
+_OWN = frozenset({"self", "this", "cls", "crate", "super", "$this"})
+_PACKAGE_FILE = re.compile(r"^(?:__init__\.pyi?|index\.[cm]?[jt]sx?|mod\.rs|lib\.rs|main\.rs|.*\.go)$")

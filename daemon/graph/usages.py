@@ -1,0 +1,260 @@
+"""Who uses a definition and what it uses: callers, references, callees; the sure ones first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from ..index.link_table import Definition, Link
+from ..languages.shared.qualified_names import base_name, without_number
+from .code_graph import CALLS, CodeGraph, is_constructor
+from .found import FOUND_MAX, Findings, FoundPlace, in_order
+from .hierarchy import OWNERS_MAX, is_kin, overridden_by
+from .subjects import Meaning, several
+
+ALIKE_MAX: Final = 3
+"""A call that isn't resolved is answered with the definitions of its name if there are at most so many."""
+
+NAMES_MAX: Final = 60
+"""Maximum number of names of such calls looked up."""
+
+
+def callers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+    """Return the calls of definitions, those of a class being those of its constructor."""
+    return _used(meanings, graph, CALLS, "calls")
+
+
+def references(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+    """Return every place that refers to definitions: calls, bases, types, decorators and plain uses."""
+    return _used(meanings, graph, (), "refers to")
+
+
+def callees(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+    """Return what definitions call, what lies in them included, in the order in which they do.
+
+    What is resolved is shown where it is defined, with `reference` telling where it is called; all else where
+    it is called.
+    """
+    found: list[FoundPlace] = []
+    remarks: list[str] = []
+    for meaning in meanings:
+        ids = meaning.ids or [each.id for file in meaning.files for each in graph.links.definitions_at(file)]
+        inside = graph.links.inside(ids)
+        found.extend(_called(graph, graph.links.out_of([*ids, *inside], CALLS, FOUND_MAX)))
+        remarks.append(several(meaning))
+    return Findings(in_order(found, graph), tuple(filter(None, remarks)), len(found) >= FOUND_MAX)
+
+
+def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str], why: str) -> Findings:
+    found: list[FoundPlace] = []
+    remarks: list[str] = []
+    more = False
+    for meaning in meanings:
+        for part in _parts(meaning, graph, kinds, why):
+            taken = part[: FOUND_MAX + 1]
+            more = more or len(taken) > FOUND_MAX
+            found.extend(taken[:FOUND_MAX])
+        remarks.append(several(meaning))
+    return Findings(in_order(found, graph), tuple(filter(None, remarks)), more)
+
+
+def _parts(
+    meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str
+) -> Iterator[list[FoundPlace]]:
+    """Yield what is resolved, what may reach it through a base, and what only bears its name."""
+    if meaning.external:
+        yield _external(meaning, graph, kinds, why)
+        return
+    definitions = list(meaning.definitions) or [
+        each for file in meaning.files for each in graph.links.definitions_at(file)
+    ]
+    own = set(meaning.files)
+    sure = meaning.certainty
+    stands_for = graph.made_by(definitions)
+    names = graph.definitions(stands_for)
+    tell = len(stands_for) > 1
+    yield [
+        FoundPlace(
+            link.path,
+            link.line,
+            link.scope,
+            sure,
+            names[link.target].symbol.name if tell else "",
+            f"{why} it",
+        )
+        for link in graph.links.into(stands_for, kinds, FOUND_MAX + 1)
+        if link.path not in own
+    ]
+    if not meaning.definitions:
+        return
+    bases = overridden_by(definitions, graph)
+    themselves = {each.id for each in definitions}  # what overrides calls what it overrides
+    yield [
+        FoundPlace(
+            link.path,
+            link.line,
+            link.scope,
+            "name",
+            bases[link.target].symbol.name,
+            f"{why} what it overrides",
+        )
+        for link in graph.links.into(bases, kinds, FOUND_MAX + 1)
+        if link.scope not in themselves
+    ]
+    overloads = _overloads(definitions, graph)
+    yield [
+        FoundPlace(
+            link.path, link.line, link.scope, "name", overloads[link.target], f"{why} an overload of it"
+        )
+        for link in graph.links.into(overloads, kinds, FOUND_MAX + 1)
+    ]
+    families = {graph.family(each.path) for each in definitions}
+    yield [
+        FoundPlace(link.path, link.line, link.scope, "name", "", f"{why} something of its name")
+        for name in _borne(meaning, definitions)
+        for link in graph.links.named(name, kinds, limit=FOUND_MAX + 1)
+        if graph.family(link.path) in families
+    ]
+
+
+def _overloads(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, str]:
+    """Return the names, by id, of other definitions of the same name in the same place: a link leads to the
+    first of them, as which one is called isn't known."""
+    own = {each.id for each in definitions}
+    places = dict.fromkeys((each.path, without_number(each.symbol.name)) for each in definitions)
+    if len(places) > OWNERS_MAX:
+        return {}
+    return {
+        each.id: each.symbol.name
+        for place in places
+        for each in graph.links.definitions_at(*place)
+        if each.id not in own
+    }
+
+
+def _external(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str) -> list[FoundPlace]:
+    """Return who uses what isn't the project's; with a module, in the files that import it."""
+    links = graph.links.named(meaning.name, kinds, ("external", "name"), FOUND_MAX + 1)
+    if meaning.module and meaning.module != meaning.name:
+        importing = {each.path for each in graph.reader.graph.module_imports(meaning.module, -1)}
+        links = [link for link in links if link.path in importing and link.state == "external"]
+    elif meaning.module:
+        importing = {each.path for each in graph.reader.graph.module_imports(meaning.module, -1)}
+        links = [link for link in links if link.path in importing]
+    return [
+        FoundPlace(
+            link.path, link.line, link.scope, "name", meaning.module, f"{why} it, which isn't the project's"
+        )
+        for link in links
+    ]
+
+
+def _borne(meaning: Meaning, definitions: Sequence[Definition]) -> list[str]:
+    """Return the names that calls of definitions bear: a constructor is called by the name of its class."""
+    names: dict[str, None] = {}
+    for each in definitions if len(definitions) <= OWNERS_MAX else ():
+        owner, _, last = without_number(each.symbol.name).rpartition(".")
+        if owner and is_constructor(last, owner) and last not in {"new", "initialize", "init"}:
+            names[base_name(owner)] = None
+        else:
+            names[last] = None
+    return list(names) or [meaning.name]
+
+
+def _called(graph: CodeGraph, links: Sequence[Link]) -> Iterator[FoundPlace]:
+    """Yield what calls lead to, in their order; what is outside of the project last."""
+    targets = graph.definitions(link.target for link in links)
+    alike: dict[tuple[str, str], list[Definition]] = {}
+    for place, link in enumerate(links):
+        here = (link.path, link.line)
+        target = targets.get(link.target)
+        if target is not None:
+            symbol = target.symbol
+            yield FoundPlace(
+                target.path, symbol.start_line, target.id, "resolved", _at(here), "called", (), here, place
+            )
+        elif link.state == "name":
+            key = (link.name, graph.family(link.path))
+            if key not in alike:
+                alike[key] = _alike(graph, *key) if len(alike) < NAMES_MAX else []
+            for one in alike[key]:
+                yield FoundPlace(
+                    one.path, one.symbol.start_line, one.id, "name", _at(here), "called", (), here, place
+                )
+            if not alike[key]:
+                yield FoundPlace(*here, link.scope, "name", link.name, "calls", distance=place)
+        else:
+            yield FoundPlace(
+                *here,
+                link.scope,
+                "name",
+                link.name,
+                "calls what isn't the project's",
+                distance=place + len(links),
+            )
+
+
+def _alike(graph: CodeGraph, name: str, family: str) -> list[Definition]:
+    found = graph.reader.graph.definitions_named(name, ALIKE_MAX + 1)
+    kept = [each for each in found if graph.family(each.path) == family]
+    return kept if len(found) <= ALIKE_MAX else []
+
+
+def _at(place: tuple[str, int]) -> str:
+    return f"{place[0]}:{place[1]}"
+
+
+KINDS: Final = ("class", "function", "macro", "method", "struct", "trait", "interface")
+"""What may be unused; a constant or a field may be read as an attribute of something unknown."""
+
+LIMITS: Final = (
+    "nobody refers to these in the project's code; what frameworks, templates, strings, runners of tests or"
+    " other projects call may be among them"
+)
+
+
+def unused(
+    meanings: Sequence[Meaning], graph: CodeGraph, most: int, paths: Collection[str] | None
+) -> Findings:
+    """Return definitions that no reference means, outside of tests; at most `most`, by path and line.
+
+    Left out are names that languages and frameworks call by themselves, what overrides something or is
+    overridden, what is decorated, and what only lies in something unused.
+    """
+    named = [path for meaning in meanings for path in _paths(meaning)]
+    candidates = graph.reader.graph.unreferenced(KINDS, named or paths)
+    chosen = (
+        each for each in candidates if not _SPARED.search(each.symbol.name) and not graph.is_test(each.path)
+    )
+    found: list[Definition] = []
+    while len(found) <= most and (batch := list(islice(chosen, max(most, 20)))):
+        found.extend(_kept(batch, found, graph))
+    shown = [
+        FoundPlace(each.path, each.symbol.start_line, each.id, "resolved", "", "nobody refers to it")
+        for each in found[:most]
+    ]
+    return Findings(shown, (LIMITS,) if shown else (), len(found) > most)
+
+
+def _kept(batch: Sequence[Definition], earlier: Sequence[Definition], graph: CodeGraph) -> list[Definition]:
+    decorated = {link.scope for link in graph.links.out_of([each.id for each in batch], ("decorate",))}
+    unused_names = {(each.path, each.symbol.name) for each in (*earlier, *batch)}
+    kept = []
+    for each in batch:
+        owner = each.symbol.name.rpartition(".")[0]
+        inner = (each.path, owner) in unused_names
+        if each.id not in decorated and not inner and not (owner and is_kin(each, graph)):
+            kept.append(each)
+    return kept
+
+
+def _paths(meaning: Meaning) -> list[str]:
+    return list(meaning.files or dict.fromkeys(each.path for each in meaning.definitions))
+
+
+_SPARED = re.compile(
+    r"(?:^|\.)(?:__\w+__|main|Main|init|new|constructor|setUp|tearDown|toString|equals|hashCode|fmt|drop|from|default"
+    r"|[Tt]est\w*|operator\W*|visit_\w+|do_[A-Z]+)(?:~\d+)?$|^[Tt]ests?\."
+)

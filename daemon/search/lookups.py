@@ -1,0 +1,292 @@
+"""Answers of GetNode, FindSymbols and FindFiles: a node with its neighbours, names, paths."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from ..context.content import Content, ContentReader
+from ..context.division import split_lines
+from ..context.focus import split_node_id
+from ..context.known_files import masked_symbols
+from ..core.errors import PermissionDenied
+from ..core.storage import DatabaseError
+from ..graph.names import fitting
+from ..index.store import Reader
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Symbol
+from ..privacy.policy import Policy
+from ..privacy.secret_values import mask_piece
+from ..project.path_roles import role_of
+from ..project.snapshot import ProjectSnapshot
+from ..project.tree import FileRecord
+
+DEFINITION_BYTES = 64 * 1024
+"""The text of a node is given up to this size; a larger one says `truncated`."""
+
+
+def describe_node(snapshot: ProjectSnapshot, node_id: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return a node, None if there is none, and the files that must be read again to answer rightly.
+
+    A file that an editor holds unsaved is given as the editor has it, with `unsaved` and without symbols.
+    Raises `PermissionDenied` for a file of which the snapshot's policy shows nothing. Blocks: it reads the
+    file and the index.
+    """
+    policy = snapshot.policy
+    path, name = split_node_id(snapshot.tree.files, node_id)
+    # A definition's lines are known for what is on the disk, so an unsaved buffer stands in for files only.
+    overlays = {} if name else snapshot.overlays
+    limit = snapshot.config.scan.max_file_bytes
+    contents = ContentReader(snapshot.tree.root, snapshot.system, limit, overlays, policy)
+    content = contents.read(path)
+    if content.hidden:
+        # Without its name, which may be that of a symlink's target that nobody named.
+        raise PermissionDenied(f"nothing of this node is shown: {content.problem}")
+    unsaved = contents.unsaved(path)
+    if content.shown is None and not unsaved:
+        return None, [path] if path in snapshot.tree.files else []
+    try:
+        with snapshot.reader() as reader, reader.snapshot():
+            stale = not unsaved and not is_current(reader.record(path), content)
+            symbols = () if stale or unsaved else reader.symbols(path)
+            if content.masked:
+                symbols = masked_symbols(symbols, content.text)
+            symbol = next((symbol for symbol in symbols if symbol.name == name), None)
+            if name and symbol is None:
+                return None, [path] if stale else []
+            node = _describe(reader, path, content.text, symbol, symbols)
+            if not stale and not unsaved:
+                node |= _neighbours(snapshot, reader, path, symbol)
+    except DatabaseError:
+        return None, [path]
+    if unsaved:
+        node["unsaved"] = True
+    return node, [path] if stale else []
+
+
+def is_current(record: FileRecord | None, content: Content) -> bool:
+    """Whether what the index knows of a file was read from the content that is on the disk."""
+    if record is None or content.shown is None:
+        return False
+    return bool(record.skipped) or record.digest == content.shown.digest
+
+
+def _describe(
+    reader: Reader, path: str, text: str, symbol: Symbol | None, symbols: tuple[Symbol, ...]
+) -> dict[str, Any]:
+    lines = split_lines(text)
+    start, end = (symbol.start_line, symbol.end_line) if symbol else (1, len(lines))
+    definition = "\n".join(lines[start - 1 : end])
+    cut = definition.encode("utf-8", "replace")[:DEFINITION_BYTES].decode("utf-8", "ignore")
+    inside = [one for one in symbols if one is not symbol and start <= one.start_line and one.end_line <= end]
+    node: dict[str, Any] = {
+        "node_id": f"{path}#{symbol.name}" if symbol else path,
+        "path": path,
+        "kind": symbol.kind if symbol else "file",
+        "start_line": start,
+        "end_line": end,
+        "definition": cut,
+        "truncated": len(cut) < len(definition),
+        "symbols": [_summary(path, one) for one in inside],
+        "imports": _imports(reader, path),
+        "importers": [{"path": importer, "line": line} for importer, line in reader.importers(path)],
+    }
+    if symbol:
+        node |= {"symbol": symbol.name, "signature": symbol.signature, "doc": symbol.doc}
+    return node
+
+
+def _neighbours(
+    snapshot: ProjectSnapshot, reader: Reader, path: str, symbol: Symbol | None
+) -> dict[str, Any]:
+    """Return who calls a node and what it calls, and of a class what it inherits from and what from it.
+
+    What is called and isn't known has a `name` in place of a node id. `more` names the lists that were cut.
+    """
+    # Here and not above: its neighbours take longer to load than the daemon to start.
+    from ..graph.neighbours import neighbours
+
+    found = neighbours(snapshot.tree, reader, path, symbol)
+    described: dict[str, Any] = {
+        name: [
+            {
+                **({"node_id": one.node_id} if one.node_id else {"name": one.name}),
+                "path": one.path,
+                "line": one.line,
+                "certainty": one.certainty,
+                **({"via": one.via} if one.via else {}),
+            }
+            for one in each.shown
+        ]
+        for name, each in found.items()
+    }
+    more = [name for name, each in found.items() if each.more]
+    return {**described, "more": more} if more else described
+
+
+def _summary(path: str, symbol: Symbol) -> dict[str, Any]:
+    return {
+        "node_id": f"{path}#{symbol.name}",
+        "kind": symbol.kind,
+        "start_line": symbol.start_line,
+        "end_line": symbol.end_line,
+        "signature": symbol.signature,
+        "doc": symbol.doc,
+    }
+
+
+def _imports(reader: Reader, path: str) -> list[dict[str, Any]]:
+    """Return the imports of a file; a name that turned out to be no file of its own isn't one."""
+    found = []
+    for one in reader.imports(path):
+        if one.target or one.imported.required:
+            entry: dict[str, Any] = {"module": one.imported.module, "line": one.imported.line}
+            if one.imported.name:
+                entry["name"] = one.imported.name
+            if one.target:
+                entry["path"] = one.target
+            if one.missing:
+                entry["missing"] = True
+            found.append(entry)
+    return found
+
+
+FILES_SHOWN, FILES_MAX = 20, 500
+"""How many are given where nobody says how many, and at most."""
+
+
+def find_files(paths: Iterable[str], query: str, limit: int) -> tuple[list[str], int]:
+    """Return the paths that have a text in them, whatever its case, and how many there are.
+
+    First come those whose path begins with it, then those whose name does, those whose name has it, and the
+    rest; among these the shorter ones. Takes 20 ms for 100,000 paths.
+    """
+    wanted = query.casefold()
+    found = list(_matching(paths, wanted))
+    return [path for _, _, path in heapq.nsmallest(limit, found)], len(found)
+
+
+def _matching(paths: Iterable[str], wanted: str) -> Iterator[tuple[int, int, str]]:
+    for path in paths:
+        folded = path.casefold()
+        at = folded.find(wanted)
+        if at < 0:
+            continue
+        name = folded[folded.rfind("/") + 1 :]
+        if not at:
+            rank = 0
+        elif name.startswith(wanted):
+            rank = 1
+        else:
+            rank = 2 if wanted in name else 3
+        yield rank, len(path), path
+
+
+NAMES_LOOKED: Final = 2_000
+"""Maximum number of names whose definitions are looked up, until there are enough in what a query names
+before the last point; each takes 20 µs."""
+
+LINE_MAX: Final = 1_000
+"""Characters of a definition's line that is shown; longer ones are generated."""
+
+HEAD_LINES: Final = 20
+"""On so many of a definition's lines its name is looked for."""
+
+Found = tuple[int, str, Symbol]
+"""How well a definition's name fits, as in `partial_names`, its file, and the definition."""
+
+
+def describe_symbols(
+    snapshot: ProjectSnapshot, query: str, limit: int
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return at most `limit` definitions, and the files that must be read again to answer rightly.
+
+    `touch`, `Session.tou`, `ses::to` and `sT` find the method `Session.touch`: what stands before the last
+    name begins the names of what the definition lies in. What an unsaved buffer defines is not known. Blocks:
+    it reads the index and the files that are shown. Raises `DatabaseError`.
+    """
+    *around, part = _SEPARATOR.split("".join(query.split()))
+    with snapshot.reader() as reader, reader.snapshot():
+        found = _found(snapshot, reader, part, around, limit)
+        contents = _contents(snapshot)
+        described, stale = [], []
+        for _, path, symbol in found:
+            content = contents.read(path)
+            if content.hidden:
+                continue
+            if is_current(reader.record(path), content):
+                described.append(_described(path, symbol, split_lines(content.text), snapshot.policy))
+            else:
+                stale.append(path)
+    return described, list(dict.fromkeys(stale))
+
+
+def _contents(snapshot: ProjectSnapshot) -> ContentReader:
+    """Return a reader that masks nothing, which would take most of the time: one line of a file is shown."""
+    whole = replace(snapshot.policy, mask_values=False)
+    return ContentReader(snapshot.tree.root, snapshot.system, snapshot.config.scan.max_file_bytes, {}, whole)
+
+
+def _found(
+    snapshot: ProjectSnapshot, reader: Reader, part: str, around: list[str], limit: int
+) -> list[Found]:
+    """Return definitions, best first: of names that fit alike those in tests and documents come last."""
+    found: list[Found] = []
+    for looked, (fit, name) in enumerate(fitting(part, snapshot.tree, reader)):
+        if len(found) >= limit or looked == NAMES_LOOKED:
+            break
+        found += [
+            (fit, path, symbol)
+            for path, symbol in reader.definitions_named(name, limit if not around else NAMES_LOOKED)
+            if symbol.kind != "section" and base_name(symbol.name) == name and _lies_in(symbol.name, around)
+        ]
+    files = snapshot.tree.files
+    aside = {path: path in files and role_of(path, files[path].language) != "source" for _, path, _ in found}
+    return sorted(found, key=lambda each: (each[0], aside[each[1]]))[:limit]
+
+
+def _lies_in(name: str, around: list[str]) -> bool:
+    """Whether the names of what a definition lies in begin with these, in their order."""
+    owners = iter(name.lower().split(".")[:-1])
+    return all(any(owner.startswith(one.lower()) for owner in owners) for one in around if one)
+
+
+def _described(path: str, symbol: Symbol, lines: list[str], policy: Policy) -> dict[str, Any]:
+    line = _line_of(symbol, lines)
+    text = lines[line - 1] if line <= len(lines) else ""
+    return {
+        "node_id": f"{path}#{symbol.name}",
+        "path": path,
+        "symbol": symbol.name,
+        "kind": symbol.kind,
+        "start_line": symbol.start_line,
+        "end_line": symbol.end_line,
+        "line": line,
+        "text": _shown(text, policy),
+    }
+
+
+def _shown(line: str, policy: Policy) -> str:
+    if len(line) > LINE_MAX:
+        return ""
+    return mask_piece(line).text if policy.mask_values else line
+
+
+def _line_of(symbol: Symbol, lines: list[str]) -> int:
+    """Return the line on which the name stands: decorators and annotations may stand before it."""
+    name = re.compile(rf"(?<![\w$]){re.escape(base_name(symbol.name))}(?![\w$])")
+    end = min(symbol.end_line, symbol.start_line + HEAD_LINES - 1)
+    heads = range(symbol.start_line, min(end, len(lines)) + 1)
+    named = [at for at in heads if name.search(lines[at - 1])]
+    plain = [at for at in named if not lines[at - 1].lstrip().startswith(_DECORATING)]
+    return next(iter((*plain, *named)), symbol.start_line)
+
+
+_DECORATING: Final = ("@", "#[", "[")
+"""What a line begins with that says something of the definition, and may hold its name by chance."""
+
+_SEPARATOR: Final = re.compile(r"::|->|[.#]")

@@ -1,0 +1,108 @@
+"""The vectors' part of one search: it runs in the embedder's process while the words are searched here."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from contextvars import copy_context
+from typing import TYPE_CHECKING
+
+from ..core.errors import Busy, FovealError
+from ..core.work import Work
+from ..embedding.messages import SearchVectors
+from ..embedding.semantics import INCOMPLETE, Semantics
+from ..project.freshness import Deadline
+
+if TYPE_CHECKING:
+    from .question import Question
+    from .router import GatheredCandidates
+
+VECTORS_WAIT_S, VECTORS_SHARE = 2.0, 0.6
+"""Maximum wait in seconds for the vectors, and its share of the time to the deadline: the rest is for ranking
+what the words found. Loading the model takes .5 s, the first time ever 1.2 s."""
+
+FIRST_MAX = 24
+FIRST_S = 0.15
+"""The best lexical candidates that have no vector yet are embedded before the answer, as many as this time
+allows: about 20 on one core at 160 a second."""
+
+VectorsFound = tuple[tuple[tuple[bytes, float], ...], str]
+"""Contents with their cosines, best first, and in words why there are none or not all."""
+
+
+class VectorSearch:
+    """One question to the embedder. On the event loop only, but for `begin_early`.
+
+    With `settled` no chunk waits for its vector, so that the question is all that the embedder needs.
+    """
+
+    def __init__(
+        self, work: Work, semantics: Semantics, root: str, deadline: Deadline, *, settled: bool
+    ) -> None:
+        self.enabled = semantics.enabled
+        self._work = work
+        self._semantics = semantics
+        self._root = root
+        self._deadline = deadline
+        self._settled = settled
+        self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
+        self._found: asyncio.Future[VectorsFound] | None = None
+        self._cancelled = False
+
+    def begin_early(self, question: Question, files: tuple[int, ...] | None) -> None:
+        """Ask the embedder now, from a thread, unless it needs to know what the words find."""
+        if self.enabled and self._settled:
+            self._loop.call_soon_threadsafe(self._begin_early, question, files, context=self._context)
+
+    async def found(self, gathered: GatheredCandidates) -> VectorsFound:
+        """Return what the vectors say, or nothing and why."""
+        if self._found is None:
+            first = tuple(number for number, _ in gathered.candidates.lexical[:FIRST_MAX])
+            self._begin(gathered.question, gathered.files, first)
+        assert self._found is not None
+        return await self._found
+
+    def cancel(self) -> None:
+        """End what runs, if anything does: nobody waits for it any more."""
+        self._cancelled = True
+        if self._found is not None:
+            self._found.cancel()
+
+    def _begin_early(self, question: Question, files: tuple[int, ...] | None) -> None:
+        if not self._cancelled:
+            with suppress(Busy):  # who waits for the vectors begins again, and hears of it
+                self._begin(question, files, ())
+
+    def _begin(self, question: Question, files: tuple[int, ...] | None, first: tuple[int, ...]) -> None:
+        self._found = self._work.start(self._search(question, files, first), "search vectors")
+
+    async def _search(
+        self, question: Question, files: tuple[int, ...] | None, first: tuple[int, ...]
+    ) -> VectorsFound:
+        from .candidates import VECTOR_MAX
+
+        texts = question.windows or ((question.text[:1_000],) if question.text.strip() else ())
+        if not texts or not self.enabled:
+            return (), ""
+        if not self._semantics.keeps(self._root):
+            return (), f"{INCOMPLETE}: the project is still being indexed"
+        within_s = self._deadline.left(VECTORS_WAIT_S / VECTORS_SHARE) * VECTORS_SHARE
+        command = SearchVectors(
+            self._root,
+            texts,
+            VECTOR_MAX,
+            files,
+            (),
+            first,
+            min(FIRST_S, within_s / 4),
+            wait_s=within_s * 0.8,
+        )
+        try:
+            async with asyncio.timeout(within_s):
+                hits = await self._semantics.search(command)
+        except TimeoutError:
+            return (), "not searched by meaning: the embedding model didn't answer in time"
+        except FovealError as error:
+            return (), f"not searched by meaning: {error}"
+        return hits.hits, hits.note or (self._semantics.incomplete if hits.pending else "")
