@@ -51,7 +51,7 @@ def read_server_files(root: str, home: str, system: System) -> ServerFiles:
 
     A file without servers is left out, unless it has a problem. Never raises for a file's content.
     """
-    reader = _Reader(system)
+    reader = _ServerReader(system)
     files = [
         file
         for host in HOSTS
@@ -83,7 +83,7 @@ class _Content(Struct, frozen=True):
     tables: Mapping[str, object]
 
 
-class _Reader:
+class _ServerReader:
     """One reading of all places; each file is read once."""
 
     def __init__(self, system: System) -> None:

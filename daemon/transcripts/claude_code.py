@@ -59,7 +59,7 @@ _FILE_TOOLS = ("edit", "write", "read")
 _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
 
 
-class Call(Struct, frozen=True):
+class ClaudeCall(Struct, frozen=True):
     """What a call does, in an entry's terms."""
 
     tool: Tool
@@ -68,11 +68,11 @@ class Call(Struct, frozen=True):
     command: str
 
 
-def call_of(name: str, given: Record) -> Call:
+def call_of(name: str, given: Record) -> ClaudeCall:
     """Return what a call does, by the tool's name and input."""
     tool = _TOOLS.get(name, "other")
     path = text_at(given, "file_path", "notebook_path") if tool in _FILE_TOOLS else ""
-    return Call(
+    return ClaudeCall(
         tool,
         text_at(given, "prompt", "description") if tool in {"agent", "run"} else "",
         (path,) if path else (),

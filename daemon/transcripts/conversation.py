@@ -21,7 +21,7 @@ from .entry import Entry
 from .evidence import CAUSE
 from .outcomes import (
     MAX_FILES,
-    Check,
+    CheckResult,
     changes_files,
     check_of,
     commits,
@@ -47,7 +47,7 @@ class Turn(Struct):
     changed: bool = False
     taken_back: tuple[str, ...] = ()
     """The last undo by git."""
-    check: Check | None = None
+    check: CheckResult | None = None
     """The last check since the last edit."""
     candidates: list[Candidate] = field(default_factory=list)
     open: list[Candidate] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Turn(Struct):
         ]
 
 
-def judge(candidate: Candidate, check: Check | None) -> None:
+def judge(candidate: Candidate, check: CheckResult | None) -> None:
     """Set a candidate's outcome by the last check after the edits, and by its own words."""
     kind = candidate.statement.kind
     if kind == "standing":
@@ -132,7 +132,7 @@ _MAX_USER_TEXT = 3_000
 """Maximum characters of a typed message; a longer one is pasted."""
 
 
-class Conversation:
+class AgentConversation:
     """One agent's part of a transcript, read entry by entry."""
 
     def __init__(self) -> None:
@@ -329,7 +329,7 @@ class Conversation:
         elif entry.failed:
             self._failure = telling_line(entry.text)
 
-    def _checked(self, check: Check) -> None:
+    def _checked(self, check: CheckResult) -> None:
         if not self._turn.changed and not self._turn.reported:
             self._judge_earlier(check)
         self._turn.check = check
@@ -337,7 +337,7 @@ class Conversation:
         for candidate in self._turn.open:
             candidate.refuted = not check.passed
 
-    def _judge_earlier(self, check: Check) -> None:
+    def _judge_earlier(self, check: CheckResult) -> None:
         """Let a check before the first edit of a turn count for the previous turn."""
         for candidate in self._earlier:
             if candidate.turn == self._turn.number - 1 and not candidate.outcome:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from foveal.daemon.memory.experience import Draft, Provenance
 from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.extraction import Finding, Mined, drafts_of
+from foveal.daemon.transcripts.extraction import Mined, MinedDecision, drafts_of
 from msgspec.structs import replace
 
-FINDING = Finding(
+FINDING = MinedDecision(
     "Use WAL", "Readers wait", ("src/db.py",), "failure", "it locked", 7, "2026-11-20T10:00:00.000Z",
     ("said so",), "normal", "ab12", "s1",
 )  # fmt: skip

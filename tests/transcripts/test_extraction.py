@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from foveal.daemon.transcripts.entry import Entry, Tool
-from foveal.daemon.transcripts.extraction import MAX_FINDINGS, Finding, extract
+from foveal.daemon.transcripts.extraction import MAX_FINDINGS, MinedDecision, extract
 from msgspec.structs import replace
 
 CHOICE = "I used a token bucket instead of a fixed window because bursts doubled the load."
@@ -40,10 +40,10 @@ class Transcript:
     def run(self, command: str, output: str = "", *, failed: bool = False) -> Transcript:
         return self.call("run", command=command, output=output, failed=failed)
 
-    def found(self) -> list[Finding]:
+    def found(self) -> list[MinedDecision]:
         return extract(iter(self.entries))
 
-    def one(self) -> Finding:
+    def one(self) -> MinedDecision:
         (finding,) = self.found()
         return finding
 
