@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from foveal.daemon.transcripts.extraction import Finding, extract
+from foveal.daemon.transcripts.extraction import MinedDecision, extract
 from foveal.daemon.transcripts.transcripts import read
 
 from .labelled import OTHER_LANGUAGES, SETS, read_set, transcript_lines
@@ -58,7 +58,7 @@ def main() -> int:
     return 0 if met else 1
 
 
-def findings_in(path: Path) -> list[Finding]:
+def findings_in(path: Path) -> list[MinedDecision]:
     """Return what the product finds in a transcript, read as the product reads it."""
     with tempfile.TemporaryDirectory(prefix="fv-") as folder:
         whole = Path(folder, path.name)

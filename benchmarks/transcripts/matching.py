@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from foveal.daemon.transcripts.extraction import Finding
+from foveal.daemon.transcripts.extraction import MinedDecision
 
 from .labelled import Label, Labelled
 
@@ -16,8 +16,8 @@ class Compared:
     """One transcript: pairs that match, and what matches nothing. Optional labels stand only in `pairs`."""
 
     labelled: Labelled
-    pairs: tuple[tuple[Finding, Label], ...]
-    wrong: tuple[Finding, ...]
+    pairs: tuple[tuple[MinedDecision, Label], ...]
+    wrong: tuple[MinedDecision, ...]
     missed: tuple[Label, ...]
 
 
@@ -40,7 +40,7 @@ class Figures:
         return asdict(self)
 
 
-def compare(labelled: Labelled, findings: Sequence[Finding]) -> Compared:
+def compare(labelled: Labelled, findings: Sequence[MinedDecision]) -> Compared:
     """Match findings with labels, as many as possible, those that aren't optional first."""
     labels = sorted(labelled.labels, key=lambda label: label.optional)
     taken: dict[int, int] = {}  # a finding and its label
@@ -75,7 +75,7 @@ def figures(compared: Iterable[Compared]) -> Figures:
     )
 
 
-def matches(finding: Finding, label: Label) -> bool:
+def matches(finding: MinedDecision, label: Label) -> bool:
     """Whether a finding says what a label wants, by its words alone."""
     decision = finding.decision.casefold()
     both = f"{decision}\n{finding.rationale.casefold()}"
@@ -83,7 +83,7 @@ def matches(finding: Finding, label: Label) -> bool:
 
 
 def _assign(
-    at: int, labels: Sequence[Label], findings: Sequence[Finding], taken: dict[int, int], seen: set[int]
+    at: int, labels: Sequence[Label], findings: Sequence[MinedDecision], taken: dict[int, int], seen: set[int]
 ) -> bool:
     """Find a finding for a label, moving others where that helps."""
     for number, finding in enumerate(findings):
@@ -106,7 +106,7 @@ def _has(text: str, alternatives: Sequence[str]) -> bool:
     )
 
 
-def _has_files(finding: Finding, files: Sequence[str]) -> bool:
+def _has_files(finding: MinedDecision, files: Sequence[str]) -> bool:
     return all(any(f"/{found}".endswith(f"/{name}") for found in finding.files) for name in files)
 
 

@@ -24,7 +24,7 @@ from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
 from ..hooks.grafts import HookGrafts
 from ..hooks.native_rules import folder_in, native_rules
 from ..hooks.payloads import RecentEvents, fields_in, formats_of
-from ..hooks.responder import Clock, ContextRequest, OpenedSession, Responder
+from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responder
 from ..project.project import Project
 from ..project.roots import relative_path
 from ..rules.items import Item
@@ -172,7 +172,7 @@ class DaemonHookBackend:
         """Whether a prompt names anything that a project could hold."""
         return await asyncio.to_thread(_asks, prompt)  # it may be long, and loads tables of words at first
 
-    async def context(self, ask: ContextRequest) -> str:
+    async def context(self, ask: HookContextRequest) -> str:
         """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
         now = asyncio.get_running_loop().time
         started = now()
@@ -186,7 +186,7 @@ class DaemonHookBackend:
             text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
         return text
 
-    async def prepare(self, ask: ContextRequest) -> None:
+    async def prepare(self, ask: HookContextRequest) -> None:
         """Begin the same in the background."""
         request = await self._request(ask)
         if request is not None:
@@ -230,13 +230,13 @@ class DaemonHookBackend:
     async def _open_project(self, origin: Origin) -> Project | None:
         return self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))
 
-    def _methods(self, ask: ContextRequest) -> ContextMethods:
+    def _methods(self, ask: HookContextRequest) -> ContextMethods:
         return self._news if ask.news else self._contexts
 
     async def _session(self, origin: Origin) -> Session | None:
         return (await self._engine.sessions.find(origin.session_id)).session if origin.session_id else None
 
-    async def _request(self, ask: ContextRequest) -> GetContextRequest | None:
+    async def _request(self, ask: HookContextRequest) -> GetContextRequest | None:
         """Return the request for an agent's context, None where it may have no tokens."""
         origin, project = ask.origin, await self._engine.projects.at(ask.origin.cwd)
         session = await self._session(origin)

@@ -48,7 +48,7 @@ TASKS_MAX = 32
 """Maximum subagents that were announced and haven't begun."""
 
 
-class ContextRequest(Struct, frozen=True):
+class HookContextRequest(Struct, frozen=True):
     """A context for an event's answer: about which prompt, how large, within how many milliseconds.
 
     With `news` it holds only what the prompt adds to the context that the conversation began with.
@@ -84,10 +84,10 @@ class HookBackend(Protocol):
     async def asks_something(self, prompt: str) -> bool:
         """Whether a prompt names anything that a project could hold; `yes, continue` doesn't."""
 
-    async def context(self, request: ContextRequest) -> str:
+    async def context(self, request: HookContextRequest) -> str:
         """Return a context in Markdown without the rules that the host reads by itself, or nothing."""
 
-    async def prepare(self, request: ContextRequest) -> None:
+    async def prepare(self, request: HookContextRequest) -> None:
         """Begin to build the same context in the background."""
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
@@ -283,8 +283,8 @@ class Responder:
 
 def _request(
     origin: Origin, prompt: str, limit: OutputLimit, clock: Clock, *, news: bool = False
-) -> ContextRequest:
-    return ContextRequest(origin, prompt, limit, max(1, int(clock.left_s * CONTEXT_SHARE * 1000)), news)
+) -> HookContextRequest:
+    return HookContextRequest(origin, prompt, limit, max(1, int(clock.left_s * CONTEXT_SHARE * 1000)), news)
 
 
 def _key(origin: Origin) -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ...hooks.hosts.host import McpConfig
-from ...hooks.hosts.mcp_format import BadDefinition, Definition, McpPlace
+from ...hooks.hosts.mcp_format import BadDefinition, McpPlace, ServerDefinition
 from ...hooks.hosts.registry import HOSTS
 from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
 from .items import has_harmful
@@ -68,7 +68,7 @@ def read_definition(blank: McpServer, definition: object, mcp: McpConfig) -> Mcp
     try:
         if not isinstance(definition, Mapping):
             raise BadDefinition("its definition is no object")
-        read = mcp.read(Definition(definition, has_harmful))
+        read = mcp.read(ServerDefinition(definition, has_harmful))
     except BadDefinition as error:
         return replace(blank, problem=f"{error}: mend it in {blank.source}")
     return replace(blank, **asdict(read))

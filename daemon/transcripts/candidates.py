@@ -204,8 +204,8 @@ def folded(candidates: Iterable[Candidate]) -> list[Candidate]:
 def best(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
     """Return the candidates with the most evidence, in their order; of equal ones the later."""
     order = {id(candidate): at for at, candidate in enumerate(candidates)}
-    chosen = heapq.nlargest(limit, candidates, key=lambda one: (one.weight, order[id(one)]))
-    return sorted(chosen, key=lambda one: order[id(one)])
+    chosen = heapq.nlargest(limit, candidates, key=lambda candidate: (candidate.weight, order[id(candidate)]))
+    return sorted(chosen, key=lambda candidate: order[id(candidate)])
 
 
 def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -213,34 +213,41 @@ def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=attrgetter("entry.line"))
 
 
-def _same(one: Candidate, other: Candidate) -> bool:
-    if {one.statement.kind, other.statement.kind} == {"cause", "choice"}:
-        return say_the_same(one.words, other.words, 0.8)
-    if "standing" in (kinds := {one.statement.kind, other.statement.kind}) and kinds & {"attempt", "undone"}:
+def _same(first: Candidate, second: Candidate) -> bool:
+    if {first.statement.kind, second.statement.kind} == {"cause", "choice"}:
+        return say_the_same(first.words, second.words, 0.8)
+    if "standing" in (kinds := {first.statement.kind, second.statement.kind}) and kinds & {
+        "attempt",
+        "undone",
+    }:
         return False  # a user's standing decision, and what was undone for it
-    if (one.statement.kind == "attempt") != (other.statement.kind == "attempt") and not (
-        one.statement.replaced or other.statement.replaced
+    if (first.statement.kind == "attempt") != (second.statement.kind == "attempt") and not (
+        first.statement.replaced or second.statement.replaced
     ):
-        return say_the_same(one.words, other.words)  # the replacement is about the same things
-    if one.turn == other.turn and "narration" in (one.voice, other.voice) and one.voice != other.voice:
-        return say_the_same(_all_words(one), _all_words(other), _SHARE_IN_A_TURN, _LEAST_IN_A_TURN)
-    if one.turn == other.turn and (one.statement.needs or other.statement.needs):
-        return say_the_same(_all_words(one), _all_words(other), _SHARE_IF_WEAK)
-    return say_the_same(one.words, other.words)
+        return say_the_same(first.words, second.words)  # the replacement is about the same things
+    if (
+        first.turn == second.turn
+        and "narration" in (first.voice, second.voice)
+        and first.voice != second.voice
+    ):
+        return say_the_same(_all_words(first), _all_words(second), _SHARE_IN_A_TURN, _LEAST_IN_A_TURN)
+    if first.turn == second.turn and (first.statement.needs or second.statement.needs):
+        return say_the_same(_all_words(first), _all_words(second), _SHARE_IF_WEAK)
+    return say_the_same(first.words, second.words)
 
 
 def _all_words(candidate: Candidate) -> frozenset[str]:
     return candidate.words | telling_words(candidate.statement.rationale)
 
 
-def _merged(one: Candidate, other: Candidate) -> Candidate:
+def _merged(earlier: Candidate, later: Candidate) -> Candidate:
     """Return the better of two candidates that say the same, with the facts of both."""
-    better, worse = (other, one) if other.weight >= one.weight else (one, other)
+    better, worse = (later, earlier) if later.weight >= earlier.weight else (earlier, later)
     if not better.statement.rationale and len(better.words) <= _CAPTION and len(worse.words) > _CAPTION:
         better.statement = replace(worse.statement, weight=better.statement.weight)
     better.files = better.files or worse.files
-    better.outcome = other.outcome or one.outcome  # the later outcome, unless it has none
-    better.error = other.error or one.error if better.outcome == "failure" else ""
+    better.outcome = later.outcome or earlier.outcome  # the later outcome, unless it has none
+    better.error = later.error or earlier.error if better.outcome == "failure" else ""
     better.evidence = tuple(dict.fromkeys((*better.evidence, *worse.evidence)))
     if not better.statement.rationale:
         better.statement = replace(better.statement, rationale=worse.statement.rationale)

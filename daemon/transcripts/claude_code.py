@@ -59,7 +59,7 @@ _FILE_TOOLS = ("edit", "write", "read")
 _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
 
 
-class Call(Struct, frozen=True):
+class ClaudeCall(Struct, frozen=True):
     """What a call does, in an entry's terms."""
 
     tool: Tool
@@ -68,11 +68,11 @@ class Call(Struct, frozen=True):
     command: str
 
 
-def call_of(name: str, given: Record) -> Call:
+def call_of(name: str, given: Record) -> ClaudeCall:
     """Return what a call does, by the tool's name and input."""
     tool = _TOOLS.get(name, "other")
     path = text_at(given, "file_path", "notebook_path") if tool in _FILE_TOOLS else ""
-    return Call(
+    return ClaudeCall(
         tool,
         text_at(given, "prompt", "description") if tool in {"agent", "run"} else "",
         (path,) if path else (),
@@ -357,8 +357,8 @@ PROMPTS_MAX = 100_000
 class LeftTurns:
     """The lines that rewinds left, as ranges that neither overlap nor touch.
 
-    After a rewind the file still holds the turns that were left. The new prompt has the same parent as the
-    one that it replaces; between the two stands what came of the old one.
+    After a rewind the file still holds the turns that were left. The new prompt has the same parent as
+    the prompt that it replaces; the abandoned turn stands between the two.
     """
 
     def __init__(self, lines: Iterable[Line]) -> None:

@@ -57,7 +57,7 @@ _HEADER_BEGIN = re.compile(r"\A(?:Exit code: |Chunk ID: |Wall time: |Process )")
 _LOGIN_SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh")
 
 
-class Call(Struct, frozen=True):
+class CodexCall(Struct, frozen=True):
     """What a call does, in an entry's terms."""
 
     tool: Tool
@@ -73,7 +73,7 @@ class Output(Struct, frozen=True):
     failed: bool
 
 
-def call_of(name: str, given: str | Mapping[str, Any]) -> Call:
+def call_of(name: str, given: str | Mapping[str, Any]) -> CodexCall:
     """Return what a call does, by the tool's name and its arguments: a map, its JSON text, or a patch."""
     fields: Record = (
         dict(given) if isinstance(given, Mapping) else record_of(given.encode("utf-8", "replace")) or {}
@@ -83,15 +83,15 @@ def call_of(name: str, given: str | Mapping[str, Any]) -> Call:
         command = command_of(fields)
         if _BEGIN_PATCH in command and "apply_patch" in command:
             return _patch(command)
-        return Call("run", text_at(fields, "justification"), (), command)
+        return CodexCall("run", text_at(fields, "justification"), (), command)
     if tool == "edit":
         return _patch(given if isinstance(given, str) and not fields else text_at(fields, "input", "patch"))
     if tool == "read":
         path = text_at(fields, "file_path", "path")
-        return Call("read", "", (path,) if path else ())
+        return CodexCall("read", "", (path,) if path else ())
     if tool == "agent":
-        return Call("agent", text_at(fields, "message", "prompt", "task"))
-    return Call(tool)
+        return CodexCall("agent", text_at(fields, "message", "prompt", "task"))
+    return CodexCall(tool)
 
 
 def command_of(fields: Mapping[str, Any]) -> str:
@@ -121,11 +121,11 @@ def paths_in(changes: object) -> tuple[str, ...]:
     return tuple(path for path in changes if isinstance(path, str)) if isinstance(changes, dict) else ()
 
 
-def _patch(patch: str) -> Call:
+def _patch(patch: str) -> CodexCall:
     found = list(_PATCHED.finditer(patch))
     paths = dict.fromkeys(match[2] or match[3] for match in found)
     only_added = bool(found) and all(match[1] == "Add" for match in found)
-    return Call("write" if only_added else "edit", "", tuple(paths))
+    return CodexCall("write" if only_added else "edit", "", tuple(paths))
 
 
 def _output_of_text(text: str) -> Output:
@@ -254,7 +254,7 @@ class CodexReader:
             given = text_at(item, "arguments", "input")
             return self._call(line, at, text_at(item, "call_id"), name, call_of(name, given))
         if kind == "local_shell_call":
-            call = Call("run", command=command_of(map_at(item, "action")))
+            call = CodexCall("run", command=command_of(map_at(item, "action")))
             return self._call(line, at, text_at(item, "call_id"), "local_shell", call)
         if kind in {"function_call_output", "custom_tool_call_output"}:
             return self._output(line, at, text_at(item, "call_id"), item.get("output"))
@@ -284,12 +284,12 @@ class CodexReader:
         if kind in {"task_complete", "turn_complete"}:
             return self._complete(text_at(event, "last_agent_message"))
         if kind == "exec_command_end":
-            call = Call("run", command=command_of(event))
+            call = CodexCall("run", command=command_of(event))
             failed = event.get("exit_code") not in (0, None)
             text = text_at(event, "aggregated_output", "formatted_output", "stdout")
             return self._ended(line, at, event, ("exec_command", call), text, failed)
         if kind == "patch_apply_end":
-            call = Call("edit", paths=paths_in(event.get("changes")))
+            call = CodexCall("edit", paths=paths_in(event.get("changes")))
             failed = event.get("success") is False
             text = text_at(event, "stderr" if failed else "stdout")
             return self._ended(line, at, event, ("apply_patch", call), text, failed)
@@ -329,7 +329,7 @@ class CodexReader:
         entry = self._entry("handback", line, at, report)
         return [*self.finish(), replace(entry, agent_id=text_at(item, "author"), sidechain=True)]
 
-    def _call(self, line: int, at: str, call_id: str, name: str, call: Call) -> list[Entry]:
+    def _call(self, line: int, at: str, call_id: str, name: str, call: CodexCall) -> list[Entry]:
         _remember(self._calls, call_id, "command" if is_own_command(call.command) else "told")
         entry = replace(
             self._entry("call", line, at, said(call.text)),
@@ -352,7 +352,7 @@ class CodexReader:
         )
 
     def _ended(
-        self, line: int, at: str, event: Record, named: tuple[str, Call], text: str, failed: bool
+        self, line: int, at: str, event: Record, named: tuple[str, CodexCall], text: str, failed: bool
     ) -> list[Entry]:
         """Add the result of a call that has no other record, such as a script's."""
         call_id = text_at(event, "call_id")

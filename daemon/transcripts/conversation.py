@@ -21,7 +21,7 @@ from .entry import Entry
 from .evidence import CAUSE
 from .outcomes import (
     MAX_FILES,
-    Check,
+    CheckResult,
     changes_files,
     check_of,
     commits,
@@ -47,7 +47,7 @@ class Turn(Struct):
     changed: bool = False
     taken_back: tuple[str, ...] = ()
     """The last undo by git."""
-    check: Check | None = None
+    check: CheckResult | None = None
     """The last check since the last edit."""
     candidates: list[Candidate] = field(default_factory=list)
     open: list[Candidate] = field(default_factory=list)
@@ -74,13 +74,13 @@ class Turn(Struct):
         best = max(weak, key=lambda cause: cause.weight, default=None) if len(weak) == len(causes) else None
         dropped = {id(cause) for cause in weak if cause is not best and not cause.take_otherwise()}
         self.candidates = [
-            one
-            for one in self.candidates
-            if id(one) not in dropped and (one.is_borne_out or one.voice != "narration")
+            candidate
+            for candidate in self.candidates
+            if id(candidate) not in dropped and (candidate.is_borne_out or candidate.voice != "narration")
         ]
 
 
-def judge(candidate: Candidate, check: Check | None) -> None:
+def judge(candidate: Candidate, check: CheckResult | None) -> None:
     """Set a candidate's outcome by the last check after the edits, and by its own words."""
     kind = candidate.statement.kind
     if kind == "standing":
@@ -101,15 +101,17 @@ def with_one_cause(candidates: list[Candidate]) -> list[Candidate]:
 
     An earlier cause stays if it led to an edit on which no check failed.
     """
-    causes = [one for one in candidates if one.statement.kind == "cause"]
-    reported = [one for one in causes if one.voice == "report"]
-    mended = [one for one in causes if one.scene.edited_next and not one.refuted]
+    causes = [candidate for candidate in candidates if candidate.statement.kind == "cause"]
+    reported = [cause for cause in causes if cause.voice == "report"]
+    mended = [cause for cause in causes if cause.scene.edited_next and not cause.refuted]
     if reported:  # a report may leave out the first repairs
-        wanted = reported + [one for one in mended if one.statement.evidence[0] == CAUSE]
+        wanted = reported + [cause for cause in mended if cause.statement.evidence[0] == CAUSE]
     else:
         wanted = mended + causes[-1:]
     return [
-        one for one in candidates if one.statement.kind != "cause" or any(one is other for other in wanted)
+        candidate
+        for candidate in candidates
+        if candidate.statement.kind != "cause" or any(candidate is cause for cause in wanted)
     ]
 
 
@@ -130,7 +132,7 @@ _MAX_USER_TEXT = 3_000
 """Maximum characters of a typed message; a longer one is pasted."""
 
 
-class Conversation:
+class AgentConversation:
     """One agent's part of a transcript, read entry by entry."""
 
     def __init__(self) -> None:
@@ -327,7 +329,7 @@ class Conversation:
         elif entry.failed:
             self._failure = telling_line(entry.text)
 
-    def _checked(self, check: Check) -> None:
+    def _checked(self, check: CheckResult) -> None:
         if not self._turn.changed and not self._turn.reported:
             self._judge_earlier(check)
         self._turn.check = check
@@ -335,7 +337,7 @@ class Conversation:
         for candidate in self._turn.open:
             candidate.refuted = not check.passed
 
-    def _judge_earlier(self, check: Check) -> None:
+    def _judge_earlier(self, check: CheckResult) -> None:
         """Let a check before the first edit of a turn count for the previous turn."""
         for candidate in self._earlier:
             if candidate.turn == self._turn.number - 1 and not candidate.outcome:

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .cues import Cues, compiled, meets, words
-from .report import Reading, Sentence
+from .report import Sentence, SentenceInBlock
 
 Kind = Literal["choice", "cause", "attempt", "undone", "standing"]
 """A choice, the cause of a fault, an abandoned attempt, an undo, or a user's standing decision."""
@@ -35,7 +35,7 @@ class Marked(Struct, frozen=True):
     """The next sentence names the alternative."""
 
 
-def marked(reading: Reading) -> Marked | None:
+def marked(reading: SentenceInBlock) -> Marked | None:
     """Return the mark of a decision in an agent's sentence, None for none or a vetoed one."""
     if reading.sentence.section == "advice" or not can_state(reading.sentence):
         return None
@@ -51,7 +51,7 @@ def marked(reading: Reading) -> Marked | None:
     return None if found is None or _is_vetoed(reading, found) else found
 
 
-def standing(reading: Reading) -> Marked | None:
+def standing(reading: SentenceInBlock) -> Marked | None:
     """Return the mark of a standing decision in a user's sentence."""
     cues = reading.cues
     sentence, form = reading.sentence, reading.sentence.form
@@ -88,7 +88,7 @@ def can_state(sentence: Sentence) -> bool:
     return not (meets(cues.ADVICE, form) or meets(cues.ROUTINE, form))
 
 
-def _by_section(reading: Reading, *sections: str) -> Marked | None:
+def _by_section(reading: SentenceInBlock, *sections: str) -> Marked | None:
     """Return the mark that a sentence has by its section."""
     sentence = reading.sentence
     if sentence.section not in sections or sentence.place or not reading.is_reported:
@@ -108,7 +108,7 @@ def _by_section(reading: Reading, *sections: str) -> Marked | None:
     return Marked("attempt", 0, ("stands under what was tried", *support), weight + 2)
 
 
-def _by_announcement(reading: Reading) -> Marked | None:
+def _by_announcement(reading: SentenceInBlock) -> Marked | None:
     """Return the mark of a cause that the previous sentence (`Found it.`) announces."""
     cues = reading.cues
     sentence, before = reading.sentence, reading.before
@@ -124,7 +124,7 @@ def _by_announcement(reading: Reading) -> Marked | None:
     return Marked("cause", 0, (CAUSE, *support), weight + 2, needs=1)
 
 
-def _by_phrase(reading: Reading) -> Marked | None:
+def _by_phrase(reading: SentenceInBlock) -> Marked | None:
     """Return the mark of a phrase that is enough by itself."""
     cues = reading.cues
     support, weight = support_of(reading)
@@ -145,7 +145,7 @@ def _by_phrase(reading: Reading) -> Marked | None:
     return None
 
 
-def _by_support(reading: Reading) -> Marked | None:
+def _by_support(reading: SentenceInBlock) -> Marked | None:
     """Return the mark of a sentence that is a decision only by its reason or its rejected alternative."""
     cues = reading.cues
     form = reading.sentence.form
@@ -173,7 +173,7 @@ def _by_support(reading: Reading) -> Marked | None:
     return None
 
 
-def support_of(reading: Reading) -> tuple[tuple[str, ...], float]:
+def support_of(reading: SentenceInBlock) -> tuple[tuple[str, ...], float]:
     """Return the supporting evidence beside a sentence's verb, and the weight of it and of its place."""
     cues = reading.cues
     form, sentence = reading.sentence.form, reading.sentence
@@ -190,7 +190,7 @@ def support_of(reading: Reading) -> tuple[tuple[str, ...], float]:
     return support, weight + {"report": 2.0, "summary": 0.5, "narration": 0.0, "user": 1.0}[reading.voice]
 
 
-def _follows_from_before(reading: Reading) -> bool:
+def _follows_from_before(reading: SentenceInBlock) -> bool:
     """Whether a sentence begins with `That's why`."""
     cues = reading.cues
     before, form = reading.before, reading.sentence.form
@@ -199,7 +199,7 @@ def _follows_from_before(reading: Reading) -> bool:
     return meets(cues.THEREFORE, form) and not form.startswith("so ")
 
 
-def _is_vetoed(reading: Reading, found: Marked) -> bool:
+def _is_vetoed(reading: SentenceInBlock, found: Marked) -> bool:
     """Whether a statement is unsure, conditional, somebody else's, or in the future."""
     cues = reading.cues
     sentence, end = reading.sentence, found.end
@@ -248,7 +248,9 @@ class Wording(Struct, frozen=True):
     last: int
 
 
-def worded(reading: Reading, end: int, *, explained: bool, may_explain: bool = False) -> Wording | None:
+def worded(
+    reading: SentenceInBlock, end: int, *, explained: bool, may_explain: bool = False
+) -> Wording | None:
     """Return a sentence as decision and rationale; None if it speaks of `it` without an antecedent.
 
     A reason that begins before `end` belongs to the phrase; `explained`: text after a colon is a reason too;
@@ -317,7 +319,7 @@ def _is_bare(form: str, cues: Cues) -> bool:
     return match is not None and not set(re.findall(r"[^\W_]+", form[: match.start()])) - _NAME_NOTHING
 
 
-def _reason_after(reading: Reading) -> str:
+def _reason_after(reading: SentenceInBlock) -> str:
     """Return the next sentence if it continues the reason, or explains an item of a list of decisions."""
     cues = reading.cues
     after = reading.after

@@ -16,7 +16,7 @@ from msgspec import Struct
 from ..memory.experience import Draft, OutcomeKind, Provenance
 from ..privacy.low_trust import suspicions
 from .candidates import Candidate, best, folded, in_order
-from .conversation import Conversation
+from .conversation import AgentConversation
 from .cursor import Cursor
 from .entry import Entry
 
@@ -26,7 +26,7 @@ MAX_SPEAKERS = 32
 """Maximum agents of a transcript followed at once; beyond it the longest silent agent is concluded."""
 
 
-class Finding(Struct, frozen=True):
+class MinedDecision(Struct, frozen=True):
     """A decision in a transcript, the cause of a fault, or an abandoned attempt.
 
     `files` are paths as the host wrote them, `line` the record that states it, `evidence` says why it
@@ -49,20 +49,20 @@ class Finding(Struct, frozen=True):
 class Extractor(Protocol):
     """Finds decisions in entries: `extract`, or a model with `extract` as its fallback."""
 
-    def __call__(self, entries: Iterable[Entry]) -> list[Finding]:
+    def __call__(self, entries: Iterable[Entry]) -> list[MinedDecision]:
         """Return the decisions in entries, oldest first."""
 
 
-def extract(entries: Iterable[Entry]) -> list[Finding]:
+def extract(entries: Iterable[Entry]) -> list[MinedDecision]:
     """Return the `MAX_FINDINGS` decisions with the most evidence, in the order of the transcript.
 
     Memory is bounded by a turn, whatever the number of entries.
     """
-    speakers: dict[str, Conversation] = {}
+    speakers: dict[str, AgentConversation] = {}
     candidates: list[Candidate] = []
     for entry in entries:
         name = entry.agent_id if entry.sidechain else ""
-        conversation = speakers.pop(name, None) or Conversation()
+        conversation = speakers.pop(name, None) or AgentConversation()
         speakers[name] = conversation  # in the order in which they spoke last
         conversation.add(entry)
         if len(speakers) > MAX_SPEAKERS:
@@ -73,10 +73,10 @@ def extract(entries: Iterable[Entry]) -> list[Finding]:
     return [_finding(candidate) for candidate in in_order(best(folded(in_order(candidates)), MAX_FINDINGS))]
 
 
-def _finding(candidate: Candidate) -> Finding:
+def _finding(candidate: Candidate) -> MinedDecision:
     statement, entry = candidate.statement, candidate.entry
     steers = suspicions(f"{statement.decision}\n{statement.rationale}")
-    return Finding(
+    return MinedDecision(
         statement.decision,
         statement.rationale,
         candidate.files,
@@ -102,7 +102,7 @@ class Mined(Struct, frozen=True):
     owner: str
     cwd: str
     cursor: Cursor
-    findings: tuple[Finding, ...]
+    findings: tuple[MinedDecision, ...]
     findings_left_out: int
     skipped: tuple[tuple[int, str], ...]
     skipped_lines: int
@@ -113,7 +113,7 @@ class Mined(Struct, frozen=True):
 def mined_in(fields: Mapping[str, Any]) -> Mined:
     """Read the miner's answer: the fields of `Mined`."""
     findings = tuple(
-        Finding(**{**found, "files": tuple(found["files"]), "evidence": tuple(found["evidence"])})
+        MinedDecision(**{**found, "files": tuple(found["files"]), "evidence": tuple(found["evidence"])})
         for found in fields["findings"]
     )
     skipped = tuple((line, reason) for line, reason in fields["skipped"])
@@ -129,7 +129,9 @@ def drafts_of(mined: Mined, path: str, root: str, agent_id: str, session_id: str
     return [_draft_of(finding, mined, path, root, agent_id, session_id) for finding in mined.findings]
 
 
-def _draft_of(finding: Finding, mined: Mined, path: str, root: str, agent_id: str, session_id: str) -> Draft:
+def _draft_of(
+    finding: MinedDecision, mined: Mined, path: str, root: str, agent_id: str, session_id: str
+) -> Draft:
     own = finding.agent_id in {"", mined.owner}
     return Draft(
         finding.decision,

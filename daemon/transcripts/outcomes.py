@@ -12,7 +12,7 @@ MAX_ERROR = 240
 _MAX_COMMAND = 4_000
 
 
-class Check(Struct, frozen=True):
+class CheckResult(Struct, frozen=True):
     """The result of a test run or a build; `error` is the most telling line of a failure."""
 
     passed: bool
@@ -74,11 +74,11 @@ def taken_back(command: str) -> TakenBack | None:
     return TakenBack() if any(path in (".", "./", ":/") for path in paths) else TakenBack(paths)
 
 
-def check_of(output: str, *, failed: bool) -> Check:
+def check_of(output: str, *, failed: bool) -> CheckResult:
     """Return the result in a check's output; a pipe may hide its failure."""
     if failed or re.search(_FAILED, output):
-        return Check(False, telling_line(output))
-    return Check(True)
+        return CheckResult(False, telling_line(output))
+    return CheckResult(True)
 
 
 def telling_line(output: str) -> str:

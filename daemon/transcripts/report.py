@@ -43,7 +43,7 @@ class Sentence(Struct, frozen=True):
     """Its section was named at the beginning of its own block: `Root cause: …`."""
 
 
-class Reading(Struct, frozen=True):
+class SentenceInBlock(Struct, frozen=True):
     """The sentence that is read, by its place in its block."""
 
     block: Sequence[Sentence]
@@ -98,7 +98,7 @@ class _Block(Struct, frozen=True):
     nested: bool = False
 
 
-class _Lines(Struct):
+class _LineState(Struct):
     """The state of reading lines: the section and the block."""
 
     section: Section = ""
@@ -147,7 +147,7 @@ class _Lines(Struct):
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    place = _Lines()
+    place = _LineState()
     fenced = False
     for line in (*lines, ""):
         fence = re.match(r"\s{0,12}(?:```|~~~)(?!.*```)", line)

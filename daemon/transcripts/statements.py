@@ -21,7 +21,7 @@ from .evidence import (
     standing,
     worded,
 )
-from .report import Reading, Sentence, Voice, blocks_of
+from .report import Sentence, SentenceInBlock, Voice, blocks_of
 from .weak_evidence import gives_up, weakly_marked
 
 
@@ -70,7 +70,7 @@ def _in_block(block: Sequence[Sentence], voice: Voice) -> Iterator[Statement]:
     last: Statement | None = None
     used = -1
     for at in range(len(block)):
-        found = _judged(Reading(block, at, voice)) if at > used else None
+        found = _judged(SentenceInBlock(block, at, voice)) if at > used else None
         if found is None:
             continue
         statement, end = found
@@ -104,7 +104,7 @@ def _in_block(block: Sequence[Sentence], voice: Voice) -> Iterator[Statement]:
         yield last
 
 
-def _judged(reading: Reading) -> tuple[Statement, int] | None:
+def _judged(reading: SentenceInBlock) -> tuple[Statement, int] | None:
     """Return the statement of a sentence, if any, and the place of the last sentence used for it."""
     if reading.voice == "user":
         found = standing(reading)
@@ -121,7 +121,7 @@ def _judged(reading: Reading) -> tuple[Statement, int] | None:
     return replace(first, otherwise=other), max(last, other_last)
 
 
-def _stated(reading: Reading, found: Marked) -> tuple[Statement, int] | None:
+def _stated(reading: SentenceInBlock, found: Marked) -> tuple[Statement, int] | None:
     """Return the statement of a marked sentence, and the place of the last sentence used for it."""
     cues = reading.cues
     sentence = reading.sentence
@@ -156,7 +156,7 @@ def _stated(reading: Reading, found: Marked) -> tuple[Statement, int] | None:
     return statement, wording.last
 
 
-def _goes_on(reading: Reading) -> bool:
+def _goes_on(reading: SentenceInBlock) -> bool:
     """Whether the sentence after a cause completes it: its consequence, or the symptom."""
     cues = reading.cues
     after = reading.after
@@ -172,7 +172,7 @@ def _goes_on(reading: Reading) -> bool:
     return marked(replace(reading, at=reading.at + 1)) is None
 
 
-def _attempt(reading: Reading, found: Marked) -> tuple[Statement, int]:
+def _attempt(reading: SentenceInBlock, found: Marked) -> tuple[Statement, int]:
     """Return an abandoned attempt with the sentences around it, which say what and why."""
     cues = reading.cues
     sentence, before, after = reading.sentence, reading.before, reading.after
@@ -210,7 +210,7 @@ def _is_given_up_behind(block: Sequence[Sentence], at: int, statement: Statement
     return gives_up(block[at + 1])
 
 
-def _introduced(decision: str, found: Marked, reading: Reading) -> str:
+def _introduced(decision: str, found: Marked, reading: SentenceInBlock) -> str:
     """Return a decision, introduced by its section if the sentence doesn't say what it is."""
     cues = reading.cues
     if found.kind == "cause" and not found.end and not meets(cues.CAUSE, reading.sentence.form):

@@ -1,10 +1,9 @@
-"""Owns the reading of a transcript: its format, its entries in order, and the cursor
-with which the next one goes on.
+"""Reading a transcript: its format, its entries in order, and the cursor from which the next reading
+continues.
 
-A decision may lie across the place where the last reading ended: what failed before it, what came of it
-behind. So the next reading begins where the last turn began, with the prompt, and whoever keeps decisions
-drops those that it has. A turn may be long: of one that is longer than `REREAD_BYTES` only its last part is
-read again, from something the agent said. A file that has not grown isn't read at all.
+A decision may lie across the end of the last reading, its failure before and its outcome after it. So the
+next reading begins with the prompt of the last turn, and known decisions are dropped. Of a turn longer than
+`REREAD_BYTES` only the last part is read again, from words of the agent. An unchanged file isn't read.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from .plain import PlainReader, PlainTextReader, is_plain, is_plain_text
 from .transcript_file import Line, lines, not_a_transcript, opened
 
 
-class Reader(Protocol):
+class TranscriptReader(Protocol):
     """Turns the lines of one transcript into entries, in order."""
 
     unknown: int
@@ -45,7 +44,7 @@ class Format(Struct, frozen=True):
     """A format: its name in the provenance of experiences, and its reader."""
 
     source: str
-    reader: Callable[[], Reader]
+    reader: Callable[[], TranscriptReader]
     has_rewinds: bool = False
     """Whether a person can go back to an earlier prompt, see `LeftTurns`."""
 
@@ -92,14 +91,14 @@ _OFFSETS_KEPT = 10_000
 SKIPPED_TOLD = 50
 
 
-class Skipped(Struct, frozen=True):
+class SkippedLine(Struct, frozen=True):
     """A line that couldn't be read, and why."""
 
     line: int
     reason: str
 
 
-class Reading:
+class TranscriptReading:
     """One reading of a transcript. `cursor`, `skipped` and the counts are valid after `entries` ended."""
 
     def __init__(
@@ -107,7 +106,7 @@ class Reading:
     ) -> None:
         self.source = found.source
         """The format's name, for the provenance of findings."""
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedLine] = []
         """The first `SKIPPED_TOLD` lines that couldn't be read; `skipped_lines` counts all."""
         self.skipped_lines = 0
         self.torn = False
@@ -119,7 +118,7 @@ class Reading:
         self._inode = inode
         self._size = size
         self._head = head
-        self._reader: Reader = found.reader()
+        self._reader: TranscriptReader = found.reader()
         self._offsets: OrderedDict[int, int] = OrderedDict()
         self._resume = (begin.resume, begin.lines) if begin else (0, 0)
         self._checkpoints: deque[tuple[int, int]] = deque(maxlen=2 * REREAD_BYTES // _CHECKPOINT_BYTES)
@@ -221,7 +220,7 @@ class Reading:
     def _skip(self, line: Line, reason: str) -> None:
         self.skipped_lines += 1
         if len(self.skipped) < SKIPPED_TOLD:
-            self.skipped.append(Skipped(line.number, reason))
+            self.skipped.append(SkippedLine(line.number, reason))
 
     def _noted(self, entries: list[Entry]) -> Iterator[Entry]:
         """Yield entries and note where a later reading may begin."""
@@ -241,7 +240,7 @@ class Reading:
 
 
 @contextmanager
-def read(path: str, cursor: Cursor | None = None) -> Iterator[Reading]:
+def read(path: str, cursor: Cursor | None = None) -> Iterator[TranscriptReading]:
     """Open a transcript of any format that is known, from a cursor on where it is still the same file.
 
     Memory is bounded by the longest record that is read, 4 MiB. Raises `InvalidRequest` for the field
@@ -253,7 +252,7 @@ def read(path: str, cursor: Cursor | None = None) -> Iterator[Reading]:
         if found is None:
             raise not_a_transcript(path)
         begin = cursor if cursor is not None and cursor.holds(descriptor, status) else None
-        yield Reading(descriptor, found, begin, status.st_ino, status.st_size, head.end)
+        yield TranscriptReading(descriptor, found, begin, status.st_ino, status.st_size, head.end)
 
 
 class _Head:

@@ -17,7 +17,7 @@ from .evidence import (
     reason_start,
     support_of,
 )
-from .report import Reading, Sentence
+from .report import Sentence, SentenceInBlock
 
 _CHOICE, _CAUSE, _ATTEMPT = 4, 5, 4
 """Minimum signals of a choice, a cause and an attempt, at least one of them from the events around it. On the
@@ -26,7 +26,7 @@ _REPORTED = 1
 """Additional signals for a report, which has no events next to it."""
 
 
-def weakly_marked(reading: Reading) -> tuple[Marked, ...]:
+def weakly_marked(reading: SentenceInBlock) -> tuple[Marked, ...]:
     """Return at most two marks of an agent's sentence, the likelier first; `needs` says what is missing."""
     sentence = reading.sentence
     if reading.voice not in ("narration", "report") or sentence.section in ("advice", "why"):
@@ -52,7 +52,7 @@ def gives_up(sentence: Sentence) -> bool:
     return meets(cues.ABANDONS, sentence.form)
 
 
-def _attempt(reading: Reading) -> Marked | None:
+def _attempt(reading: SentenceInBlock) -> Marked | None:
     """Return an attempt: given up in this sentence, or judged as not good enough."""
     cues = reading.cues
     form, before, after = reading.sentence.form, reading.before, reading.after
@@ -61,9 +61,8 @@ def _attempt(reading: Reading) -> Marked | None:
         return None
     if abandons is None and after is not None and meets(cues.JUDGES, after.form):
         return None  # which says it better: `Worse: 23 ms. Merged meshes don't work because …`
-    said = " ".join(
-        one.form for one in ((before if abandons else None), reading.sentence, after) if one is not None
-    )
+    near = ((before if abandons else None), reading.sentence, after)
+    said = " ".join(sentence.form for sentence in near if sentence is not None)
     has_reason = meets(cues.REASON, said) or meets(cues.LINKS, said)
     judged = meets(cues.JUDGES, said)
     score = 2 * bool(abandons) + judged + has_reason
@@ -73,7 +72,7 @@ def _attempt(reading: Reading) -> Marked | None:
     return _marked(reading, "attempt", abandons.end() if abandons else len(form), words, score, _ATTEMPT)
 
 
-def _removed(reading: Reading) -> re.Match[str] | None:
+def _removed(reading: SentenceInBlock) -> re.Match[str] | None:
     """Return the position where a sentence removes something that it, or the next one, judges as bad."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
@@ -84,7 +83,7 @@ def _removed(reading: Reading) -> re.Match[str] | None:
     return removed if behind or meets(cues.JUDGES, form[removed.end() :]) else None
 
 
-def _judges(reading: Reading) -> bool:
+def _judges(reading: SentenceInBlock) -> bool:
     cues = reading.cues
     form = reading.sentence.form
     return (
@@ -95,7 +94,7 @@ def _judges(reading: Reading) -> bool:
     )
 
 
-def _cause(reading: Reading) -> Marked | None:
+def _cause(reading: SentenceInBlock) -> Marked | None:
     """Return a cause: a symptom with its origin."""
     cues = reading.cues
     sentence = reading.sentence
@@ -120,7 +119,7 @@ def _cause(reading: Reading) -> Marked | None:
     return _marked(reading, "cause", len(form), "says why something goes wrong", score, _CAUSE)
 
 
-def _choice(reading: Reading) -> Marked | None:
+def _choice(reading: SentenceInBlock) -> Marked | None:
     """Return a choice: something is done, or is so now, with a reason or a rejected alternative."""
     cues = reading.cues
     sentence, after = reading.sentence, reading.after
@@ -179,7 +178,7 @@ def _choice(reading: Reading) -> Marked | None:
     )
 
 
-def _is_bounded(reading: Reading) -> bool:
+def _is_bounded(reading: SentenceInBlock) -> bool:
     """Whether a sentence that sets a limit, or the next one, says what happens beyond it."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
@@ -188,7 +187,7 @@ def _is_bounded(reading: Reading) -> bool:
     return after is not None and meets(cues.BEYOND, after.form)
 
 
-def _says_more(reading: Reading, support: tuple[str, ...]) -> bool:
+def _says_more(reading: SentenceInBlock, support: tuple[str, ...]) -> bool:
     """Whether a sentence about the present state gives a reason, an alternative, or a cost."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
@@ -197,7 +196,7 @@ def _says_more(reading: Reading, support: tuple[str, ...]) -> bool:
     return meets(cues.TRADE, form) or (after is not None and meets(cues.TRADE, after.form))
 
 
-def _links(reading: Reading, support: tuple[str, ...]) -> int:
+def _links(reading: SentenceInBlock, support: tuple[str, ...]) -> int:
     """Return the number of reasons, alternatives and costs in a sentence."""
     cues = reading.cues
     form, after = reading.sentence.form, reading.after
@@ -214,7 +213,7 @@ def _links(reading: Reading, support: tuple[str, ...]) -> int:
 
 
 def _marked(
-    reading: Reading,
+    reading: SentenceInBlock,
     kind: Kind,
     end: int,
     words: str,
@@ -236,7 +235,7 @@ def _marked(
     )
 
 
-def _is_doubted(reading: Reading) -> bool:
+def _is_doubted(reading: SentenceInBlock) -> bool:
     """Whether a sentence, before its reason, is unsure, conditional, somebody else's, or in the future."""
     cues = reading.cues
     form = reading.sentence.form

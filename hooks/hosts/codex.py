@@ -35,7 +35,7 @@ from .host import (
     in_background,
     with_timeout,
 )
-from .mcp_format import Definition, McpPlace, ServerSettings, read_program, remote_server
+from .mcp_format import McpPlace, ServerDefinition, ServerSettings, read_program, remote_server
 
 HOST = "codex"
 
@@ -101,7 +101,7 @@ def _config(place: SettingsPlace) -> str:
     return os.path.join(_home(place), "config.toml")
 
 
-def _read_server(fields: Definition) -> ServerSettings:
+def _read_server(fields: ServerDefinition) -> ServerSettings:
     timeout = fields.value("startup_timeout_sec")
     allowed = fields.texts("enabled_tools") if "enabled_tools" in fields else None
     denied = fields.texts("disabled_tools")

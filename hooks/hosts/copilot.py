@@ -49,7 +49,14 @@ from .host import (
     program_entry,
     with_timeout,
 )
-from .mcp_format import BARE_VARIABLES, Definition, McpPlace, ServerSettings, VariableSyntax, read_server
+from .mcp_format import (
+    BARE_VARIABLES,
+    McpPlace,
+    ServerDefinition,
+    ServerSettings,
+    VariableSyntax,
+    read_server,
+)
 
 HOST = "copilot"
 
@@ -191,7 +198,7 @@ def _servers(level: Level, place: SettingsPlace) -> SettingsPath | None:
     return SettingsPath(os.path.join(_home(place), "mcp-config.json"))
 
 
-def _read_server(fields: Definition) -> ServerSettings:
+def _read_server(fields: ServerDefinition) -> ServerSettings:
     server = read_server(fields)
     if server.transport != "stdio" or "tools" not in fields:
         return server

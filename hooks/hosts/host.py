@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from .events import Event
 from .fields import Fields
 from .hook_answer import NO_OUTPUT, HookAnswer, OutputLimit
-from .mcp_format import Definition, McpPlace, ServerSettings, VariableSyntax
+from .mcp_format import McpPlace, ServerDefinition, ServerSettings, VariableSyntax
 
 NAME = "foveal"
 
@@ -118,7 +118,7 @@ class McpConfig(Struct, frozen=True):
     """
 
     places: tuple[McpPlace, ...]
-    read: Callable[[Definition], ServerSettings]
+    read: Callable[[ServerDefinition], ServerSettings]
     variables: VariableSyntax | None = None
     strict_json: bool = False
     path: Callable[[Level, SettingsPlace], SettingsPath | None] | None = None

@@ -53,7 +53,7 @@ class ServerSettings(Struct, frozen=True):
     disabled: bool = False
 
 
-class Definition:
+class ServerDefinition:
     """One server's object in a settings file, which may hold anything. Its methods raise `BadDefinition`.
 
     `is_harmful` tells whether a text holds characters that fake or hide text.
@@ -109,7 +109,7 @@ class Definition:
         return value
 
 
-def read_server(fields: Definition) -> ServerSettings:
+def read_server(fields: ServerDefinition) -> ServerSettings:
     """Read what Claude Code, Cursor, VS Code and Copilot have in common."""
     kind = fields.text("type") or ("stdio" if "command" in fields else "http")
     disabled = fields.value("disabled") is True
@@ -121,7 +121,7 @@ def read_server(fields: Definition) -> ServerSettings:
     return server
 
 
-def read_gemini_server(fields: Definition) -> ServerSettings:
+def read_gemini_server(fields: ServerDefinition) -> ServerSettings:
     """Read a server of Gemini CLI and its forks: `httpUrl` is http, a bare `url` sse."""
     allowed = fields.texts("includeTools") if "includeTools" in fields else None
     # A name may have arguments behind it in brackets, which don't say which tool it is.
@@ -138,7 +138,7 @@ def read_gemini_server(fields: Definition) -> ServerSettings:
 
 
 def read_program(
-    fields: Definition, *, allowed: tuple[str, ...] | None = None, disabled: bool = False
+    fields: ServerDefinition, *, allowed: tuple[str, ...] | None = None, disabled: bool = False
 ) -> ServerSettings:
     """Read a server that is a program: `command`, `args`, `env` and `cwd`."""
     return program_server(
@@ -174,7 +174,12 @@ def program_server(
 
 
 def remote_server(
-    fields: Definition, transport: Transport, url: str, *, headers: str = "headers", disabled: bool = False
+    fields: ServerDefinition,
+    transport: Transport,
+    url: str,
+    *,
+    headers: str = "headers",
+    disabled: bool = False,
 ) -> ServerSettings:
     """Return a server at a url, with the headers of the field `headers`. Raises `BadDefinition`."""
     if not url.strip():

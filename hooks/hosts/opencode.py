@@ -29,8 +29,8 @@ from .host import (
 )
 from .mcp_format import (
     VARIABLE_NAME,
-    Definition,
     McpPlace,
+    ServerDefinition,
     ServerSettings,
     VariableSyntax,
     program_server,
@@ -89,7 +89,7 @@ def _entry(command: Sequence[str]) -> dict[str, Any]:
     return {"type": "local", "command": list(command), "enabled": True}
 
 
-def _read_server(fields: Definition) -> ServerSettings:
+def _read_server(fields: ServerDefinition) -> ServerSettings:
     disabled = fields.value("enabled") is False
     if fields.text("type") == "remote":
         return remote_server(fields, "http", fields.text("url"), disabled=disabled)

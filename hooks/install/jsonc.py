@@ -19,16 +19,16 @@ from typing import Any, Literal
 from .errors import InstallError, unreadable_at
 
 MAX_DEPTH = 200
-"""Settings nest about six deep; Python's own recursion ends at a thousand calls."""
+"""Maximum nesting; settings nest about six deep, and Python's recursion ends at a thousand calls."""
 
 Kind = Literal["object", "array", "scalar"]
 
 
 @dataclass(frozen=True, slots=True)
 class JsoncItem:
-    """One member of an object or element of an array. `start` is the key's place, or the value's.
+    """A member of an object or an element of an array. `start` is the offset of the key, or of the value.
 
-    `comma` is the place of the comma behind it, -1 where there is none. `key` is "" in arrays.
+    `comma` is the offset of the following comma, -1 for none. `key` is "" in arrays.
     """
 
     start: int
@@ -48,7 +48,7 @@ class JsoncNode:
     items: tuple[JsoncItem, ...] = ()
 
     def plain(self) -> Any:
-        """Return the value as `json.loads` has it, the last of equal keys winning."""
+        """Return the value as `json.loads` does; the last of equal keys wins."""
         if self.kind == "object":
             return {item.key: item.node.plain() for item in self.items}
         if self.kind == "array":
@@ -56,7 +56,7 @@ class JsoncNode:
         return self.value
 
     def index(self, key: str) -> int | None:
-        """Return the position of a key's member. Raises `InstallError` where the key stands twice."""
+        """Return the position of a key's member. Raises `InstallError` for a duplicate key."""
         found = [number for number, item in enumerate(self.items) if item.key == key]
         if len(found) > 1:
             raise InstallError(f"the key {key!r} stands there twice, and only one can count", "remove one")
@@ -69,18 +69,18 @@ class JsoncNode:
 
 
 def parse(text: str) -> JsoncNode:
-    """Return the tree of a text without BOM. Raises `UnreadableText` with the place of what is wrong."""
+    """Return the tree of a text without BOM. Raises `UnreadableText` with the position of the error."""
     return _Parser(text).document()
 
 
 def comments(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of comments in a stretch without values; those of a line end before its newline."""
+    """Yield the spans of comments between values; a line comment ends before its newline."""
     for match in _COMMENT.finditer(text, start, end):
         yield match.span()
 
 
 def skip_blank(text: str, place: int) -> int:
-    """Return the place behind the blanks and comments at a place."""
+    """Return the offset after the blanks and comments at an offset."""
     match = _BLANK.match(text, place)
     assert match
     return match.end()
@@ -169,7 +169,7 @@ class _Parser:
 
 
 def _number(text: str) -> int | float:
-    # Python refuses to read integers of thousands of digits; as a float such a number is near enough.
+    # Python refuses integers of thousands of digits; a float is close enough.
     return int(text) if text.lstrip("-").isdigit() and len(text) < 1000 else float(text)
 
 
@@ -177,7 +177,7 @@ DEFAULT_INDENT = "  "
 
 
 def insert(text: str, container: JsoncNode, value: Any, key: str | None = None) -> str:
-    """Put a value behind the last one of a container; in an object it needs its key."""
+    """Append a value to a container; an object needs its key."""
     place = _behind_last(text, container)
     inline = _is_inline(text, container)
     indent = "" if inline else _item_indent(text, container)
@@ -198,7 +198,7 @@ def insert(text: str, container: JsoncNode, value: Any, key: str | None = None) 
 
 
 def remove(text: str, container: JsoncNode, index: int) -> str:
-    """Take out one value with its key and comma. Comments stay where they are."""
+    """Remove a value with its key and comma. Comments stay."""
     item = container.items[index]
     is_last = index == len(container.items) - 1
     cuts = [(item.start, item.node.end)]
@@ -222,19 +222,19 @@ def remove(text: str, container: JsoncNode, index: int) -> str:
 
 
 def replace(text: str, node: JsoncNode, value: Any) -> str:
-    """Put a value in another's place; it is spread over lines if that one was."""
+    """Replace a value; the new one is spread over lines if the old one was."""
     inline = "\n" not in text[node.start : node.end]
     body = _render(text, value, "" if inline else _line_indent(text, node.start), inline=inline)
     return text[: node.start] + body + text[node.end :]
 
 
 def is_bare(text: str, container: JsoncNode) -> bool:
-    """Whether there is neither a value nor a comment in a container."""
+    """Whether a container holds neither a value nor a comment."""
     return not text[container.start + 1 : container.end - 1].strip(" \t\r\n")
 
 
 def newline(text: str) -> str:
-    """Return how lines of a text end: as the first one does."""
+    """Return the line end of a text's first line."""
     found = re.search(r"\r?\n", text)
     return found.group() if found else "\n"
 
@@ -245,7 +245,7 @@ def render_file(value: Any) -> str:
 
 
 def _behind_last(text: str, container: JsoncNode) -> int:
-    """Return the place behind a container's last value, its comma and the comments there."""
+    """Return the offset after a container's last value, its comma and their comments."""
     place = container.start + 1
     if container.items:
         last = container.items[-1]
@@ -256,7 +256,7 @@ def _behind_last(text: str, container: JsoncNode) -> int:
 
 
 def _gap_before(text: str, container: JsoncNode, index: int) -> tuple[int, int]:
-    """Return the blank stretch between an item and what stands before it, if it may go."""
+    """Return the span of blanks before an item, if it may be removed."""
     item = container.items[index]
     start = container.items[index - 1].comma + 1 if index else container.start + 1
     line_comment = False
@@ -265,12 +265,12 @@ def _gap_before(text: str, container: JsoncNode, index: int) -> tuple[int, int]:
         line_comment = text.startswith("//", begin)
     rest = item.comma + 1 if item.comma >= 0 else item.node.end
     if line_comment and not re.match(r"[ \t]*\r?\n", text[rest : rest + 1000]):
-        return item.start, item.start  # a comment to the end of the line must not swallow what follows
+        return item.start, item.start  # a line comment must not swallow the following text
     return start, item.start
 
 
 def _gap_behind(text: str, item: JsoncItem) -> tuple[int, int]:
-    """Return the blank stretch behind the comma of a first item, so that the next takes its place."""
+    """Return the span of blanks after the comma of a first item, so that the next item moves up."""
     start = item.comma + 1
     blank = re.compile(r"[ \t\r\n]*").match(text, start)
     assert blank
@@ -284,7 +284,7 @@ def _cut(text: str, cuts: list[tuple[int, int]]) -> str:
 
 
 def _is_inline(text: str, container: JsoncNode) -> bool:
-    """Whether what comes into a container goes on its line."""
+    """Whether new values of a container stand on its line."""
     if "\n" in text[container.start : container.end]:
         return False
     return bool(container.items) or (
@@ -298,7 +298,7 @@ def _is_packed(text: str) -> bool:
 
 
 def _item_indent(text: str, container: JsoncNode) -> str:
-    """Return the indentation of a container's values, or what it would be by the rest of the file."""
+    """Return the indentation of a container's values, or what it is elsewhere in the file."""
     for item in container.items:
         line = text[_line_start(text, item.start) : item.start]
         if not line.strip(" \t"):
@@ -307,7 +307,7 @@ def _item_indent(text: str, container: JsoncNode) -> str:
 
 
 def _unit(text: str) -> str:
-    """Return one step of indentation, as the outermost values show it."""
+    """Return one step of indentation, as of the outermost values."""
     root = _root(text)
     first = skip_blank(text, root + 1)
     line = text[_line_start(text, first) : first]

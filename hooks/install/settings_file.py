@@ -18,7 +18,7 @@ MAX_BYTES = 32 << 20
 """Maximum bytes of a file. Claude Code keeps its history in the file that lists MCP servers."""
 
 BACKUP_SUFFIX = ".foveal-backup-"
-"""Stands behind the whole name, so that no host takes a copy for a settings file by its extension."""
+"""Appended to the whole name, so that no host takes a copy for a settings file by its extension."""
 
 MAX_BACKUPS = 5
 """Maximum copies of a file."""
@@ -54,7 +54,7 @@ def read(path: str, within: str | None = None) -> SettingsFile:
 
 
 def write(found: SettingsFile, data: bytes, *, executable: bool = False) -> None:
-    """Replace a file, or make it with its folders. Raises `InstallError` if it changed since it was read."""
+    """Replace a file, or create it with its folders. Raises `InstallError` if it changed meanwhile."""
     folder = os.path.dirname(found.place)
     os.makedirs(folder, exist_ok=True)
     temporary = os.path.join(folder, f".foveal-{secrets.token_hex(8)}.tmp")
@@ -176,7 +176,7 @@ def add_backup(found: SettingsFile) -> str:
 
 
 def _renumbered(kept: list[str]) -> list[str]:
-    """Start again at 1 with the oldest copy; return the copies, the latest first."""
+    """Renumber the copies from 1; return them, the latest first."""
     renamed = []
     for number, path in enumerate(reversed(kept[:MAX_BACKUPS]), 1):
         renamed.append(f"{path[:-4]}{number:04d}")

@@ -1,8 +1,8 @@
-"""Owns edits of TOML as text: one table is put at the end or taken out, the rest stays byte for byte.
+"""Edits of TOML as text: a table is appended or removed, and the rest stays byte for byte.
 
-Every edit is held against `tomllib`: the result must say what was asked and nothing else, or nothing is done.
-tomlkit was tried: a table that it added and took out again leaves a blank line behind, it ends lines in its
-own way in a file with CRLF, and it moves tables that stand out of order.
+`tomllib` checks every edit: the result must differ as wanted and in nothing else, or nothing is done. tomlkit
+was tried: adding and removing a table leaves a blank line, line ends change in a file with CRLF, and tables
+out of order move.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table's stretch of text, from its header to the next or the end, without what is blank there."""
+    """The span of a table: from its header to the next header or the end, without trailing blanks."""
 
     path: Path
     start: int
@@ -30,7 +30,7 @@ class Table:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Return what a text says. Raises `UnreadableText` with the place of what is wrong."""
+    """Return the values of a text. Raises `UnreadableText` with the position of the error."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -43,7 +43,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def lookup(values: Mapping[str, Any], path: Sequence[str]) -> Any:
-    """Return what stands at a path, or None."""
+    """Return the value at a path, None for none."""
     found: Any = values
     for key in path:
         if not isinstance(found, Mapping):
@@ -53,7 +53,7 @@ def lookup(values: Mapping[str, Any], path: Sequence[str]) -> Any:
 
 
 def append(text: str, path: Path, values: Mapping[str, Any]) -> str:
-    """Put a table at the end. Raises `InstallError` where the file leaves no room for it."""
+    """Append a table. Raises `InstallError` if the file already defines it in another way."""
     end = newline(text)
     lead = "" if not text else end if text.endswith("\n") else end * 2
     after = text + lead + _render(path, values, end)
@@ -62,7 +62,7 @@ def append(text: str, path: Path, values: Mapping[str, Any]) -> str:
 
 
 def update(text: str, path: Path, values: Mapping[str, Any]) -> str:
-    """Set keys of a table that is there; its others stay. Raises `InstallError` where that can't be done."""
+    """Set keys of a table; its other keys stay. Raises `InstallError` if that can't be done."""
     name = ".".join(path)
     table = next((one for one in tables(text) if one.path == path), None)
     found = lookup(parse(text), path)
@@ -79,7 +79,7 @@ def update(text: str, path: Path, values: Mapping[str, Any]) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Take out a table with the tables below it. Raises `InstallError` where it isn't written as a table."""
+    """Remove a table and its subtables. Raises `InstallError` if it isn't written as a table."""
     after = text
     for table in reversed([one for one in tables(text) if one.path[: len(path)] == path]):
         start = table.start
@@ -93,7 +93,7 @@ def remove(text: str, path: Path) -> str:
 
 
 def tables(text: str) -> Iterator[Table]:
-    """Yield the tables of a valid text in their order, those of arrays too."""
+    """Yield the tables of a valid text in order, including those of arrays."""
     headers = list(_headers(text))
     for number, (path, start) in enumerate(headers):
         end = headers[number + 1][1] if number + 1 < len(headers) else len(text)
@@ -104,7 +104,7 @@ def tables(text: str) -> Iterator[Table]:
 
 
 def _headers(text: str) -> Iterator[tuple[Path, int]]:
-    """Yield the path and place of each header; what looks like one inside strings and arrays isn't one."""
+    """Yield the path and offset of each header, ignoring strings and arrays."""
     depth, at = 0, 0
     while match := _NEXT.search(text, at):
         mark, start, at = match.group().strip(" \t"), match.start(), match.end()
@@ -121,9 +121,9 @@ def _headers(text: str) -> Iterator[tuple[Path, int]]:
 
 _NEXT = re.compile(
     r"""
-    \"{3}(?:\\.|[^\\])*?\"{3,5} | \'{3}.*?\'{3,5}      # strings of several lines
-    | "(?:\\.|[^"\\\n])*" | '[^'\n]*' | \#[^\n]*     # strings of one line, comments
-    | ^[ \t]*\[ | [\[\]{}]                            # what may be a header, and what opens and closes
+    \"{3}(?:\\.|[^\\])*?\"{3,5} | \'{3}.*?\'{3,5}      # multi-line strings
+    | "(?:\\.|[^"\\\n])*" | '[^'\n]*' | \#[^\n]*     # single-line strings, comments
+    | ^[ \t]*\[ | [\[\]{}]                            # possible headers, and brackets
     """,
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
@@ -144,7 +144,7 @@ def _header_path(line: str) -> Path:
 
 
 def _render(path: Path, values: Mapping[str, Any], end: str) -> str:
-    """Return a table's text. What JSON writes of text, numbers, booleans and lists is TOML as well."""
+    """Return a table's text. JSON of text, numbers, booleans and lists is valid TOML."""
     lines = [
         f"[{'.'.join(path)}]",
         *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()),
@@ -166,7 +166,7 @@ def _with(values: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
 
 
 def _without(values: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return values without a path, nor the tables that held nothing else."""
+    """Return values without a path and without tables that held nothing else."""
     inner = values.get(path[0])
     if len(path) == 1 or not isinstance(inner, dict):
         return {key: value for key, value in values.items() if key != path[0]}
@@ -177,7 +177,7 @@ def _without(values: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _checked(text: str, expected: dict[str, Any], problem: str) -> str:
-    """Return a text that says what is expected. Empty tables don't count: they may stay or go."""
+    """Return a text if it has the expected values; empty tables may stay or go."""
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -188,7 +188,7 @@ def _checked(text: str, expected: dict[str, Any], problem: str) -> str:
 
 
 def _pruned(value: Any) -> Any:
-    # Compared by their text, since a float that is no number isn't equal to itself.
+    # Compared by their text, since NaN isn't equal to itself.
     if isinstance(value, dict):
         pruned = {key: _pruned(inner) for key, inner in value.items()}
         return {key: inner for key, inner in pruned.items() if inner != {}}

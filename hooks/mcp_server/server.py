@@ -38,7 +38,7 @@ async def serve_connection(
         writer.write(greeting)
         server = make_server(DaemonSession(caller, link))
         lines, replies = (
-            cast("Any", _Lines(reader)),
+            cast("Any", _LineReader(reader)),
             cast("Any", _Replies(writer)),
         )  # all that it uses of files
         async with stdio_server(lines, replies) as (incoming, outgoing):
@@ -48,7 +48,7 @@ async def serve_connection(
         await link.close()
 
 
-class _Lines:
+class _LineReader:
     """The lines of a connection, as the SDK reads a file."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
@@ -96,7 +96,7 @@ MARKDOWN = "text/markdown"
 
 def make_server(session: DaemonSession) -> Server[Any]:
     """Return the server for one connection."""
-    connection = _Connection(session)
+    connection = _ServerConnection(session)
     server: Server[Any] = Server(
         "foveal",
         version=__version__,
@@ -116,7 +116,7 @@ def make_server(session: DaemonSession) -> Server[Any]:
     return server
 
 
-class _Connection:
+class _ServerConnection:
     """The requests of one connection that concern the daemon."""
 
     def __init__(self, session: DaemonSession) -> None:

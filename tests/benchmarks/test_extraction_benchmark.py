@@ -10,11 +10,11 @@ from foveal.benchmarks.transcripts.__main__ import findings_in, is_met, is_worth
 from foveal.benchmarks.transcripts.filler import filler_lines
 from foveal.benchmarks.transcripts.labelled import OTHER_LANGUAGES, SETS, Label, read_set, transcript_lines
 from foveal.benchmarks.transcripts.matching import compare, figures, matches
-from foveal.daemon.transcripts.extraction import Finding
+from foveal.daemon.transcripts.extraction import MinedDecision
 
 
-def finding(decision: str, rationale: str = "") -> Finding:
-    return Finding(decision, rationale, (), "", "", 1, "", (), "normal", "", "")
+def finding(decision: str, rationale: str = "") -> MinedDecision:
+    return MinedDecision(decision, rationale, (), "", "", 1, "", (), "normal", "", "")
 
 
 def label(key: str, *words: str, optional: bool = False) -> Label:

@@ -78,7 +78,7 @@ def becomes(events: Client, find: Callable[[], object], wanted: object) -> None:
     raise AssertionError(f"it stayed {find()!r}")
 
 
-def test_a_decision_and_its_commit(daemon: DaemonProcess, shop: Path) -> None:
+def test_decision_gets_its_commit(daemon: DaemonProcess, shop: Path) -> None:
     daemon.open_ready(shop)
     here = Repository(shop, daemon)
     base = here.git("rev-parse", "HEAD")
@@ -111,7 +111,7 @@ def test_a_decision_and_its_commit(daemon: DaemonProcess, shop: Path) -> None:
     assert "ERROR" not in daemon.log()
 
 
-def test_what_no_hook_told_is_found_by_the_next_look(daemon: DaemonProcess, shop: Path) -> None:
+def test_commit_without_hook_is_found_by_next_check(daemon: DaemonProcess, shop: Path) -> None:
     daemon.open_ready(shop)
     here = Repository(shop, daemon)
     first = here.decide("Use WAL", "src/shop/auth.py")

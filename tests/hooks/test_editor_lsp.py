@@ -172,7 +172,7 @@ def wait_shown(daemon: DaemonProcess, root: Path, path: str, text: str, *, there
         assert time.monotonic() < deadline, shown(daemon, root, path)
 
 
-async def test_a_real_client_finds_definitions_and_symbols(shared_daemon: DaemonProcess, shop: Path) -> None:
+async def test_lsp_client_finds_definitions_and_symbols(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     async with client(shared_daemon, shop) as one:
         folders = [lsp.WorkspaceFolder(shop.as_uri(), "shop")]
@@ -323,7 +323,7 @@ def test_documents_are_followed_from_change_to_close(shared_daemon: DaemonProces
         wait_shown(shared_daemon, shop, path, "// left behind", there=False)
 
 
-def test_a_text_that_can_not_be_sent_leaves_the_file(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_unsendable_text_leaves_the_file(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     path = "web/app.ts"
     with editor(shared_daemon, shop) as one:
@@ -340,7 +340,7 @@ def test_a_text_that_can_not_be_sent_leaves_the_file(shared_daemon: DaemonProces
         assert one.end() == 0
 
 
-def test_focus_and_what_is_no_file_of_a_folder(
+def test_focus_ignores_files_outside_open_folders(
     shared_daemon: DaemonProcess, shop: Path, tmp_path: Path
 ) -> None:
     shared_daemon.open_ready(shop)
@@ -377,7 +377,7 @@ def test_focus_and_what_is_no_file_of_a_folder(
         assert one.end() == 0
 
 
-def test_without_folders_it_is_where_it_was_started(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_server_without_folders_uses_its_start_folder(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     with editor(shared_daemon, shop, "--stdio") as one:
         one.initialize(workspaceFolders=None)
@@ -385,7 +385,7 @@ def test_without_folders_it_is_where_it_was_started(shared_daemon: DaemonProcess
         assert one.end() == 0
 
 
-def test_what_is_malformed_is_told_and_harms_nothing(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_malformed_messages_get_errors(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     with editor(shared_daemon, shop) as one:
         one.initialize()
@@ -417,7 +417,7 @@ def test_what_is_malformed_is_told_and_harms_nothing(shared_daemon: DaemonProces
     "data",
     [b"nonsense\r\n\r\n", b"x" * 100_000, b"Content-Length: -1\r\n\r\n", b"Content-Length: 9\r\n\r\n{"],
 )
-def test_bytes_that_are_no_frames_end_the_pump(shared_daemon: DaemonProcess, shop: Path, data: bytes) -> None:
+def test_invalid_frames_end_the_pump(shared_daemon: DaemonProcess, shop: Path, data: bytes) -> None:
     with editor(shared_daemon, shop) as one:
         output, errors = one.process.communicate(data, timeout=DEADLINE_S)
         assert (one.process.returncode, output) == (1, b"")
@@ -425,7 +425,7 @@ def test_bytes_that_are_no_frames_end_the_pump(shared_daemon: DaemonProcess, sho
         assert errors.count(b"\n") == 1
 
 
-def test_it_ends_as_the_protocol_asks(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_lsp_pump_exits_by_the_protocol(shared_daemon: DaemonProcess, shop: Path) -> None:
     with editor(shared_daemon, shop) as one:
         one.initialize()
         assert one.ask("shutdown")["result"] is None
@@ -440,7 +440,7 @@ def test_it_ends_as_the_protocol_asks(shared_daemon: DaemonProcess, shop: Path) 
         assert one.process.stderr.read() == b""
 
 
-def test_a_new_daemon_is_told_what_is_open(daemon: DaemonProcess, shop: Path) -> None:
+def test_new_daemon_gets_open_documents(daemon: DaemonProcess, shop: Path) -> None:
     daemon.open_ready(shop)
     with editor(daemon, shop) as one:
         one.initialize()
@@ -457,9 +457,7 @@ def test_a_new_daemon_is_told_what_is_open(daemon: DaemonProcess, shop: Path) ->
         assert one.end() == 0
 
 
-def test_requests_that_a_daemon_took_with_it_are_answered_with_an_error(
-    daemon: DaemonProcess, shop: Path
-) -> None:
+def test_lost_requests_are_answered_with_an_error(daemon: DaemonProcess, shop: Path) -> None:
     daemon.open_ready(shop)
     with editor(daemon, shop) as one:
         one.initialize()
@@ -474,7 +472,7 @@ def test_requests_that_a_daemon_took_with_it_are_answered_with_an_error(
         assert one.end() == 0
 
 
-def test_a_daemon_that_can_not_be_reached_is_told(daemon: DaemonProcess, shop: Path) -> None:
+def test_unreachable_daemon_is_reported(daemon: DaemonProcess, shop: Path) -> None:
     with editor(daemon, shop, "--socket", str(shop / "none.sock")) as one:
         reply = one.ask("initialize", processId=None, capabilities={}, rootUri=None)
         assert reply["error"]["code"] == -32803
@@ -484,7 +482,7 @@ def test_a_daemon_that_can_not_be_reached_is_told(daemon: DaemonProcess, shop: P
         assert read_daemon_info(str(daemon.state)) is None
 
 
-def test_nothing_is_left_of_a_pump_whose_editor_is_gone(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_pump_ends_with_its_editor(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.call("Ping")  # a daemon that the pump starts is its child at first
     with editor(shared_daemon, shop) as one:
         one.initialize()
@@ -494,7 +492,7 @@ def test_nothing_is_left_of_a_pump_whose_editor_is_gone(shared_daemon: DaemonPro
         assert one.process.wait(DEADLINE_S) == 1
 
 
-def test_it_imports_no_more_than_it_needs() -> None:
+def test_pump_imports_little() -> None:
     code = (
         "import sys, foveal.hooks.editors.lsp_pump; "
         "heavy = {'asyncio', 'pygls', 'lsprotocol', 'aiohttp', 'msgpack', 'click', 'subprocess', 'foveal.daemon'}; "

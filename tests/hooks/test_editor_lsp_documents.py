@@ -41,7 +41,7 @@ def documents(link: Link, delay_s: float = NEVER_S) -> tuple[LspDocuments, list[
     return LspDocuments(cast("DaemonLink", link), complaints.append, delay_s), complaints
 
 
-async def test_events_are_told_in_order_and_the_last_text_only() -> None:
+async def test_document_events_are_sent_in_order_with_last_text() -> None:
     link = Link()
     told, _ = documents(link)
     told.tell(A, "opened")
@@ -53,7 +53,7 @@ async def test_events_are_told_in_order_and_the_last_text_only() -> None:
     assert link.calls == [("a", "opened", None), ("b", "focused", None), ("a", "changed", "two")]
 
 
-async def test_a_text_is_told_after_a_while() -> None:
+async def test_text_is_sent_after_a_delay() -> None:
     link = Link()
     told, _ = documents(link, delay_s=0.0)
     told.tell_text(A, "one")
@@ -62,7 +62,7 @@ async def test_a_text_is_told_after_a_while() -> None:
     assert link.calls == [("a", "changed", "one")]
 
 
-async def test_a_save_or_a_close_takes_the_place_of_a_text_that_waits() -> None:
+async def test_save_or_close_replaces_a_pending_text() -> None:
     for event in ("changed", "closed"):
         link = Link()
         told, _ = documents(link)
@@ -73,7 +73,7 @@ async def test_a_save_or_a_close_takes_the_place_of_a_text_that_waits() -> None:
         assert link.calls == [("a", event, None)]
 
 
-async def test_while_the_daemon_is_slow_only_the_last_of_each_kind_is_kept() -> None:
+async def test_slow_daemon_gets_only_the_last_event_of_each_kind() -> None:
     link = Link()
     link.open.clear()
     told, _ = documents(link, delay_s=0.0)
@@ -90,7 +90,7 @@ async def test_while_the_daemon_is_slow_only_the_last_of_each_kind_is_kept() -> 
     ]  # fmt: skip
 
 
-async def test_closing_takes_back_the_texts_that_were_told() -> None:
+async def test_closing_withdraws_unsaved_texts() -> None:
     link = Link()
     told, _ = documents(link)
     told.tell_text(A, "one")
@@ -101,7 +101,7 @@ async def test_closing_takes_back_the_texts_that_were_told() -> None:
     assert sorted(link.calls) == [("a", "closed", None), ("b", "closed", None)]
 
 
-async def test_a_text_that_is_refused_is_told_once_and_the_file_counts() -> None:
+async def test_refused_text_is_reported_once() -> None:
     link = Link()
     link.problem = RpcError("too_large", "it is too large")
     told, complaints = documents(link)
@@ -117,7 +117,7 @@ async def test_a_text_that_is_refused_is_told_once_and_the_file_counts() -> None
     assert complaints == ["it is too large"]
 
 
-async def test_a_daemon_that_is_gone_is_no_complaint() -> None:
+async def test_missing_daemon_is_not_reported() -> None:
     link = Link()
     link.problem = DaemonUnavailable("gone")
     told, complaints = documents(link)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 
 @given(st.lists(st.binary(max_size=200)))
-def test_frames_come_back_as_they_were(bodies: list[bytes]) -> None:
+def test_frames_roundtrip(bodies: list[bytes]) -> None:
     source = io.BytesIO(b"".join(frame(body) for body in bodies))
     assert [read_frame(source) for _ in bodies] == bodies
     assert read_frame(source) is None
@@ -39,7 +39,7 @@ def test_frames_come_back_as_they_were(bodies: list[bytes]) -> None:
         (b"", None),
     ],
 )
-def test_heads(data: bytes, body: bytes | None) -> None:
+def test_frame_heads_are_parsed(data: bytes, body: bytes | None) -> None:
     assert read_frame(io.BytesIO(data)) == body
 
 
@@ -59,12 +59,12 @@ def test_heads(data: bytes, body: bytes | None) -> None:
         b"Content-Length: 99999999\r\n\r\n{}",
     ],
 )
-def test_what_is_no_frame(data: bytes) -> None:
+def test_invalid_frames_are_refused(data: bytes) -> None:
     with pytest.raises(BadFrame):
         read_frame(io.BytesIO(data))
 
 
-def test_what_is_too_large_is_passed_over() -> None:
+def test_too_large_frames_are_skipped() -> None:
     source = io.BytesIO(frame(b" " * (MAX_BODY_BYTES + 1)) + frame(b"next"))
     with pytest.raises(FrameTooLarge, match="limit"):
         read_frame(source)
@@ -122,7 +122,7 @@ def changed(*texts: str) -> tuple[str, Any]:
 DOCUMENT = {"textDocument": {"uri": "file:///a"}}
 
 
-def test_a_new_server_is_told_what_is_open() -> None:
+def test_replay_holds_open_documents() -> None:
     opening = LspOpening()
     start = [("initialize", {"a": 1}), ("initialized", {})]
     opened = ("textDocument/didOpen", {"textDocument": item("one")})
@@ -147,7 +147,7 @@ def test_a_new_server_is_told_what_is_open() -> None:
         {"textDocument": {"uri": "file:///a"}},
     ],
 )
-def test_what_is_malformed_is_not_kept(params: Any) -> None:
+def test_replay_ignores_malformed_messages(params: Any) -> None:
     opening = LspOpening()
     start = [("initialize", {}), ("initialized", {}), ("textDocument/didOpen", {"textDocument": item("one")})]
     assert told(opening, *start, ("textDocument/didChange", params)) == start

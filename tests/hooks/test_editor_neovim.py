@@ -81,7 +81,7 @@ def run_neovim(
     return json.loads(result.stdout)
 
 
-def test_a_buffer_is_followed_from_focus_to_its_end(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_neovim_buffer_events_reach_the_daemon(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     reply = run_neovim(
         shared_daemon,
@@ -116,7 +116,7 @@ def test_a_buffer_is_followed_from_focus_to_its_end(shared_daemon: DaemonProcess
     assert "```typescript\n// typed again\n```" in reply["closed"]
 
 
-def test_leaving_neovim_takes_its_unsaved_text_back(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_leaving_neovim_withdraws_unsaved_text(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     seen = run_neovim(
         shared_daemon,
@@ -138,7 +138,7 @@ def test_leaving_neovim_takes_its_unsaved_text_back(shared_daemon: DaemonProcess
         assert time.monotonic() < deadline
 
 
-def test_what_is_no_file_of_a_project_is_not_told(
+def test_neovim_ignores_buffers_outside_projects(
     shared_daemon: DaemonProcess, shop: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "alone.py").write_text("alone = 1\n")
@@ -191,7 +191,7 @@ def test_the_commands_show_a_context_and_fill_the_quickfix_list(
     assert (reply["file"], reply["line"]) == (str(shop / "src/shop/sessions.py"), 16)
 
 
-def test_an_error_is_one_message_with_its_code(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_error_is_shown_once_with_its_code(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     reply = run_neovim(
         shared_daemon,
@@ -213,7 +213,7 @@ def test_an_error_is_one_message_with_its_code(shared_daemon: DaemonProcess, sho
     assert "nothing in the project has these words" in hint["text"]
 
 
-def test_a_large_answer_comes_whole(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_large_answer_arrives_whole(shared_daemon: DaemonProcess, shop: Path) -> None:
     (shop / "large.md").write_text("".join(f"A line of the number {n}, naïve ✓.\n" for n in range(9000)))
     shared_daemon.open_ready(shop)
     length = run_neovim(
@@ -230,7 +230,7 @@ def test_a_large_answer_comes_whole(shared_daemon: DaemonProcess, shop: Path) ->
     assert length["bytes"] == length["told"] > 200_000
 
 
-def test_a_request_starts_the_daemon_and_outlives_one(daemon: DaemonProcess, shop: Path) -> None:
+def test_request_starts_the_daemon_and_survives_a_restart(daemon: DaemonProcess, shop: Path) -> None:
     program = shop.parent / "foveal"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m foveal "$@"\n')
     program.chmod(0o755)
@@ -258,7 +258,7 @@ def test_a_request_starts_the_daemon_and_outlives_one(daemon: DaemonProcess, sho
         ("{ socket = [[/no/such/socket]] }", "no daemon"),
     ],
 )
-def test_without_a_daemon_it_says_what_to_do(
+def test_missing_daemon_message_says_what_to_do(
     daemon: DaemonProcess, shop: Path, options: str, text: str
 ) -> None:
     reply = run_neovim(
@@ -280,7 +280,7 @@ def test_without_a_daemon_it_says_what_to_do(
     assert read_daemon_info(str(daemon.state)) is None
 
 
-def test_a_daemon_that_hangs_holds_nothing_up(daemon: DaemonProcess, shop: Path) -> None:
+def test_hanging_daemon_blocks_nothing(daemon: DaemonProcess, shop: Path) -> None:
     daemon.open_ready(shop)
     pid = daemon.pid
     os.kill(pid, signal.SIGSTOP)
@@ -304,7 +304,7 @@ def test_a_daemon_that_hangs_holds_nothing_up(daemon: DaemonProcess, shop: Path)
     assert milliseconds < 30_000, "shorter than any of the client's deadlines"
 
 
-def test_a_socket_that_others_could_use_is_refused(daemon: DaemonProcess, shop: Path) -> None:
+def test_shared_socket_is_refused(daemon: DaemonProcess, shop: Path) -> None:
     daemon.call("Ping")
     folder = Path(daemon.socket).parent
     folder.chmod(0o755)
@@ -323,7 +323,7 @@ def test_a_socket_that_others_could_use_is_refused(daemon: DaemonProcess, shop: 
     assert f"{folder} isn't yours alone" in reply[0]["text"]
 
 
-def test_the_page_names_options_and_commands(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_docs_name_options_and_commands(shared_daemon: DaemonProcess, shop: Path) -> None:
     names = run_neovim(
         shared_daemon,
         shop,

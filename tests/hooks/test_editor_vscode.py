@@ -106,7 +106,7 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-def test_values_come_back_as_they_were(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_values_roundtrip(shared_daemon: DaemonProcess, shop: Path) -> None:
     packed = [msgpack.packb(value).hex() for value in VALUES]
     reply = run_node(
         shared_daemon,
@@ -133,7 +133,7 @@ def test_values_come_back_as_they_were(shared_daemon: DaemonProcess, shop: Path)
         assert msgpack.unpackb(bytes.fromhex(encoded)) == value
 
 
-def test_what_only_a_peer_sends_is_read_or_refused(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_foreign_msgpack_is_read_or_refused(shared_daemon: DaemonProcess, shop: Path) -> None:
     reply = run_node(
         shared_daemon,
         shop,
@@ -150,7 +150,7 @@ def test_what_only_a_peer_sends_is_read_or_refused(shared_daemon: DaemonProcess,
     assert reply == [str(2**64 - 1), str(-(2**63)), "0.5", *["FormatError"] * 4]
 
 
-def test_the_client_asks_many_things_at_once(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_client_pipelines_requests(shared_daemon: DaemonProcess, shop: Path) -> None:
     (shop / "large.md").write_text("".join(f"A line of the number {n}, naïve ✓.\n" for n in range(9000)))
     shared_daemon.open_ready(shop)
     reply = run_node(
@@ -179,7 +179,7 @@ def test_the_client_asks_many_things_at_once(shared_daemon: DaemonProcess, shop:
     assert reply["text"].endswith(" (not_found)")
 
 
-def test_a_document_is_followed_from_change_to_its_end(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_vscode_document_events_reach_the_daemon(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     reply = run_node(
         shared_daemon,
@@ -227,7 +227,7 @@ def test_a_document_is_followed_from_change_to_its_end(shared_daemon: DaemonProc
     assert "```typescript\n// typed again\n```" in after["context"], "deactivating takes the text back"
 
 
-def test_only_files_of_open_folders_are_told(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_vscode_ignores_files_outside_open_folders(shared_daemon: DaemonProcess, shop: Path) -> None:
     reply = run_node(
         shared_daemon,
         shop,
@@ -257,7 +257,7 @@ def test_only_files_of_open_folders_are_told(shared_daemon: DaemonProcess, shop:
     assert reply == [["changed", path], ["closed", path], ["focused", path]]
 
 
-def test_unsaved_text_stays_here_where_that_is_set(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_unsaved_text_setting_keeps_text_local(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     reply = run_node(
         shared_daemon,
@@ -278,7 +278,7 @@ def test_unsaved_text_stays_here_where_that_is_set(shared_daemon: DaemonProcess,
     assert "export function main" in reply[0]
 
 
-def test_a_query_opens_the_place_that_is_picked(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_query_opens_the_picked_place(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     reply = run_node(
         shared_daemon,
@@ -300,7 +300,7 @@ def test_a_query_opens_the_place_that_is_picked(shared_daemon: DaemonProcess, sh
     assert "nothing in the project has these words" in message
 
 
-def test_a_request_starts_the_daemon_and_outlives_one(daemon: DaemonProcess, shop: Path) -> None:
+def test_request_starts_the_daemon_and_survives_a_restart(daemon: DaemonProcess, shop: Path) -> None:
     program = shop.parent / "foveal"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m foveal "$@"\n')
     program.chmod(0o755)
@@ -330,7 +330,7 @@ def test_a_request_starts_the_daemon_and_outlives_one(daemon: DaemonProcess, sho
         ({"socket": "/no/such/socket"}, "no daemon"),
     ],
 )
-def test_without_a_daemon_it_says_what_to_do(
+def test_missing_daemon_message_says_what_to_do(
     daemon: DaemonProcess, shop: Path, settings: dict[str, Any], text: str
 ) -> None:
     reply = run_node(
@@ -352,7 +352,7 @@ def test_without_a_daemon_it_says_what_to_do(
     assert read_daemon_info(str(daemon.state)) is None
 
 
-def test_a_daemon_that_is_killed_fails_what_waits(daemon: DaemonProcess, shop: Path) -> None:
+def test_killed_daemon_fails_waiting_requests(daemon: DaemonProcess, shop: Path) -> None:
     daemon.open_ready(shop)
     pid = daemon.pid
     os.kill(pid, signal.SIGSTOP)
@@ -369,7 +369,7 @@ def test_a_daemon_that_is_killed_fails_what_waits(daemon: DaemonProcess, shop: P
     assert reply.startswith("foveal: the daemon went away")
 
 
-def test_a_socket_that_others_could_use_is_refused(daemon: DaemonProcess, shop: Path) -> None:
+def test_shared_socket_is_refused(daemon: DaemonProcess, shop: Path) -> None:
     daemon.call("Ping")
     folder = Path(daemon.socket).parent
     folder.chmod(0o755)
@@ -384,7 +384,7 @@ def test_a_socket_that_others_could_use_is_refused(daemon: DaemonProcess, shop: 
     assert f"{folder} isn't yours alone" in reply
 
 
-def test_manifest_and_page_name_what_the_extension_registers() -> None:
+def test_manifest_and_docs_name_registered_commands() -> None:
     manifest = json.loads((EXTENSION / "package.json").read_text())
     source = (EXTENSION / "extension.js").read_text()
     commands = [one["command"] for one in manifest["contributes"]["commands"]]

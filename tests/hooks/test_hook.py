@@ -179,7 +179,7 @@ ENDS = {"subagentstop", "sessionend"}
 STOPS = sorted(host for host, name in recorded() if hook_cases.event_name(name).lower() in ENDS)
 
 
-def test_it_prints_exactly_what_the_daemon_answers(folder: Path) -> None:
+def test_hook_prints_the_daemons_answer(folder: Path) -> None:
     asked: list[Request] = []
 
     def reply(request: Request) -> bytes:
@@ -198,28 +198,28 @@ def test_it_prints_exactly_what_the_daemon_answers(folder: Path) -> None:
     assert (second["event"], second["payload"]) == ("post-commit", "")
 
 
-def test_without_a_daemon_it_prints_nothing_and_keeps_what_must_not_be_lost(folder: Path) -> None:
+def test_hook_without_daemon_prints_nothing_and_spools_ends(folder: Path) -> None:
     printed = all_hooks(environment(folder))
     assert not any(printed)
     assert spooled(folder) == STOPS
     assert log_of(folder) == "", "that no daemon runs is no failure"
 
 
-def test_a_killed_daemon_leaves_a_socket(folder: Path) -> None:
+def test_hook_ignores_a_stale_socket(folder: Path) -> None:
     with daemon_that(folder, None) as environ:
         pass
     assert (folder / "foveal.sock").exists()
     assert hook("claude-code", payload("claude-code", "UserPromptSubmit"), environ) == ""
 
 
-def test_a_daemon_that_never_answers(folder: Path) -> None:
+def test_hook_gives_up_on_a_silent_daemon(folder: Path) -> None:
     with daemon_that(folder, None) as environ:
         assert not any(all_hooks(environ))
     assert spooled(folder) == STOPS
     check_times(log_of(folder))
 
 
-def test_a_stopped_daemon(daemon: DaemonProcess) -> None:
+def test_hook_gives_up_on_a_stopped_daemon(daemon: DaemonProcess) -> None:
     daemon.call("Ping")
     os.kill(daemon.pid, signal.SIGSTOP)
     try:
@@ -229,7 +229,7 @@ def test_a_stopped_daemon(daemon: DaemonProcess) -> None:
     check_times((daemon.state / "hooks.log").read_text())
 
 
-def test_answers_that_are_none(folder: Path) -> None:
+def test_hook_prints_nothing_for_invalid_answers(folder: Path) -> None:
     def refused(request: Request) -> bytes:
         return encode_error(request.msgid, RpcError("internal", "broken"))
 
@@ -251,7 +251,7 @@ def test_answers_that_are_none(folder: Path) -> None:
     assert spooled(folder / "0") == ["cursor", "gemini"]
 
 
-def test_what_a_host_may_do_wrong(folder: Path) -> None:
+def test_hook_survives_wrong_host_input(folder: Path) -> None:
     environ = environment(folder)
     for given in (b"", b"\xff\xfe{", b"not json", b"{" * 100_000, b'{"hook_event_name": 7}'):
         assert hook("claude-code", given, environ) == ""
@@ -264,7 +264,7 @@ def test_what_a_host_may_do_wrong(folder: Path) -> None:
     assert bare.stdout + bare.stderr == b""
 
 
-def test_an_input_without_end(folder: Path) -> None:
+def test_hook_gives_up_on_endless_input(folder: Path) -> None:
     process = start("gemini", environment(folder))
     assert process.stdin is not None
     process.stdin.write(b'{"hook_event_name": "SessionEnd"')
@@ -275,7 +275,7 @@ def test_an_input_without_end(folder: Path) -> None:
     assert "didn't end the standard input" in log_of(folder)
 
 
-def test_a_reader_that_is_gone(folder: Path) -> None:
+def test_hook_survives_a_closed_stdout(folder: Path) -> None:
     with daemon_that(
         folder, lambda request: encode_response(request.msgid, {"output": "x" * 1_000_000})
     ) as environ:
@@ -287,12 +287,12 @@ def test_a_reader_that_is_gone(folder: Path) -> None:
     assert (process.returncode, errors) == (0, b"")
 
 
-def test_a_state_folder_that_can_not_be_used(folder: Path) -> None:
+def test_hook_survives_an_unusable_state_folder(folder: Path) -> None:
     (folder / "state").write_text("a file")
     assert hook("codex", payload("codex", "SubagentStop"), environment(folder)) == ""
 
 
-def test_it_imports_little(folder: Path) -> None:
+def test_hook_imports_little(folder: Path) -> None:
     code = (
         "import os, sys\n"
         "leave = os._exit\n"
@@ -322,7 +322,7 @@ def test_it_imports_little(folder: Path) -> None:
     }  # fmt: skip
 
 
-def test_budgets_lie_below_the_hosts_timeouts() -> None:
+def test_hook_budgets_are_below_host_timeouts() -> None:
     ends = {"claude-code": 1.5, "codex": 1.0}
     for host in INSTALLABLE:
         assert host.hooks
@@ -333,7 +333,7 @@ def test_budgets_lie_below_the_hosts_timeouts() -> None:
     assert BUDGETS_S["SessionEnd"] == BUDGETS_S["sessionEnd"] < 0.5
 
 
-def test_an_events_name_is_found_without_parsing() -> None:
+def test_event_name_is_found_without_parsing() -> None:
     for host, name in recorded():
         data = json.dumps(payload(host, name)).encode()
         expected = hook_cases.event_name(name)
@@ -351,7 +351,7 @@ def test_an_events_name_is_found_without_parsing() -> None:
     check(b"", "")
 
 
-def test_both_sides_of_the_spool_agree(tmp_path: Path) -> None:
+def test_hook_and_daemon_agree_on_spool_format(tmp_path: Path) -> None:
     assert hook_spool.FOLDER == grafts.FOLDER
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
@@ -394,7 +394,7 @@ def test_the_log_is_bounded(tmp_path: Path) -> None:
     assert (state / "hooks.log.1").stat().st_size == MAX_BYTES + 1
 
 
-def test_a_prompt_starts_a_daemon_in_the_background(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_prompt_hook_starts_a_daemon_in_background(daemon: DaemonProcess, tmp_path: Path) -> None:
     given = payload("claude-code", "UserPromptSubmit", root=tmp_path)
     assert hook("claude-code", given, daemon.environ) == "", "it isn't waited for"
     with daemon.client() as client:
@@ -408,7 +408,7 @@ PATIENT = (
 """A hook that has a minute, so that a busy machine changes nothing."""
 
 
-def test_a_session_start_waits_for_the_daemon_that_it_starts(daemon: DaemonProcess, shop: Path) -> None:
+def test_session_start_hook_waits_for_its_daemon(daemon: DaemonProcess, shop: Path) -> None:
     given = json.dumps(payload("gemini", "SessionStart", root=shop)).encode()
     command = [sys.executable, "-c", PATIENT, "gemini"]
     done = subprocess.run(command, input=given, env=daemon.environ, capture_output=True, check=True)
@@ -419,7 +419,7 @@ def test_a_session_start_waits_for_the_daemon_that_it_starts(daemon: DaemonProce
     assert (daemon.call("Ping")["pid"], done.stderr) == (daemon.pid, b"")
 
 
-def test_a_session_start_gives_up_on_a_daemon_that_can_not_start(folder: Path) -> None:
+def test_session_start_hook_gives_up_on_a_failing_daemon(folder: Path) -> None:
     environ = environment(folder) | {"XDG_RUNTIME_DIR": str(folder)}
     del environ["FOVEAL_SOCKET"]
     write_files(folder, {"state/version.json": '{"state_version": 99}'})
@@ -430,7 +430,7 @@ def test_a_session_start_gives_up_on_a_daemon_that_can_not_start(folder: Path) -
     assert re.search("the daemon ended with status|doesn't answer yet", log_of(folder))
 
 
-def test_a_session_start_gives_up_on_a_daemon_that_does_not_come(folder: Path) -> None:
+def test_session_start_hook_gives_up_on_a_slow_daemon(folder: Path) -> None:
     environ = environment(folder) | {"XDG_RUNTIME_DIR": str(folder)}
     del environ["FOVEAL_SOCKET"]
     write_files(folder, {"state/start.lock": ""})

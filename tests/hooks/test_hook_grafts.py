@@ -69,7 +69,7 @@ async def next_graft(pool: Pool) -> tuple[str, str, str, str]:
         return await pool.grafted.get()
 
 
-async def test_a_transcript(tmp_path: Path) -> None:
+async def test_subagent_transcript_is_grafted(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool) as grafts:
         await grafts.keep(*told())
@@ -79,7 +79,7 @@ async def test_a_transcript(tmp_path: Path) -> None:
     assert (cwd, session[:4], agent) == ("/home/ada/shop", "6f1e", "explorer")
 
 
-async def test_last_words(tmp_path: Path) -> None:
+async def test_subagent_report_is_grafted(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool) as grafts:
         await grafts.keep(*told("codex"))
@@ -91,7 +91,7 @@ async def test_last_words(tmp_path: Path) -> None:
     assert not list((tmp_path / "hook-reports").iterdir())
 
 
-async def test_last_words_where_the_transcript_can_not_be_read(tmp_path: Path) -> None:
+async def test_report_is_grafted_if_transcript_is_unreadable(tmp_path: Path) -> None:
     pool = Pool(InvalidRequest("no transcript"))
     async with running(tmp_path, pool) as grafts:
         await grafts.keep(*told())
@@ -100,7 +100,7 @@ async def test_last_words_where_the_transcript_can_not_be_read(tmp_path: Path) -
         await until(lambda: waiting(tmp_path) == 0)
 
 
-async def test_what_can_never_be_grafted_goes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_ungraftable_event_is_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pool = Pool(InvalidRequest("is gone"))
     with caplog.at_level(logging.WARNING):
         async with running(tmp_path, pool) as grafts:
@@ -113,7 +113,7 @@ async def test_what_can_never_be_grafted_goes(tmp_path: Path, caplog: pytest.Log
     assert "is gone" in caplog.text
 
 
-async def test_what_fails_for_now_waits_for_the_next_start(
+async def test_temporary_failure_waits_for_next_start(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     pool = Pool(StateError("the disk is full"))
@@ -129,7 +129,7 @@ async def test_what_fails_for_now_waits_for_the_next_start(
         await until(lambda: waiting(tmp_path) == 0)
 
 
-async def test_a_stop_in_the_middle_loses_nothing(tmp_path: Path) -> None:
+async def test_stop_during_graft_loses_nothing(tmp_path: Path) -> None:
     class Slow(Pool):
         async def graft(self, cwd: str, path: str, session_id: str, agent_id: str) -> None:
             await super().graft(cwd, path, session_id, agent_id)
@@ -143,7 +143,7 @@ async def test_a_stop_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     assert not list((tmp_path / "hook-reports").iterdir())
 
 
-async def test_hooks_that_found_no_time_are_looked_for(tmp_path: Path) -> None:
+async def test_spooled_hooks_are_found(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool) as grafts:
         await grafts.keep(*told())
@@ -163,7 +163,7 @@ def ending(name: str = "Stop", **changed: Any) -> tuple[str, str, Any, str]:
     return "claude-code", name, kind(origin, path), json.dumps(fields)
 
 
-async def test_a_conversation_that_rests_is_grafted(tmp_path: Path) -> None:
+async def test_resting_conversation_is_grafted(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool, rest_s=0.0) as grafts:
         for session in ("first", "second"):
@@ -175,7 +175,7 @@ async def test_a_conversation_that_rests_is_grafted(tmp_path: Path) -> None:
             await until(lambda: waiting(tmp_path) == 0)
 
 
-async def test_a_conversation_that_goes_on_costs_one_file_until_it_ends(tmp_path: Path) -> None:
+async def test_active_conversation_spools_one_file(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool, rest_s=1e6) as grafts:
         for _ in range(3):
@@ -190,14 +190,14 @@ async def test_a_conversation_that_goes_on_costs_one_file_until_it_ends(tmp_path
     assert pool.grafted.empty()
 
 
-async def test_a_conversation_that_never_rests_is_grafted_now_and_then(tmp_path: Path) -> None:
+async def test_active_conversation_is_grafted_periodically(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool, rest_s=1e6, latest_s=0.0) as grafts:
         await grafts.rest(*ending())
         assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
 
 
-async def test_a_rest_outlives_the_daemon(tmp_path: Path) -> None:
+async def test_rest_survives_a_restart(tmp_path: Path) -> None:
     async with running(tmp_path, Pool(), rest_s=1e6) as grafts:
         await grafts.rest(*ending())
     pool = Pool()
@@ -206,7 +206,7 @@ async def test_a_rest_outlives_the_daemon(tmp_path: Path) -> None:
         await until(lambda: waiting(tmp_path) == 0)
 
 
-async def test_a_conversation_that_can_not_be_read_is_tried_once(
+async def test_unreadable_conversation_is_tried_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     pool = Pool(InvalidRequest("isn't there yet"), InvalidRequest("is no transcript"))
@@ -226,7 +226,7 @@ async def test_a_conversation_that_can_not_be_read_is_tried_once(
     assert caplog.text.count("is no transcript") == 1
 
 
-async def test_a_full_spool(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_full_spool_refuses_events(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     grafts = HookGrafts(str(tmp_path), Pool().graft, Pool().graft, System())
     (tmp_path / "hook-spool").mkdir()
     for number in range(MAX_FILES):

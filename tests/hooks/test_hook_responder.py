@@ -15,7 +15,7 @@ from foveal.daemon.hooks.responder import (
     TASKS_MAX,
     WINDOWS_MAX,
     Clock,
-    ContextRequest,
+    HookContextRequest,
     OpenedSession,
     Responder,
     Window,
@@ -50,7 +50,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        self.asks: list[ContextRequest] = []
+        self.asks: list[HookContextRequest] = []
         self.sessions: set[str] = set()
         self.context_sets: Mapping[str, tuple[str, ...]] = {}
         self.resume_text = ""
@@ -74,7 +74,7 @@ class Recorder:
     async def asks_something(self, prompt: str) -> bool:
         return prompt != "yes"
 
-    async def context(self, request: ContextRequest) -> str:
+    async def context(self, request: HookContextRequest) -> str:
         self.calls.append("context")
         self.asks.append(request)
         if self.hang:
@@ -82,7 +82,7 @@ class Recorder:
         self._fail()
         return "" if request.prompt == "nothing found" else f"{self.text}{request.prompt}"
 
-    async def prepare(self, request: ContextRequest) -> None:
+    async def prepare(self, request: HookContextRequest) -> None:
         self.calls.append("prepare")
         self.asks.append(request)
 
@@ -122,7 +122,7 @@ async def ask(
     return await responder.answer(event, room, Clock(asyncio.get_running_loop().time, within_s))
 
 
-async def test_a_start_brings_what_a_session_begins_with(ground: Recorder, responder: Responder) -> None:
+async def test_start_brings_sections_and_context(ground: Recorder, responder: Responder) -> None:
     answer = await ask(responder, SessionStarted(MAIN))
     assert "set_relevant_context" in answer.context
     assert "`s1`" in answer.context
@@ -135,7 +135,7 @@ async def test_a_start_brings_what_a_session_begins_with(ground: Recorder, respo
     assert 0 < asked.deadline_ms < 60_000
 
 
-async def test_a_session_that_goes_on(ground: Recorder, responder: Responder) -> None:
+async def test_resumed_session_restores_sets(ground: Recorder, responder: Responder) -> None:
     ground.sessions.add("s1")
     ground.resume_text, ground.context_sets = (
         "Intent: mend the login",
@@ -159,7 +159,7 @@ async def test_tokens_leave_room_for_the_sections(ground: Recorder, responder: R
     assert len(ground.asks) == 1, "no context where there is no room for one"
 
 
-async def test_prompts(ground: Recorder, responder: Responder) -> None:
+async def test_prompt_brings_its_context(ground: Recorder, responder: Responder) -> None:
     await ask(responder, SessionStarted(MAIN))
     first = await ask(responder, PromptSubmitted(MAIN, "one"))
     assert first.context == "<foveal-context>\n# PROJECT CONTEXT\none\n</foveal-context>"
@@ -174,7 +174,7 @@ async def test_prompts(ground: Recorder, responder: Responder) -> None:
     assert ground.calls.count("forget") == 2
 
 
-async def test_a_prompt_of_a_session_whose_start_nobody_heard(ground: Recorder, responder: Responder) -> None:
+async def test_prompt_without_start_brings_the_start_sections(ground: Recorder, responder: Responder) -> None:
     assert "set_relevant_context" in (await ask(responder, PromptSubmitted(MAIN, "one"))).context
     later = Responder(ground)
     assert "set_relevant_context" not in (await ask(later, PromptSubmitted(MAIN, "two"))).context, (
@@ -182,7 +182,7 @@ async def test_a_prompt_of_a_session_whose_start_nobody_heard(ground: Recorder, 
     )
 
 
-async def test_a_prompt_that_asks_nothing_gets_nothing(ground: Recorder, responder: Responder) -> None:
+async def test_empty_prompt_gets_nothing(ground: Recorder, responder: Responder) -> None:
     await ask(responder, SessionStarted(MAIN))
     ground.calls.clear()
     for event in (PromptSubmitted(MAIN, "yes"), PromptSubmitted(CHILD, "yes")):
@@ -196,7 +196,7 @@ async def test_a_prompt_that_asks_nothing_gets_nothing(ground: Recorder, respond
     )
 
 
-async def test_prompts_ask_for_news_and_starts_for_all(ground: Recorder, responder: Responder) -> None:
+async def test_prompts_request_news_and_starts_everything(ground: Recorder, responder: Responder) -> None:
     await ask(responder, PromptSubmitted(MAIN, "yes"))
     await ask(responder, PromptSubmitted(MAIN, "one"))
     await ask(responder, PromptSubmitted(MAIN, "two"), NO_OUTPUT)
@@ -213,7 +213,7 @@ async def test_prompts_ask_for_news_and_starts_for_all(ground: Recorder, respond
     ]
 
 
-async def test_a_user_hears_of_changed_sets_once(ground: Recorder, responder: Responder) -> None:
+async def test_changed_sets_are_reported_once(ground: Recorder, responder: Responder) -> None:
     await ask(responder, SessionStarted(MAIN))
     assert (await ask(responder, PromptSubmitted(MAIN, "one"))).message == ""
     ground.context_sets = {"files": ("/a",)}
@@ -223,7 +223,7 @@ async def test_a_user_hears_of_changed_sets_once(ground: Recorder, responder: Re
     assert (await ask(responder, PromptSubmitted(MAIN, "three"))).message == ""
 
 
-async def test_a_subagents_window_is_its_own(ground: Recorder, responder: Responder) -> None:
+async def test_subagent_has_its_own_window(ground: Recorder, responder: Responder) -> None:
     await ask(responder, SessionStarted(MAIN))
     await ask(responder, PromptSubmitted(MAIN, "one"))
     await ask(responder, SubagentStarting(CHILD, "look"))
@@ -238,7 +238,7 @@ async def test_a_subagents_window_is_its_own(ground: Recorder, responder: Respon
     assert "set_relevant_context" in (await ask(responder, PromptSubmitted(MAIN, "one"))).context
 
 
-async def test_what_a_host_did_not_wait_for_it_has_not(ground: Recorder, responder: Responder) -> None:
+async def test_cancelled_answer_does_not_count_as_sent(ground: Recorder, responder: Responder) -> None:
     async def given_up(event: Event) -> None:
         ground.hang = True
         with pytest.raises(TimeoutError):
@@ -254,7 +254,7 @@ async def test_what_a_host_did_not_wait_for_it_has_not(ground: Recorder, respond
     assert (await ask(responder, FileEdited(MAIN))).context.endswith("two\n</foveal-context>"), "still owed"
 
 
-async def test_a_prompt_that_takes_no_text_is_owed(ground: Recorder, responder: Responder) -> None:
+async def test_pending_prompt_is_answered_after_a_tool(ground: Recorder, responder: Responder) -> None:
     await ask(responder, SessionStarted(MAIN))
     ground.calls.clear()
     assert await ask(responder, PromptSubmitted(MAIN, "one"), NO_OUTPUT) == NOTHING
@@ -265,7 +265,7 @@ async def test_a_prompt_that_takes_no_text_is_owed(ground: Recorder, responder: 
     assert ground.calls == ["prepare", "edited /w/a.py", "context"]
 
 
-async def test_subagents(ground: Recorder, responder: Responder) -> None:
+async def test_subagent_gets_context_for_its_task(ground: Recorder, responder: Responder) -> None:
     await ask(responder, SubagentAnnounced(MAIN, "reviewer", "review it"))
     await ask(responder, SubagentAnnounced(MAIN, "explorer", "look at it"))
     answer = await ask(responder, SubagentStarting(CHILD))
@@ -279,14 +279,14 @@ async def test_subagents(ground: Recorder, responder: Responder) -> None:
     assert await ask(responder, SubagentStopped(CHILD, "/t", "done")) == NOTHING
 
 
-async def test_ends(ground: Recorder, responder: Responder) -> None:
+async def test_end_events_reach_the_backend(ground: Recorder, responder: Responder) -> None:
     await ask(responder, TurnEnded(MAIN), NO_OUTPUT)
     await ask(responder, SessionEnding(MAIN), NO_OUTPUT)
     await ask(responder, RepositoryMoved(MAIN), NO_OUTPUT)
     assert ground.calls == ["idle", "end", "moved"]
 
 
-async def test_a_conversation_without_id(ground: Recorder, responder: Responder) -> None:
+async def test_conversation_without_id_is_keyed_by_folder(ground: Recorder, responder: Responder) -> None:
     nameless = Origin("copilot", "", "/w")
     answer = await ask(responder, SessionStarted(nameless))
     assert "set_relevant_context" not in answer.context
@@ -295,7 +295,7 @@ async def test_a_conversation_without_id(ground: Recorder, responder: Responder)
 
 
 @pytest.mark.parametrize("failure", [FovealError("no"), DeadlineExceeded("late"), TimeoutError()])
-async def test_a_part_that_fails_is_left_out(
+async def test_failing_part_is_left_out(
     ground: Recorder, responder: Responder, failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     ground.failure = failure
@@ -306,14 +306,14 @@ async def test_a_part_that_fails_is_left_out(
     assert (await ask(responder, PromptSubmitted(MAIN, "two"))).context
 
 
-async def test_a_part_that_takes_too_long_is_left_out(ground: Recorder, responder: Responder) -> None:
+async def test_slow_part_is_left_out(ground: Recorder, responder: Responder) -> None:
     ground.hang = True
     answer = await ask(responder, SessionStarted(MAIN), within_s=0.05)
     assert "set_relevant_context" in answer.context
     assert "PROJECT CONTEXT" not in answer.context
 
 
-def test_the_same_event_twice() -> None:
+def test_repeated_event_is_recognized() -> None:
     now = 0.0
     repeats = RecentEvents(lambda: now)
 
@@ -353,7 +353,7 @@ def test_windows_are_bounded() -> None:
     assert (window.take_task("y"), window.take_task("x"), window.take_task("x")) == ("", "1", "2")
 
 
-def test_lines_about_sets() -> None:
+def test_lines_about_context_sets() -> None:
     def check(
         before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]], expected: str
     ) -> None:

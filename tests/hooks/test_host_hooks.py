@@ -144,7 +144,7 @@ def read(host: str, name: str, **changed: Any) -> Event | None:
     return formats_of(host, fields, told, {}).reads.read(fields, told, "/elsewhere")
 
 
-def test_every_payload_is_expected_and_every_event_registered_is_recorded() -> None:
+def test_every_host_has_recorded_payloads() -> None:
     assert set(EXPECTED) == {f"{host}/{name}" for host, name in recorded()}
     assert (
         {host for host, _ in recorded()}
@@ -154,7 +154,7 @@ def test_every_payload_is_expected_and_every_event_registered_is_recorded() -> N
 
 
 @pytest.mark.parametrize("case", EXPECTED)
-def test_a_payload_becomes_its_event(case: str) -> None:
+def test_payload_becomes_its_event(case: str) -> None:
     host, _, name = case.partition("/")
     event = read(host, name)
     wanted = EXPECTED[case]
@@ -177,7 +177,7 @@ def test_a_payload_becomes_its_event(case: str) -> None:
         assert event.transcript_path or event.report
 
 
-def test_details_of_payloads() -> None:
+def test_payload_details() -> None:
     wakeup = read("claude-code", "UserPromptSubmit_wakeup")
     assert isinstance(wakeup, PromptSubmitted)
     assert not wakeup.by_person
@@ -209,7 +209,7 @@ def test_details_of_payloads() -> None:
         assert event.paths == paths
 
 
-def test_where_a_conversation_is_written_down() -> None:
+def test_transcript_paths_of_payloads() -> None:
     for host, name, ending in (
         ("claude-code", "Stop", "6f1e.jsonl"),
         ("claude-code", "SessionEnd", "6f1e.jsonl"),
@@ -234,12 +234,12 @@ def test_where_a_conversation_is_written_down() -> None:
         assert event.transcript_path == ""
 
 
-def test_the_end_of_a_subagents_session_is_not_its_parents() -> None:
+def test_opencode_subagent_end_is_ignored() -> None:
     for name in ("Stop", "SessionEnd"):
         assert read("opencode", name, parent_session_id="ses_parent") is None
 
 
-def test_a_subagent_has_an_id_and_the_main_agent_has_none() -> None:
+def test_only_subagents_have_an_agent_id() -> None:
     started = read("copilot", "subagentStart")
     assert started is not None
     assert (started.origin.agent_id, started.origin.policy_name) == ("explorer", "explorer")
@@ -248,7 +248,7 @@ def test_a_subagent_has_an_id_and_the_main_agent_has_none() -> None:
     assert main.origin.policy_name == "claude-code", "`claude --agent reviewer` is no subagent"
 
 
-def test_who_speaks_when_hosts_run_each_others_hooks() -> None:
+def test_formats_of_hosts_that_run_each_others_hooks() -> None:
     def check(reads: str, writes: str, fields: dict[str, Any], **variables: str) -> None:
         found = formats_of("claude", Fields(fields), str(fields.get("hook_event_name", "")), variables)
         assert (found.host, found.reads, found.writes) == (reads, hooks_of(reads), hooks_of(writes))
@@ -276,17 +276,17 @@ def test_answers_have_the_hosts_form(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "gemini", "qwen-code"])
-def test_a_line_for_the_user(host: str) -> None:
+def test_user_message_is_system_message(host: str) -> None:
     output = hooks_of(host).write("SessionStart", HookAnswer(message="foveal: context restored"))
     assert json.loads(output) == {"systemMessage": "foveal: context restored"}
 
 
-def test_hosts_that_show_their_user_nothing_get_no_line() -> None:
+def test_hosts_without_user_messages_get_none() -> None:
     for host in ("cursor", "copilot", "opencode"):
         assert hooks_of(host).write("sessionStart", HookAnswer(message="line")) == ""
 
 
-def test_what_is_no_payload() -> None:
+def test_invalid_payloads_are_refused() -> None:
     for wrong in ("[1]", "{", "7", '"x"', "[" * 100_000, 7, None, ["x"]):
         with pytest.raises(InvalidRequest, match="payload must be a map"):
             fields_in(wrong)
@@ -295,7 +295,7 @@ def test_what_is_no_payload() -> None:
     assert not fields_in(" \n").has("x")
 
 
-def test_odd_values_are_empty() -> None:
+def test_fields_of_wrong_type_are_empty() -> None:
     fields = fields_in('{"a": null, "b": 7, "c": [1, "x", null], "d": {}, "e": "\\ud800", "f": "[]"}')
     assert [fields.text(name) for name in "abcdx"] == ["", "", "", "", ""]
     assert fields.text("a", "b", "e") == "?"
@@ -304,7 +304,7 @@ def test_odd_values_are_empty() -> None:
     assert Fields({"p": "x" * (TEXT_MAX + 1)}).text("p") == "x" * TEXT_MAX
 
 
-def test_a_patch_names_its_files() -> None:
+def test_codex_patch_names_its_files() -> None:
     text = (
         "*** Begin Patch\n*** Update File: a b.py\n*** Move to: c.py \n*** Delete File: d.py\n"
         "+*** Add File: no.py\n"
@@ -323,14 +323,14 @@ NAMES = sorted({event_name(name) for _, name in recorded()})
 
 @settings(max_examples=300)
 @given(st.sampled_from(HOSTS), st.sampled_from(NAMES), st.dictionaries(st.sampled_from(KEYS), values))
-def test_no_payload_breaks_an_adapter(host: str, name: str, fields: dict[str, Any]) -> None:
+def test_no_payload_breaks_a_host(host: str, name: str, fields: dict[str, Any]) -> None:
     told = Fields(fields)
     event = formats_of(host, told, name, {}).reads.read(told, name, "/w")
     assert event is None or isinstance(event.origin.session_id, str)
 
 
 @given(st.text(), st.integers(0, 400))
-def test_what_is_wrapped_is_one_element_within_its_room(text: str, characters: int) -> None:
+def test_wrapped_text_is_one_element_within_its_limit(text: str, characters: int) -> None:
     hostile = f"{text}</foveal-context>< /FOVEAL-CONTEXT >{text}<foveal-context>{text}"
     found = wrapped(hostile, OutputLimit(characters))
     assert len(found) <= characters
@@ -338,13 +338,13 @@ def test_what_is_wrapped_is_one_element_within_its_room(text: str, characters: i
         check_wrapped(found)
 
 
-def test_a_long_text_is_cut_at_a_line() -> None:
+def test_wrapped_text_is_cut_at_a_line() -> None:
     found = wrapped("\n".join(["line"] * 100), OutputLimit(200))
     assert len(found) <= 200
     assert "\nline\n(The rest was left out for its length.)\n" in found
 
 
-def test_git_tells_by_the_hooks_name() -> None:
+def test_git_event_comes_from_the_hook_name() -> None:
     git = hooks_of("git")
     first, second = (git.read(Fields({}), "post-commit", "/w") for _ in range(2))
     assert type(first) is RepositoryMoved
@@ -353,6 +353,6 @@ def test_git_tells_by_the_hooks_name() -> None:
     assert git.write("post-commit", HookAnswer("x", "y")) == ""
 
 
-def test_fixtures_name_no_real_place() -> None:
+def test_payload_fixtures_hold_no_real_paths() -> None:
     for path in Path(PAYLOADS).glob("*/*.json"):
         assert "/home/ada/" in path.read_text()

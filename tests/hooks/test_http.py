@@ -122,7 +122,7 @@ async def check_error(response: ClientResponse, status: int, code: str, text: st
     assert text in error["message"]
 
 
-async def test_a_method_is_called_and_answered(path: str, browse: Browse) -> None:
+async def test_http_method_call(path: str, browse: Browse) -> None:
     params = {"cwd": "/x", "é": [1, 2.5, None, True, "日本"], "deep": {"a": {"b": []}}}
     async with serving(path):
         http = await browse(path)
@@ -146,7 +146,7 @@ async def test_each_error_has_its_status(path: str, browse: Browse, code: str) -
             assert (status, error) == (STATUS_OF_CODE[code], expected)
 
 
-async def test_errors_of_a_newer_daemon_and_of_nobodys_method(path: str, browse: Browse) -> None:
+async def test_unknown_error_codes_and_methods(path: str, browse: Browse) -> None:
     async with serving(path):
         http = await browse(path)
         await check_error(await http.post("/rpc/Fail", json={"code": "novel"}), 500, "novel", "it failed")
@@ -163,7 +163,7 @@ async def test_read_only_methods_are_answered_to_a_get(path: str, browse: Browse
         assert reply == (200, {"method": method, "params": {"cwd": "/a b", "x": ""}})
 
 
-async def test_what_is_at_no_path_or_under_another_verb(path: str, browse: Browse) -> None:
+async def test_unknown_paths_and_verbs_are_refused(path: str, browse: Browse) -> None:
     async with serving(path):
         http = await browse(path)
         for where in ("/nothing", "/rpc", "/rpc/", "/rpc/A/b", "/%00"):
@@ -181,7 +181,7 @@ async def test_what_is_at_no_path_or_under_another_verb(path: str, browse: Brows
                 await check_error(response, 405, "unsupported", f"{verb} isn't answered")
 
 
-async def test_parameters_in_the_wrong_place(path: str, browse: Browse) -> None:
+async def test_misplaced_parameters_are_refused(path: str, browse: Browse) -> None:
     async with serving(path):
         http = await browse(path)
         await check_error(
@@ -201,7 +201,7 @@ async def test_parameters_in_the_wrong_place(path: str, browse: Browse) -> None:
         b'{"a": ' + b"1" * 10_000 + b"}",
     ],
 )  # fmt: skip
-async def test_bodies_that_are_no_json_object(path: str, browse: Browse, body: bytes) -> None:
+async def test_bodies_must_be_json_objects(path: str, browse: Browse, body: bytes) -> None:
     async with serving(path) as (server, _):
         http = await browse(path)
         status, error = await read(await http.post("/rpc/Echo", data=body))
@@ -210,7 +210,7 @@ async def test_bodies_that_are_no_json_object(path: str, browse: Browse, body: b
         assert (await http.post("/rpc/Echo")).status == 200
 
 
-async def test_a_body_that_claims_to_be_compressed(path: str, browse: Browse) -> None:
+async def test_compressed_body_is_refused(path: str, browse: Browse) -> None:
     async with serving(path):
         http = await browse(path)
         response = await http.post("/rpc/Echo", data=b"no gzip", headers={"Content-Encoding": "gzip"})
@@ -257,7 +257,7 @@ def check_json(value: Any, expected: bytes) -> None:
     json.loads(expected)
 
 
-def test_json_of_odd_values() -> None:
+def test_json_of_unusual_values() -> None:
     check_json({"a": (1, [None, True])}, b'{"a":[1,[null,true]]}')
     check_json("é\u2028\x00", '"é\u2028\\u0000"'.encode())
     check_json("\udcff!", b'"?!"')
@@ -283,7 +283,7 @@ def test_events_as_server_sent_events() -> None:
     assert encode_event({"topic": "a\r\ndata: x\n\n"}).count(b"\n") == 3
 
 
-async def test_many_requests_share_one_connection_and_overtake_each_other(path: str, browse: Browse) -> None:
+async def test_requests_share_one_connection(path: str, browse: Browse) -> None:
     async with serving(path) as (server, daemon):
         http = await browse(path)
         slow = [asyncio.ensure_future(http.post("/rpc/Wait", json={"n": n})) for n in range(80)]
@@ -294,7 +294,7 @@ async def test_many_requests_share_one_connection_and_overtake_each_other(path: 
         assert [await read(await response) for response in slow] == [(200, {"n": n}) for n in range(80)]
 
 
-async def test_without_a_daemon_and_when_it_comes_back(path: str, browse: Browse) -> None:
+async def test_face_recovers_when_the_daemon_returns(path: str, browse: Browse) -> None:
     http = await browse(path)
     for _ in range(2):
         await check_error(await http.post("/rpc/Echo"), 502, "daemon_unavailable", "foveal status")
@@ -306,7 +306,7 @@ async def test_without_a_daemon_and_when_it_comes_back(path: str, browse: Browse
         await check_error(await http.get("/rpc/Ping"), 502, "daemon_unavailable", "chmod 700")
 
 
-async def test_a_broken_connection_ends_its_requests_and_is_made_again(path: str, browse: Browse) -> None:
+async def test_broken_connection_is_reopened(path: str, browse: Browse) -> None:
     async with serving(path) as (server, daemon):
         http = await browse(path)
         waiting = asyncio.ensure_future(http.post("/rpc/Wait"))
@@ -318,7 +318,7 @@ async def test_a_broken_connection_ends_its_requests_and_is_made_again(path: str
         assert server.statistics().accepted == 2
 
 
-async def test_who_answers_may_be_no_daemon(path: str, browse: Browse) -> None:
+async def test_peer_that_is_not_a_daemon(path: str, browse: Browse) -> None:
     def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
         writer.close()
@@ -364,7 +364,7 @@ async def test_requests_of_web_pages_are_refused(path: str, browse: Browse) -> N
         assert server.statistics().accepted == 0
 
 
-async def test_the_first_page_says_what_this_is(path: str, browse: Browse) -> None:
+async def test_root_page_describes_the_face(path: str, browse: Browse) -> None:
     http = await browse(path)
     status, about = await read(await http.get("/"))
     assert status == 200
@@ -403,7 +403,7 @@ async def test_events_arrive_each_on_its_stream(path: str, browse: Browse) -> No
             assert (await http.post("/rpc/Echo")).status == 200
 
 
-async def test_a_stream_shows_that_it_is_alive(path: str, browse: Browse) -> None:
+async def test_stream_sends_heartbeats(path: str, browse: Browse) -> None:
     async with serving(path):
         http = await browse(path, heartbeat_s=0.001)
         async with http.get("/events?topics=a") as stream, asyncio.timeout(20):
@@ -434,7 +434,7 @@ async def test_a_stream_ends_with_the_face(path: str, browse: Browse) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?topics=", "?topics=,%20,", "?topic=a"])
-async def test_a_stream_of_nothing_is_refused(path: str, browse: Browse, query: str) -> None:
+async def test_stream_without_topics_is_refused(path: str, browse: Browse, query: str) -> None:
     async with serving(path) as (server, _):
         http = await browse(path)
         await check_error(await http.get(f"/events{query}"), 400, "invalid_params", "topics must name")

@@ -182,7 +182,7 @@ def is_ours(handler: Mapping[str, Any]) -> bool:
 
 @pytest.mark.parametrize(("host", "level"), CASES)
 @pytest.mark.parametrize("form", FORMS)
-def test_uninstall_gives_back_every_byte(machine: Machine, host: str, level: str, form: str) -> None:
+def test_uninstall_restores_every_byte(machine: Machine, host: str, level: str, form: str) -> None:
     machine.write(settings_of(host, level, form))
     before = tree(machine.home)
     machine.does("install", host, f"--{level}", "--yes")
@@ -196,7 +196,7 @@ def test_uninstall_gives_back_every_byte(machine: Machine, host: str, level: str
 
 
 @pytest.mark.parametrize(("host", "level"), CASES)
-def test_uninstall_leaves_nothing_where_nothing_was(machine: Machine, host: str, level: str) -> None:
+def test_uninstall_removes_created_files(machine: Machine, host: str, level: str) -> None:
     before = tree(machine.home)
     machine.does("install", host, f"--{level}", "--yes")
     machine.does("install", host, f"--{level}", "--yes")
@@ -218,7 +218,7 @@ def test_uninstall_leaves_nothing_where_nothing_was(machine: Machine, host: str,
         '{"hooks": {"Stop": [ // x\n ]}}',
     ],
 )
-def test_what_was_empty_before_is_as_empty_again(machine: Machine, text: str) -> None:
+def test_uninstall_restores_empty_files(machine: Machine, text: str) -> None:
     machine.write({".claude/settings.json": text, ".claude.json": text, ".gemini/settings.json": text})
     before = tree(machine.home)
     for host in ("claude-code", "gemini"):
@@ -229,9 +229,7 @@ def test_what_was_empty_before_is_as_empty_again(machine: Machine, text: str) ->
 
 
 @pytest.mark.parametrize(("host", "level"), [case for case in CASES if case[0] in EVENTS])
-def test_registered_is_what_the_host_accepts_beside_what_was_there(
-    machine: Machine, host: str, level: str
-) -> None:
+def test_install_registers_events_beside_those_of_others(machine: Machine, host: str, level: str) -> None:
     files = settings_of(host, level, "plain")
     machine.write(files)
     path = next(iter(files))
@@ -265,7 +263,7 @@ def test_registered_is_what_the_host_accepts_beside_what_was_there(
         assert ranks == sorted(ranks), "those of others keep their positions"
 
 
-def test_claude_code_gets_what_its_reference_shows(machine: Machine) -> None:
+def test_claude_code_registration(machine: Machine) -> None:
     machine.does("install", "claude", "--yes")
     hooks = machine.read(".claude/settings.json")["hooks"]
     run = {"type": "command", "command": str(machine.program), "args": ["hook", "claude-code"]}
@@ -285,7 +283,7 @@ def test_claude_code_gets_what_its_reference_shows(machine: Machine) -> None:
     }
 
 
-def test_cursor_tells_an_edit_once_and_may_bring_text_behind_other_tools(machine: Machine) -> None:
+def test_cursor_registers_edits_and_reading_tools_apart(machine: Machine) -> None:
     machine.does("install", "cursor", "--yes")
     found = json.loads((machine.home / ".cursor/hooks.json").read_text())["hooks"]
     assert "matcher" not in found["afterFileEdit"][0]
@@ -303,7 +301,7 @@ def test_cursor_tells_an_edit_once_and_may_bring_text_behind_other_tools(machine
         ("codex", ".codex/config.toml", ("mcp_servers", "foveal"), {"command": "P", "args": ["mcp"]}),
     ],
 )  # fmt: skip
-def test_the_mcp_server_is_registered_as_the_host_wants_it(
+def test_install_registers_the_mcp_server(
     machine: Machine, host: str, path: str, place: tuple[str, str], entry: dict[str, Any]
 ) -> None:
     machine.does("install", host, "--yes")
@@ -317,7 +315,7 @@ def test_the_mcp_server_is_registered_as_the_host_wants_it(
     assert not (machine.home / path).exists() or "mcpServers" not in (machine.home / path).read_text()
 
 
-def test_what_others_write_after_the_install_stays(machine: Machine) -> None:
+def test_uninstall_keeps_later_changes(machine: Machine) -> None:
     machine.does("install", "claude-code", "--yes")
     path = machine.home / ".claude" / "settings.json"
     values = json.loads(path.read_text())
@@ -333,7 +331,7 @@ def test_what_others_write_after_the_install_stays(machine: Machine) -> None:
     }
 
 
-def test_an_older_registration_is_brought_up_to_date_in_its_place(machine: Machine) -> None:
+def test_install_updates_an_older_registration(machine: Machine) -> None:
     old = {"type": "command", "command": "/gone/bin/foveal hook claude-code", "timeout": 60}
     other = {"type": "command", "command": OTHERS_COMMAND}
     lookalikes = [
@@ -353,14 +351,14 @@ def test_an_older_registration_is_brought_up_to_date_in_its_place(machine: Machi
     assert found["Stop"] == [{"hooks": [{**run, "async": True}]}]
 
 
-def test_a_server_keeps_what_its_user_set(machine: Machine) -> None:
+def test_install_keeps_user_settings_of_the_server(machine: Machine) -> None:
     entry = {"command": "/old/foveal", "args": ["mcp"], "env": {"X": "1"}, "alwaysLoad": True}
     machine.write({".claude.json": text_of({"mcpServers": {"foveal": entry}})})
     machine.does("install", "claude-code", "--yes")
     assert machine.read(".claude.json")["mcpServers"]["foveal"] == {**entry, "command": str(machine.program)}
 
 
-def test_another_server_of_our_name_is_refused(machine: Machine) -> None:
+def test_foreign_server_named_foveal_is_refused(machine: Machine) -> None:
     machine.write({".cursor/mcp.json": text_of({"mcpServers": {"foveal": {"command": "optics"}}})})
     assert "mcpServers.foveal is another server" in machine.refuses("install", "cursor", "--yes")
     machine.does("install", "cursor", "--no-mcp", "--yes")
@@ -378,24 +376,24 @@ def test_another_server_of_our_name_is_refused(machine: Machine) -> None:
         ('{"hooks": {}, "hooks": {}}', "'hooks' stands there twice"),
     ],
 )
-def test_a_file_that_cant_be_read_is_refused(machine: Machine, text: str, problem: str) -> None:
+def test_unreadable_settings_are_refused(machine: Machine, text: str, problem: str) -> None:
     machine.write({".claude/settings.json": text})
     assert problem in machine.refuses("install", "claude-code", "--yes")
 
 
-def test_bytes_that_are_no_text_are_refused(machine: Machine) -> None:
+def test_settings_that_are_not_utf8_are_refused(machine: Machine) -> None:
     machine.write({".claude/settings.json": ""})
     (machine.home / ".claude" / "settings.json").write_bytes(b'{\n"a": "\xff"}')
     assert "line 2: it isn't UTF-8" in machine.refuses("install", "claude-code", "--yes")
 
 
-def test_nothing_is_written_if_a_later_file_cant_be(machine: Machine) -> None:
+def test_install_writes_nothing_if_any_file_is_unusable(machine: Machine) -> None:
     machine.write({".claude.json": "{"})
     assert ".claude.json, line 1" in machine.refuses("install", "claude-code", "--yes")
 
 
 @pytest.mark.parametrize("place", ["folder", "pipe", "dangling", "parent is a file"])
-def test_what_is_no_file_is_refused(machine: Machine, place: str) -> None:
+def test_folder_in_place_of_settings_is_refused(machine: Machine, place: str) -> None:
     path = machine.home / ".claude" / "settings.json"
     if place == "parent is a file":
         path.parent.write_text("")
@@ -421,7 +419,7 @@ def test_a_file_of_another_user_is_refused(machine: Machine, monkeypatch: pytest
     assert "another user" in machine.refuses("install", "claude-code", "--yes")
 
 
-def test_a_project_cant_lead_out_of_itself(machine: Machine) -> None:
+def test_project_links_may_not_leave_the_project(machine: Machine) -> None:
     machine.write({".claude/settings.json": "{}"})
     (machine.root / ".claude").symlink_to(machine.home / ".claude")
     assert "leads out of the project" in machine.refuses("install", "claude-code", "--project", "--yes")
@@ -443,7 +441,7 @@ def test_links_and_modes_stay(machine: Machine) -> None:
     assert tree(machine.home) == before
 
 
-def test_each_change_is_copied_and_five_copies_stay(machine: Machine) -> None:
+def test_each_change_is_backed_up_five_times(machine: Machine) -> None:
     path = machine.home / ".claude" / "settings.json"
     written = []
     machine.write({".claude/settings.json": ""})
@@ -461,7 +459,7 @@ def test_each_change_is_copied_and_five_copies_stay(machine: Machine) -> None:
     assert left == written[-5:-1], "those of other contents are somebody's to delete"
 
 
-def test_a_copy_that_somebody_laid_there_is_taken_only_if_it_says_the_same(machine: Machine) -> None:
+def test_foreign_backup_is_used_only_if_equal(machine: Machine) -> None:
     machine.write({".claude/settings.json": text_of({"a": 1})})
     machine.does("install", "claude-code", "--yes")
     machine.write({".claude/settings.json.foveal-backup-0002": text_of({"a": 1, "evil": True})})
@@ -489,9 +487,7 @@ def test_the_difference_is_coloured_on_a_terminal(machine: Machine, monkeypatch:
     assert "\x1b[36m@@" in output
 
 
-def test_what_a_host_writes_between_look_and_change_isnt_lost(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_change_of_settings_is_not_lost(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.write({".claude/settings.json": "{}"})
     path = machine.home / ".claude" / "settings.json"
 
@@ -508,7 +504,7 @@ def test_what_a_host_writes_between_look_and_change_isnt_lost(
     assert not (machine.home / ".claude.json").exists()
 
 
-def test_without_yes_a_person_is_asked(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_install_asks_without_yes(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     before = tree(machine.home)
     code, _, errors = machine.run("install", "claude-code")
     assert (code, tree(machine.home)) == (1, before)
@@ -520,7 +516,7 @@ def test_without_yes_a_person_is_asked(machine: Machine, monkeypatch: pytest.Mon
         assert (tree(machine.home) == before) is (expected == 1)
 
 
-def test_json_tells_what_was_done(machine: Machine) -> None:
+def test_install_json_output(machine: Machine) -> None:
     machine.write({".claude/settings.json": "{}"})
     reply = json.loads(machine.does("install", "claude-code", "--yes", "--json"))
     assert [(Path(one["path"]).name, one["action"]) for one in reply["changes"]] == [
@@ -531,9 +527,7 @@ def test_json_tells_what_was_done(machine: Machine) -> None:
     assert machine.run("install", "claude-code", "--json")[0] == 2
 
 
-def test_the_hosts_folders_may_be_named_by_variables(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_host_folders_from_variables(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = {"CLAUDE_CONFIG_DIR": "c", "CODEX_HOME": "x", "COPILOT_HOME": "p", "XDG_CONFIG_HOME": "g"}
     for name, folder in folders.items():
         monkeypatch.setenv(name, str(machine.home / folder))
@@ -546,7 +540,7 @@ def test_the_hosts_folders_may_be_named_by_variables(
     }  # fmt: skip
 
 
-def test_the_home_is_no_project(machine: Machine) -> None:
+def test_home_is_refused_as_project(machine: Machine) -> None:
     assert "no project" in machine.refuses(
         "install", "claude-code", "--project", "--cwd", str(machine.home), "--yes"
     )

@@ -39,7 +39,7 @@ def trust_all(machine: Machine) -> None:
     config.write_text((config.read_text() if config.exists() else "") + "\n" + "\n".join(lines))
 
 
-def test_where_nothing_is_registered_nothing_is_wrong(machine: Machine) -> None:
+def test_check_without_registration(machine: Machine) -> None:
     assert checked(machine) == (0, "foveal is registered nowhere\n")
     code, output = checked(machine, "cursor")
     assert code == 1
@@ -48,7 +48,7 @@ def test_where_nothing_is_registered_nothing_is_wrong(machine: Machine) -> None:
 
 @pytest.mark.parametrize("host", AGENTS)
 @pytest.mark.parametrize("level", ["user", "project"])
-def test_what_was_just_installed_is_all_right(machine: Machine, host: str, level: str) -> None:
+def test_check_after_install(machine: Machine, host: str, level: str) -> None:
     if (host, level) == ("git", "user"):
         machine.write({".gitconfig": "[core]\n\thooksPath = ~/.githooks\n"})
     machine.does("install", host, f"--{level}", "--yes")
@@ -65,7 +65,7 @@ def test_what_was_just_installed_is_all_right(machine: Machine, host: str, level
         assert checked(machine)[0] == 0
 
 
-def test_list_tells_files_events_and_program(machine: Machine) -> None:
+def test_list_shows_files_events_and_program(machine: Machine) -> None:
     machine.does("install", "claude-code", "--yes")
     machine.does("install", "cursor", "--project", "--no-mcp", "--yes")
     output = machine.does("list")
@@ -82,7 +82,7 @@ def test_list_tells_files_events_and_program(machine: Machine) -> None:
     assert not found["gemini", "user"]["registered"]
 
 
-def test_a_program_that_moved_is_told(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_reports_a_moved_program(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.does("install", "claude-code", "--yes")
     moved = machine.program.parent.parent / "new" / "foveal"
     moved.parent.mkdir()
@@ -96,7 +96,7 @@ def test_a_program_that_moved_is_told(machine: Machine, monkeypatch: pytest.Monk
     assert checked(machine)[0] == 0
 
 
-def test_another_program_is_told_and_not_run(machine: Machine) -> None:
+def test_check_reports_another_program_without_running_it(machine: Machine) -> None:
     ran = machine.home / "ran"
     evil = machine.root / "bin" / "foveal"
     evil.parent.mkdir()
@@ -110,7 +110,7 @@ def test_another_program_is_told_and_not_run(machine: Machine) -> None:
     assert not ran.exists()
 
 
-def test_an_older_registration_is_told(machine: Machine) -> None:
+def test_check_reports_an_older_registration(machine: Machine) -> None:
     machine.does("install", "gemini", "--yes")
     values = machine.read(".gemini/settings.json")
     del values["hooks"]["BeforeAgent"]
@@ -120,7 +120,7 @@ def test_an_older_registration_is_told(machine: Machine) -> None:
     assert "not registered as this version does it" in output
 
 
-def test_a_file_that_cant_be_read_is_told(machine: Machine) -> None:
+def test_check_reports_unreadable_settings(machine: Machine) -> None:
     machine.write({".cursor/hooks.json": '{"a"'})
     code, output = checked(machine)
     assert code == 1
@@ -143,7 +143,7 @@ def test_a_file_that_cant_be_read_is_told(machine: Machine) -> None:
         ("codex", ".codex/config.toml", "[features]\nhooks = false\n", "features.hooks"),
     ],
 )
-def test_hooks_that_are_switched_off_are_told(
+def test_check_reports_disabled_hooks(
     machine: Machine, host: str, path: str, value: Any, problem: str
 ) -> None:
     machine.write({path: value if isinstance(value, str) else text_of(value)})
@@ -153,13 +153,13 @@ def test_hooks_that_are_switched_off_are_told(
     assert problem in output
 
 
-def test_a_project_may_switch_hooks_off_too(machine: Machine) -> None:
+def test_check_reads_project_switches(machine: Machine) -> None:
     machine.write({"work/shop/.claude/settings.local.json": text_of({"disableAllHooks": True})})
     machine.does("install", "claude-code", "--project", "--yes")
     assert checked(machine)[0] == 1
 
 
-def test_a_hook_that_codex_has_off_is_told(machine: Machine) -> None:
+def test_check_reports_hooks_disabled_in_codex(machine: Machine) -> None:
     machine.does("install", "codex", "--yes")
     trust_all(machine)
     config = machine.home / ".codex" / "config.toml"
@@ -173,7 +173,7 @@ def test_a_hook_that_codex_has_off_is_told(machine: Machine) -> None:
     assert "switched off: SessionStart" in output
 
 
-def test_control_characters_from_a_file_dont_reach_the_terminal(machine: Machine) -> None:
+def test_control_characters_are_not_printed(machine: Machine) -> None:
     handler = {"type": "command", "command": "'/x\x1b[2J/foveal' hook cursor"}
     machine.write({".cursor/hooks.json": text_of({"version": 1, "hooks": {"st\x1bop": [handler]}})})
     assert "\x1b" not in machine.run("list")[1] + machine.run("check")[1]

@@ -41,7 +41,7 @@ def script(machine: Machine, name: str, text: bytes, mode: int = 0o755) -> Path:
     return path
 
 
-def test_git_calls_us_and_nothing_of_it_stays_after_uninstall(machine: Machine) -> None:
+def test_git_runs_the_hook_until_uninstall(machine: Machine) -> None:
     before = tree(machine.home)
     machine.does("install", "git", "--yes")
     assert "nothing to do" in machine.does("install", "git", "--yes")
@@ -70,7 +70,7 @@ def test_git_calls_us_and_nothing_of_it_stays_after_uninstall(machine: Machine) 
         b"#!/bin/sh\n",
     ],
 )
-def test_scripts_of_others_are_chained_and_given_back(machine: Machine, text: bytes) -> None:
+def test_git_scripts_are_chained_and_restored(machine: Machine, text: bytes) -> None:
     path = script(machine, "post-commit", text, 0o750)
     before = tree(machine.home)
     machine.does("install", "git", "--yes")
@@ -84,7 +84,7 @@ def test_scripts_of_others_are_chained_and_given_back(machine: Machine, text: by
     assert {name: left.get(name) for name in before} == before
 
 
-def test_the_status_of_a_script_stays_its_own(machine: Machine) -> None:
+def test_git_script_keeps_its_status(machine: Machine) -> None:
     script(machine, "post-checkout", b"#!/bin/sh\nexit 7\n")
     git(machine.root, "commit", "-q", "--allow-empty", "-m", "x")
     status = git(machine.root, "checkout", "-q", "-b", "one").returncode
@@ -102,12 +102,12 @@ def test_the_status_of_a_script_stays_its_own(machine: Machine) -> None:
         (b"#!/bin/sh\ntrue\n", 0o644, "isn't executable"),
     ],
 )
-def test_what_cant_be_chained_is_refused(machine: Machine, text: bytes, mode: int, problem: str) -> None:
+def test_unchainable_git_hook_is_refused(machine: Machine, text: bytes, mode: int, problem: str) -> None:
     script(machine, "post-merge", text, mode)
     assert problem in machine.refuses("install", "git", "--yes")
 
 
-def test_what_a_script_says_later_stays(machine: Machine) -> None:
+def test_later_lines_of_a_git_script_stay(machine: Machine) -> None:
     machine.does("install", "git", "--yes")
     path = machine.root / ".git" / "hooks" / "post-merge"
     path.write_text(path.read_text() + "echo mine\n")
@@ -152,11 +152,11 @@ def test_the_folder_for_all_repositories_goes_with_user(machine: Machine) -> Non
     assert sorted(os.listdir(machine.home / ".githooks")) == sorted(HOOKS)
 
 
-def test_where_no_repository_is_nothing_can_be_installed(machine: Machine) -> None:
+def test_git_install_needs_a_repository(machine: Machine) -> None:
     assert "not in a git repository" in machine.refuses("install", "git", "--cwd", str(machine.home), "--yes")
 
 
-def test_nothing_inherited_leads_git_elsewhere(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_environment_is_ignored(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     other = machine.home / "other"
     subprocess.run(["git", "init", "-q", str(other)], check=True)
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
@@ -173,7 +173,7 @@ def test_a_program_with_blanks_and_quotes_is_quoted() -> None:
     assert part.register(text) == text
 
 
-def test_only_a_whole_block_is_ours() -> None:
+def test_only_a_complete_block_is_ours() -> None:
     part = ScriptBlock("post-commit", "/b/foveal")
     for text in (f"#!/bin/sh\n{BEGIN}\ntrue\n", f"#!/bin/sh\necho '{BEGIN}'\necho '{END}'\n"):
         assert not part.holds(text)

@@ -52,7 +52,7 @@ def same_outside(before: str, after: str, start: int, end: int) -> bool:
 
 @settings(max_examples=150)
 @given(documents(), st.data())
-def test_insert_says_what_was_asked_and_can_be_taken_back(text: str, data: st.DataObject) -> None:
+def test_jsonc_insert_can_be_undone(text: str, data: st.DataObject) -> None:
     number = data.draw(st.integers(0, len(containers(parse(text))) - 1))
     container = containers(parse(text))[number]
     key = "new key" if container.kind == "object" else None
@@ -70,7 +70,7 @@ def test_insert_says_what_was_asked_and_can_be_taken_back(text: str, data: st.Da
 
 @settings(max_examples=150)
 @given(documents(), st.data())
-def test_remove_and_replace_say_what_was_asked(text: str, data: st.DataObject) -> None:
+def test_jsonc_remove_and_replace(text: str, data: st.DataObject) -> None:
     filled = [number for number, one in enumerate(containers(parse(text))) if one.items]
     if not filled:
         return
@@ -105,7 +105,7 @@ def test_remove_and_replace_say_what_was_asked(text: str, data: st.DataObject) -
         ("{\n  // nothing yet\n}", '{\n  // nothing yet\n  "k": 1\n}'),
     ],
 )
-def test_what_is_inserted_looks_like_the_rest(text: str, expected: str) -> None:
+def test_jsonc_insert_keeps_the_style(text: str, expected: str) -> None:
     assert insert(text, parse(text), 1, "k") == expected
 
 
@@ -121,7 +121,7 @@ def test_what_is_inserted_looks_like_the_rest(text: str, expected: str) -> None:
         ("[1 /* a */ , 2]", 0, "[ /* a */ 2]"),
     ],
 )
-def test_remove_leaves_comments(text: str, index: int, expected: str) -> None:
+def test_jsonc_remove_keeps_comments(text: str, index: int, expected: str) -> None:
     after = remove(text, parse(text), index)
     assert after == expected
     parse(after)
@@ -147,20 +147,18 @@ def test_remove_leaves_comments(text: str, index: int, expected: str) -> None:
         ("[" * 300, 1, 202, "nest deeper"),
     ],
 )
-def test_text_that_cant_be_read_is_refused_with_its_place(
-    text: str, line: int, column: int, what: str
-) -> None:
+def test_jsonc_errors_name_line_and_column(text: str, line: int, column: int, what: str) -> None:
     with pytest.raises(UnreadableText, match=re.escape(what)) as found:
         parse(text)
     assert (found.value.line, found.value.column) == (line, column)
 
 
-def test_a_key_that_stands_twice_is_refused_only_where_it_is_asked_for() -> None:
+def test_jsonc_duplicate_key_fails_when_read() -> None:
     node = parse('{"a": 1, "a": 2, "b": 3}')
     assert node.get("b") is not None
     with pytest.raises(InstallError, match="twice"):
         node.get("a")
 
 
-def test_very_long_numbers_are_read() -> None:
+def test_jsonc_reads_very_long_numbers() -> None:
     assert parse("9" * 5000).value == float("inf")

@@ -36,7 +36,7 @@ def hooks_for(program: str) -> dict[str, Any]:
     }
 
 
-def test_the_plugin_in_the_package_says_what_the_settings_say() -> None:
+def test_packaged_plugin_matches_the_settings() -> None:
     folder = DATA / "claude_plugin"
     assert json.loads((folder / "hooks" / "hooks.json").read_text())["hooks"] == hooks_for("foveal")
     assert json.loads((folder / ".mcp.json").read_text()) == {
@@ -49,7 +49,7 @@ def test_the_plugin_in_the_package_says_what_the_settings_say() -> None:
     assert files == {path for path, _ in plugin_files("foveal", __version__)}
 
 
-def test_the_skill_is_one_and_explains_every_tool() -> None:
+def test_skill_explains_every_tool() -> None:
     text = (DATA / "claude_plugin" / "skills" / "foveal" / "SKILL.md").read_text()
     found = re.match(r"---\nname: ([a-z0-9-]{1,64})\ndescription: (.{1,1024})\n---\n", text)
     assert found
@@ -60,7 +60,7 @@ def test_the_skill_is_one_and_explains_every_tool() -> None:
 
 
 @pytest.mark.parametrize("level", ["user", "project"])
-def test_the_plugin_is_installed_whole_and_goes_whole(machine: Machine, level: str) -> None:
+def test_plugin_is_installed_and_removed_whole(machine: Machine, level: str) -> None:
     machine.write({".claude/settings.json": "{}", "work/shop/.claude/skills/mine/SKILL.md": "mine"})
     before = tree(machine.home)
     machine.does("install", "claude-code", "--plugin", f"--{level}", "--yes")
@@ -79,7 +79,7 @@ def test_the_plugin_is_installed_whole_and_goes_whole(machine: Machine, level: s
     assert tree(machine.home) == before
 
 
-def test_settings_and_plugin_take_turns(machine: Machine) -> None:
+def test_plugin_and_settings_replace_each_other(machine: Machine) -> None:
     machine.does("install", "claude-code", "--yes")
     machine.does("install", "claude-code", "--plugin", "--yes")
     assert not (machine.home / ".claude" / "settings.json").exists()
@@ -89,7 +89,7 @@ def test_settings_and_plugin_take_turns(machine: Machine) -> None:
     assert machine.run("check")[0] == 0
 
 
-def test_an_older_plugin_is_told_and_updated(machine: Machine) -> None:
+def test_older_plugin_is_reported_and_updated(machine: Machine) -> None:
     machine.does("install", "claude-code", "--plugin", "--yes")
     path = machine.home / ".claude" / "skills" / "foveal" / ".claude-plugin" / "plugin.json"
     path.write_text(text_of({**json.loads(path.read_text()), "version": "0.0.1"}))
@@ -100,7 +100,7 @@ def test_an_older_plugin_is_told_and_updated(machine: Machine) -> None:
     assert machine.run("check")[0] == 0
 
 
-def test_what_is_not_ours_is_never_replaced(machine: Machine) -> None:
+def test_foreign_plugin_file_is_refused(machine: Machine) -> None:
     machine.write({".claude/skills/foveal/.claude-plugin/plugin.json": '{"name": "optics"}'})
     assert "isn't foveal's" in machine.refuses("install", "claude-code", "--plugin", "--yes")
     machine.write({".config/opencode/plugins/foveal.js": "export const Mine = 1\n"})

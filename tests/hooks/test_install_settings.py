@@ -105,7 +105,7 @@ def test_register_and_strip_undo_each_other(host: str, data: st.DataObject) -> N
         ("foveal hook codex", None),
     ],
 )
-def test_a_handler_is_ours_by_exactly_what_it_runs(entry: Any, program: str | None) -> None:
+def test_handler_is_ours_by_its_command(entry: Any, program: str | None) -> None:
     assert hook_program(entry) == program
 
 
@@ -119,12 +119,12 @@ def test_a_handler_is_ours_by_exactly_what_it_runs(entry: Any, program: str | No
         ({"url": "http://localhost/mcp"}, None),
     ],
 )
-def test_a_server_is_ours_by_what_it_runs(entry: Any, program: str | None) -> None:
+def test_server_is_ours_by_its_command(entry: Any, program: str | None) -> None:
     assert mcp_program(entry) == program
 
 
 @pytest.mark.parametrize("form", TEXT_FORMS)
-def test_a_server_comes_and_goes_beside_others(form: str) -> None:
+def test_server_entry_is_added_and_removed(form: str) -> None:
     text = FORMS[form]({"mcpServers": {"x": {"command": "y", "args": [1, [2]]}}, "z": [{"a": {}}]})
     part = McpSettings("mcpServers", {"command": "/b/foveal", "args": ["mcp"]})
     after = part.register(text)

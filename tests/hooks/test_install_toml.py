@@ -41,7 +41,7 @@ def documents() -> st.SearchStrategy[str]:
 
 @settings(max_examples=150)
 @given(documents())
-def test_what_was_added_can_be_taken_out_to_the_byte(text: str) -> None:
+def test_toml_append_can_be_undone(text: str) -> None:
     after = append(text, PATH, VALUES)
     assert after.startswith(text)
     assert tomllib.loads(after)["mcp_servers"]["foveal"] == VALUES
@@ -51,7 +51,7 @@ def test_what_was_added_can_be_taken_out_to_the_byte(text: str) -> None:
     assert remove(changed, PATH) == text
 
 
-def test_a_table_in_the_middle_goes_with_those_below_it() -> None:
+def test_toml_remove_takes_subtables() -> None:
     text = (
         "# mine\n[a]\nx = 1\n\n[mcp_servers.foveal]\ncommand = 'foveal'\nargs = [\n  'mcp',\n]\n"
         "[mcp_servers.foveal.tools.status]\napproval_mode = 'approve'\n\n# about b\n[b]\ny = 2\n"
@@ -60,7 +60,7 @@ def test_a_table_in_the_middle_goes_with_those_below_it() -> None:
     assert remove(text, PATH) == "# mine\n[a]\nx = 1\n\n# about b\n[b]\ny = 2\n# the end\n"
 
 
-def test_update_keeps_what_was_set_beside() -> None:
+def test_toml_update_keeps_other_keys() -> None:
     text = "[mcp_servers.foveal]\ncommand = 'x'\nstartup_timeout_sec = 20\nenabled_tools = ['a']\n\n[z]\n"
     after = update(text, PATH, VALUES)
     assert tomllib.loads(after)["mcp_servers"]["foveal"] == {
@@ -80,7 +80,7 @@ def test_update_keeps_what_was_set_beside() -> None:
         "[[mcp_servers]]\na = 1\n",
     ],
 )
-def test_where_no_table_can_be_added_nothing_is(text: str) -> None:
+def test_toml_append_refuses_conflicts(text: str) -> None:
     with pytest.raises(InstallError):
         append(text, PATH, VALUES)
 
@@ -93,14 +93,14 @@ def test_where_no_table_can_be_added_nothing_is(text: str) -> None:
         "mcp_servers.foveal.command = 'x'\n",
     ],
 )
-def test_what_is_no_table_of_its_own_is_left_to_its_owner(text: str) -> None:
+def test_toml_inline_tables_are_refused(text: str) -> None:
     with pytest.raises(InstallError, match="table of its own"):
         remove(text, PATH)
     with pytest.raises(InstallError, match="table of its own"):
         update(text, PATH, VALUES)
 
 
-def test_headers_are_read_as_toml_reads_them() -> None:
+def test_toml_headers_match_tomllib() -> None:
     text = "[ a . 'b.c' ]\nx = 1\n[[d]]\n[[d]]\n[ \"e\" . f ] # [g]\n"
     assert [table.path for table in tables(text)] == [("a", "b.c"), ("d",), ("d",), ("e", "f")]
 
@@ -108,7 +108,7 @@ def test_headers_are_read_as_toml_reads_them() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column"), [("a = 1\nb = \n", 2, 5), ("a = 'x", 1, 1), ("a = 1\na = 2\n", 2, 6)]
 )
-def test_what_cant_be_read_is_refused_with_its_place(text: str, line: int, column: int) -> None:
+def test_toml_errors_name_line_and_column(text: str, line: int, column: int) -> None:
     with pytest.raises(UnreadableText) as found:
         parse(text)
     assert (found.value.line, found.value.column) == (line, column)

@@ -46,7 +46,7 @@ async def desk(
         await link.close()
 
 
-async def test_a_daemon_that_hangs_is_given_up(daemon: DaemonProcess, shop: Path) -> None:
+async def test_hanging_daemon_times_out(daemon: DaemonProcess, shop: Path) -> None:
     daemon.open_ready(shop)
     async with desk(daemon, shop, "hang", call_s=0.2) as (one, link):
         os.kill(daemon.pid, signal.SIGSTOP)
@@ -62,7 +62,7 @@ async def test_a_daemon_that_hangs_is_given_up(daemon: DaemonProcess, shop: Path
         assert link.called == ["OpenProject", "Status"]
 
 
-async def test_with_delta_what_was_shown_is_named(shared_daemon: DaemonProcess, shop: Path) -> None:
+async def test_delta_names_shown_parts(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     asked = {"prompt": "login", "focus_paths": ["src/shop/auth.py"]}
     async with desk(shared_daemon, shop, "delta") as (one, link):
@@ -78,9 +78,7 @@ async def test_with_delta_what_was_shown_is_named(shared_daemon: DaemonProcess, 
         assert link.called == ["GetContext"] * 3
 
 
-async def test_what_was_too_large_to_show_is_never_taken_for_shown(
-    shared_daemon: DaemonProcess, shop: Path
-) -> None:
+async def test_too_large_context_does_not_count_as_shown(shared_daemon: DaemonProcess, shop: Path) -> None:
     quotes = '"' * 90  # as JSON each is two characters, so that the first context is above the limit
     body = "".join(f"VALUE_{number} = '{quotes}'\n" for number in range(40))
     (shop / "quotes.py").write_text(body)
@@ -100,7 +98,7 @@ def lines(context: str) -> list[str]:
     return [line for line in context.splitlines() if "VALUE_" in line]
 
 
-async def test_calls_at_once_make_one_session(shared_daemon: DaemonProcess, shop: Path) -> None:
+async def test_concurrent_calls_make_one_session(shared_daemon: DaemonProcess, shop: Path) -> None:
     async with desk(shared_daemon, shop, "once") as (one, _):
         inquiry = one.about("tester")
         await asyncio.gather(
@@ -123,18 +121,18 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     return one, other
 
 
-def test_without_roots_it_is_the_pump_s(folders: tuple[Path, Path]) -> None:
+def test_folder_without_roots_is_the_pumps(folders: tuple[Path, Path]) -> None:
     one, _ = folders
     assert choose_folder(str(one), []) == str(one)
 
 
-def test_in_a_root_it_is_the_pump_s(folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_folder_in_a_root_is_the_pumps(folders: tuple[Path, Path], tmp_path: Path) -> None:
     one, other = folders
     for cwd in (one, one / "sub", tmp_path / "link"):
         assert choose_folder(str(cwd), [other.as_uri(), one.as_uri()]) == str(cwd)
 
 
-def test_else_it_is_the_first_root_that_is_there(folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_folder_outside_roots_is_the_first_root(folders: tuple[Path, Path], tmp_path: Path) -> None:
     one, other = folders
     uris = [
         "https://example.org/x",
@@ -151,7 +149,7 @@ def test_else_it_is_the_first_root_that_is_there(folders: tuple[Path, Path], tmp
     assert choose_folder("/", uris[:6]) == "/"
 
 
-def test_a_name_that_begins_alike_is_another(folders: tuple[Path, Path]) -> None:
+def test_root_with_common_prefix_differs(folders: tuple[Path, Path]) -> None:
     one, other = folders
     near = one.parent / "one more"
     near.mkdir()

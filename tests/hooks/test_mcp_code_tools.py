@@ -25,17 +25,17 @@ from tests.hooks.test_mcp_caller import desk
         (["nothing is named `f`"], "nothing is named `f`; go on", {"hint": "nothing is named `f`; go on"}),
     ],
 )
-def test_remarks(evidence: list[str], hint: str, expected: dict[str, Any]) -> None:
+def test_remarks_of_results(evidence: list[str], hint: str, expected: dict[str, Any]) -> None:
     assert remarks_of({"evidence": evidence, "hint": hint}) == expected
 
 
-def test_a_snippet_that_begins_elsewhere_says_where() -> None:
+def test_snippet_line_is_shown() -> None:
     place = {"path": "a.py", "start_line": 3, "end_line": 90, "kind": "method", "symbol": "C.f"}
     assert headline(place) == "`a.py:3-90` method `C.f`"
     assert headline({**place, "snippet_line": 70}) == "`a.py:3-90` method `C.f`, from line 70"
 
 
-async def test_neighbouring_calls_are_one_place(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+async def test_adjacent_hits_are_one_place(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     far = "    pass\n" * 60
     source = f"def f():\n    pass\n\n\ndef g():\n    f()\n    f()\n{far}    f()\n"
     root = write_files(tmp_path / "p", {"a.py": source})
@@ -47,9 +47,7 @@ async def test_neighbouring_calls_are_one_place(shared_daemon: DaemonProcess, tm
         assert f"from line {answer['results'][1]['snippet_line']}" in text
 
 
-async def test_nothing_in_a_project_that_is_not_read_yet_says_so(
-    shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
+async def test_empty_answer_during_indexing_says_so(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", {"a.py": "def f():\n    pass\n"})
     shared_daemon.open_ready(root)
     async with desk(shared_daemon, root, "none") as (one, link):

@@ -31,7 +31,7 @@ from tests.mcp_cases import INITIALIZE, bare_host, request
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-def test_what_is_no_message_is_told_and_harms_nothing(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_invalid_lines_get_errors(shared_daemon: DaemonProcess, shop: Path) -> None:
     cases: list[tuple[Any, Any, int]] = [
         (b"{nonsense\n", None, -32700),
         (b"\xff\xfe\n", None, -32700),
@@ -78,7 +78,7 @@ def test_many_requests_at_once_are_all_answered(shared_daemon: DaemonProcess, sh
         assert host.end() == 0
 
 
-def test_a_new_daemon_is_told_how_the_conversation_began(daemon: DaemonProcess, shop: Path) -> None:
+def test_new_daemon_gets_the_opening_messages(daemon: DaemonProcess, shop: Path) -> None:
     with bare_host(daemon.environ, shop) as host:
         host.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE})
         assert host.receive()["result"]["protocolVersion"] == "2025-11-25"
@@ -95,7 +95,7 @@ def test_a_new_daemon_is_told_how_the_conversation_began(daemon: DaemonProcess, 
         assert host.end() == 0
 
 
-def test_a_daemon_that_was_stopped_stays_so_until_it_is_needed(daemon: DaemonProcess, shop: Path) -> None:
+def test_stopped_daemon_starts_when_needed(daemon: DaemonProcess, shop: Path) -> None:
     with bare_host(daemon.environ, shop) as host:
         host.ask(1, "tools/list")
         daemon.stop()
@@ -107,9 +107,7 @@ def test_a_daemon_that_was_stopped_stays_so_until_it_is_needed(daemon: DaemonPro
         assert read_daemon_info(str(daemon.state)) is not None
 
 
-def test_requests_that_a_daemon_took_with_it_are_answered_with_an_error(
-    daemon: DaemonProcess, shop: Path
-) -> None:
+def test_lost_requests_are_answered_with_an_error(daemon: DaemonProcess, shop: Path) -> None:
     with bare_host(daemon.environ, shop) as host:
         host.ask(1, "tools/call", name="status", arguments={})
         os.kill(daemon.pid, signal.SIGSTOP)
@@ -127,7 +125,7 @@ def test_requests_that_a_daemon_took_with_it_are_answered_with_an_error(
         assert host.end() == 0
 
 
-def test_without_a_daemon_each_request_says_why(shop: Path, daemon: DaemonProcess) -> None:
+def test_requests_without_daemon_get_errors(shop: Path, daemon: DaemonProcess) -> None:
     with bare_host(daemon.environ, shop, "--socket", str(shop / "none.sock")) as host:
         for number in (1, 2):
             error = host.ask(number, "tools/list")["error"]
@@ -136,7 +134,7 @@ def test_without_a_daemon_each_request_says_why(shop: Path, daemon: DaemonProces
         assert host.end() == 0
 
 
-def test_it_ends_with_its_input_even_while_the_daemon_hangs(daemon: DaemonProcess, shop: Path) -> None:
+def test_pump_ends_with_its_input(daemon: DaemonProcess, shop: Path) -> None:
     with bare_host(daemon.environ, shop) as host:
         host.ask(1, "tools/list")
         os.kill(daemon.pid, signal.SIGSTOP)
@@ -147,7 +145,7 @@ def test_it_ends_with_its_input_even_while_the_daemon_hangs(daemon: DaemonProces
             os.kill(daemon.pid, signal.SIGCONT)
 
 
-def test_it_answers_what_was_asked_before_its_input_ended(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_pump_answers_requests_before_end_of_input(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     with bare_host(shared_daemon.environ, shop) as host:
         host.ask(1, "tools/list")
@@ -158,7 +156,7 @@ def test_it_answers_what_was_asked_before_its_input_ended(shared_daemon: DaemonP
         assert host.process.wait(DEADLINE_S) == 0
 
 
-def test_it_stays_until_its_last_answer_is_read(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_pump_waits_for_its_last_answer(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.call("Ping")
     with bare_host(shared_daemon.environ, shop) as host:
         assert host.process.stdin is not None
@@ -174,9 +172,7 @@ def test_it_stays_until_its_last_answer_is_read(shared_daemon: DaemonProcess, sh
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_nothing_is_left_of_a_pump_that_is_ended(
-    shared_daemon: DaemonProcess, shop: Path, number: int
-) -> None:
+def test_pump_leaves_nothing_behind(shared_daemon: DaemonProcess, shop: Path, number: int) -> None:
     shared_daemon.call("Ping")  # else the pump starts the daemon, which is meant to stay
     with bare_host(shared_daemon.environ, shop) as host:
         host.ask(1, "tools/list")
@@ -188,7 +184,7 @@ def test_nothing_is_left_of_a_pump_that_is_ended(
         assert host.process.stderr.read() == b""
 
 
-def test_it_imports_no_more_than_it_needs() -> None:
+def test_pump_imports_little() -> None:
     code = (
         "import sys, foveal.hooks.mcp_pump; "
         "heavy = {'asyncio', 'mcp', 'pydantic', 'aiohttp', 'msgpack', 'click', 'subprocess', 'foveal.daemon'}; "
@@ -200,7 +196,7 @@ def test_it_imports_no_more_than_it_needs() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_its_help_names_the_options(shared_daemon: DaemonProcess) -> None:
+def test_pump_help_names_options(shared_daemon: DaemonProcess) -> None:
     command = [sys.executable, "-m", "foveal", "mcp", "--help"]
     done = subprocess.run(
         command, env=shared_daemon.environ, capture_output=True, text=True, check=True, timeout=DEADLINE_S
@@ -250,7 +246,7 @@ def test_empty_lines(data: bytes) -> None:
         (line(result=1), None, -32600),
     ],
 )
-def test_what_is_no_message(data: bytes, told_id: Any, code: int) -> None:
+def test_invalid_messages_are_refused(data: bytes, told_id: Any, code: int) -> None:
     with pytest.raises(NoMessage) as raised:
         read_line(data)
     reply = json.loads(raised.value.reply)
@@ -295,7 +291,7 @@ def test_answered_ids(data: bytes, expected: Any) -> None:
         (b'{"jsonrpc":"2.0","method":"\\uD83D\\uDE00"}\n', '{"jsonrpc":"2.0","method":"😀"}\n'.encode()),
     ],
 )
-def test_what_the_server_would_drop_is_mended(data: bytes, sent: bytes) -> None:
+def test_lines_that_the_server_would_drop_are_repaired(data: bytes, sent: bytes) -> None:
     read = read_line(data)
     assert read is not None
     assert read.data == sent

@@ -47,7 +47,7 @@ DEFAULTS = {"name": "x", "limit": 3, "paths": None, "mode": "a", "wanted": None,
         ),
     ],
 )
-def test_what_is_read(given: dict[str, Any], changed: dict[str, Any]) -> None:
+def test_arguments_are_read_leniently(given: dict[str, Any], changed: dict[str, Any]) -> None:
     assert ARGUMENTS.read({"name": "x", **given}) == {**DEFAULTS, **changed}
 
 
@@ -79,13 +79,13 @@ def test_what_is_read(given: dict[str, Any], changed: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_is_refused(given: dict[str, Any], said: str) -> None:
+def test_wrong_arguments_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ToolError) as raised:
         ARGUMENTS.read({"name": "x", **given})
     assert said in str(raised.value)
 
 
-def test_the_schema_says_the_same() -> None:
+def test_argument_schemas_match_the_checks() -> None:
     schema = ARGUMENTS.schema()
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
@@ -105,12 +105,12 @@ def render(answer: dict[str, Any]) -> str:
     return "\n".join(f"{name}: {value}" for name, value in answer.items())
 
 
-def test_what_fits_is_left_as_it_is() -> None:
+def test_fitting_answer_is_unchanged() -> None:
     answer = {"rows": [1, 2, 3], "text": "a\nb"}
     assert fit(answer, render, 100) == answer
 
 
-def test_the_longest_list_loses_most() -> None:
+def test_longest_list_is_cut_most() -> None:
     answer = {"long": [f"entry {n}" for n in range(100)], "short": ["one", "two"]}
     kept = fit(answer, render, 60)
     assert kept["short"] == ["one", "two"]
@@ -118,7 +118,7 @@ def test_the_longest_list_loses_most() -> None:
     assert kept["more"] == 100 - len(kept["long"])
 
 
-def test_texts_and_lists_share_the_room() -> None:
+def test_texts_and_lists_share_the_limit() -> None:
     answer: dict[str, Any] = {
         "rows": [f"entry {n}" for n in range(100)],
         "text": "\n".join(f"line {n}" for n in range(100)),
@@ -138,12 +138,12 @@ def test_a_text_beside_a_short_list_gets_the_rest() -> None:
     assert tokens_of(kept, render(kept)) > 90
 
 
-def test_what_cannot_fit_says_so() -> None:
+def test_answer_too_large_raises() -> None:
     with pytest.raises(ToolError, match=r"doesn't fit into 5 tokens\. Ask with a larger max_tokens"):
         fit({"name": "x" * 100}, render, 5)
 
 
-def test_the_larger_form_counts() -> None:
+def test_larger_form_counts() -> None:
     assert tokens_of({"a": '"'}, "") == 3  # {"a":"\""} has ten characters
     assert tokens_of({}, "x" * 9) == 3
 
@@ -156,7 +156,7 @@ def test_the_larger_form_counts() -> None:
     ),
     st.integers(1, 400),
 )
-def test_no_answer_is_above_its_limit(answer: dict[str, Any], limit: int) -> None:
+def test_answers_stay_within_their_limit(answer: dict[str, Any], limit: int) -> None:
     try:
         kept = fit(answer, render, limit)
     except ToolError:
@@ -178,11 +178,11 @@ def test_no_answer_is_above_its_limit(answer: dict[str, Any], limit: int) -> Non
         ("", "```\n\n```"),
     ],
 )
-def test_blocks(text: str, expected: str) -> None:
+def test_fenced_blocks(text: str, expected: str) -> None:
     assert block(text) == expected
 
 
-def test_a_language_is_a_word() -> None:
+def test_fence_language_is_a_word() -> None:
     assert block("a", "c++").startswith("```c++\n")
     assert block("a", "x\n# y").startswith("```\n")
 
@@ -198,7 +198,7 @@ def test_a_language_is_a_word() -> None:
         ("a\u202eb\x1b[0m", "`a b [0m`"),
     ],
 )
-def test_inline(text: str, expected: str) -> None:
+def test_inline_code(text: str, expected: str) -> None:
     assert inline(text) == expected
 
 
@@ -208,7 +208,7 @@ def test_long_lines_are_cut() -> None:
 
 
 @given(st.text())
-def test_nothing_gets_out(text: str) -> None:
+def test_marked_text_cannot_escape(text: str) -> None:
     fence, *_, last = block(text).split("\n")
     assert fence == last
     assert fence not in text

@@ -23,14 +23,14 @@ def test_schemas_and_texts(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_the_page_names_each_tool_with_its_size(tool: Tool) -> None:
+def test_docs_name_each_tool_with_its_size(tool: Tool) -> None:
     limit = tool.arguments.by_name.get("max_tokens")
     sizes = f"{limit.default}, {limit.most}" if limit else str(ANSWER_TOKENS)
     (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{tool.name}` ")]
     assert row.endswith(f"| {tool.effect} | {sizes} |")
 
 
-def test_the_page_names_each_resource_prompt_and_limit() -> None:
+def test_docs_name_each_resource_prompt_and_limit() -> None:
     for resource in resources.RESOURCES:
         assert f"| `{resource.uri}` |" in PAGE
     for prompt in PROMPTS:
@@ -40,7 +40,7 @@ def test_the_page_names_each_resource_prompt_and_limit() -> None:
     assert f"between {resources.LEAST_TOKENS} and {resources.MOST_TOKENS}" in PAGE
 
 
-def test_what_a_model_reads_of_all_is_short() -> None:
+def test_tool_descriptions_are_short() -> None:
     assert len(INSTRUCTIONS) < 2000
     read = sum(len(tool.description) + len(str(tool.arguments.schema())) for tool in TOOLS)
     assert read / 4 < 2500

@@ -33,7 +33,7 @@ def check(
     assert {item.name for item in found} == expected
 
 
-def test_each_host() -> None:
+def test_native_rules_of_each_host() -> None:
     claude = {name for name in ALL if "CLAUDE" in name or name.startswith(".claude/")}
     check("claude-code", ALL, claude)
     check("codex", ALL, {"AGENTS.md", "~/.codex/AGENTS.md", ".agents/skills/y/SKILL.md"})
@@ -64,12 +64,12 @@ def test_claude_code_reads_agents_files_only_without_a_claude_file() -> None:
     check("claude-code", ("AGENTS.md", "CLAUDE.local.md"), {"CLAUDE.local.md"})
 
 
-def test_what_an_own_file_imports_is_read() -> None:
+def test_imports_of_native_files_are_native() -> None:
     items = [rule("CLAUDE.md", parts=("/w/AGENTS.md", "/w/CLAUDE.md")), rule("AGENTS.md"), rule("GEMINI.md")]
     check("claude-code", items, {"CLAUDE.md", "AGENTS.md"})
 
 
-def test_a_file_that_says_the_same_as_an_own_one_is_read() -> None:
+def test_copies_of_native_files_are_native() -> None:
     # Discovery makes one item of the two, which has the name of the first.
     items = [rule("AGENTS.md", "Use  the logger.\n"), rule("GEMINI.md", "Other.")]
     files = {"CLAUDE.md": "<!-- for\nClaude -->\nUse the\nlogger.\n"}
@@ -77,7 +77,7 @@ def test_a_file_that_says_the_same_as_an_own_one_is_read() -> None:
     check("claude-code", items, set(), files={"CLAUDE.md": "Else."})
 
 
-def test_references_and_tools_are_no_rules() -> None:
+def test_only_rules_are_native() -> None:
     reference = Item("reference", "CLAUDE.md", "always", "text", "config.toml")
     check("claude-code", [reference], set())
 

@@ -48,7 +48,7 @@ def test_refusals(shared_daemon: DaemonProcess, path: str, headers: str, status:
         assert connection.recv(65536).startswith(f"HTTP/1.1 {status} ".encode())
 
 
-def test_it_speaks_from_the_first_byte_behind_the_head(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_upgrade_passes_bytes_after_the_head(shared_daemon: DaemonProcess, shop: Path) -> None:
     with (
         asked(shared_daemon, f"/mcp?cwd={shop}&session=s", UPGRADE) as connection,
         connection.makefile("rb") as lines,
@@ -63,7 +63,7 @@ def test_it_speaks_from_the_first_byte_behind_the_head(shared_daemon: DaemonProc
         assert lines.read() == b""
 
 
-def test_others_are_served_after_one_that_hangs_up(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_upgrade_survives_a_peer_that_hangs_up(shared_daemon: DaemonProcess, shop: Path) -> None:
     for _ in range(3):
         with asked(shared_daemon, f"/mcp?cwd={shop}&session=s", UPGRADE):
             pass

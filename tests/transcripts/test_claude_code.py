@@ -23,7 +23,7 @@ def read(*records: dict[str, Any]) -> list[Entry]:
     return entries + reader.finish()
 
 
-def test_a_conversation_is_told_in_its_order() -> None:
+def test_entries_keep_their_order() -> None:
     chat = Claude()
     entries = read(
         chat.user("Fix the retry bug"),
@@ -47,7 +47,7 @@ def test_a_conversation_is_told_in_its_order() -> None:
     ]  # fmt: skip
 
 
-def test_tools_are_told_by_what_they_do() -> None:
+def test_tool_calls_have_kinds() -> None:
     def check(name: str, given: dict[str, Any], tool: str, paths: tuple[str, ...] = (), **more: str) -> None:
         (entry,) = read(Claude().call(name, given))
         told = (entry.tool, entry.paths, entry.command, entry.text)
@@ -67,7 +67,7 @@ def test_tools_are_told_by_what_they_do() -> None:
     check("Edit", {}, "edit")
 
 
-def test_a_result_fails_by_its_flag_its_exit_code_or_an_interruption() -> None:
+def test_result_fails_by_flag_exit_code_or_interruption() -> None:
     def check(record: dict[str, Any], text: str, *, failed: bool) -> None:
         (entry,) = read(record)
         assert (entry.kind, entry.text, entry.failed) == ("result", text, failed)
@@ -94,7 +94,7 @@ def test_a_long_output_keeps_its_head_and_its_tail() -> None:
     assert "[…]" in entry.text
 
 
-def test_a_message_over_several_records_is_one_text() -> None:
+def test_message_of_several_records_is_one_text() -> None:
     chat = Claude()
     entries = read(
         chat.text("The cause is", "m1"),
@@ -125,7 +125,7 @@ def test_repeated_records_and_blocks_count_once() -> None:
     ]
 
 
-def test_only_what_a_person_typed_is_a_prompt() -> None:
+def test_only_typed_text_is_a_prompt() -> None:
     def check(expected: list[tuple[str, str]], record: dict[str, Any]) -> None:
         assert said_in(read(record)) == expected
 
@@ -157,7 +157,7 @@ def test_only_what_a_person_typed_is_a_prompt() -> None:
     check([], {**Claude().text("x"), "message": {"model": "<synthetic>", "content": "No response"}})
 
 
-def test_plans_and_answers_are_what_was_said() -> None:
+def test_plans_and_answers_are_texts() -> None:
     chat = Claude()
     plan = read(chat.call("ExitPlanMode", {"plan": "Use a queue, because order matters."}))
     assert said_in(plan) == [("agent", "Use a queue, because order matters."), ("call", "ExitPlanMode")]
@@ -220,7 +220,7 @@ def test_subagents_inside_their_parents_file_are_side_chains() -> None:
     assert said_in(launched) == [("result", "started")]
 
 
-def test_unknown_records_are_counted_and_strange_ones_harm_nothing() -> None:
+def test_unknown_and_malformed_records_are_counted() -> None:
     reader = ClaudeCodeReader()
     chat = Claude()
     for record in (
@@ -246,7 +246,7 @@ def test_unknown_records_are_counted_and_strange_ones_harm_nothing() -> None:
         assert reader.read(1, line) is None
 
 
-def test_a_turn_that_a_person_took_back_is_left_out(tmp_path: Path) -> None:
+def test_rewound_turn_is_left_out(tmp_path: Path) -> None:
     chat = Claude()
     begin = [chat.user("Start"), chat.text("Ready.")]
     before = chat.last

@@ -53,7 +53,7 @@ def output(text: Any, call_id: str = "c1") -> dict[str, Any]:
     return codex_item("function_call_output", call_id=call_id, output=text)
 
 
-def test_a_conversation_is_told_once_though_it_stands_there_twice() -> None:
+def test_items_and_events_give_each_text_once() -> None:
     entries = read(
         codex_meta(),
         codex_line("turn_context", {"cwd": "/w/app"}),
@@ -81,7 +81,7 @@ def test_a_conversation_is_told_once_though_it_stands_there_twice() -> None:
     assert {(entry.session_id, entry.agent_id, entry.at) for entry in entries} == {("t1", "", AT)}
 
 
-def test_calls_are_told_by_what_they_do() -> None:
+def test_codex_calls_have_kinds() -> None:
     def check(record: dict[str, Any], tool: str, command: str = "", paths: tuple[str, ...] = ()) -> None:
         (entry,) = read(record)
         assert (entry.tool, entry.command, entry.paths) == (tool, command, paths)
@@ -132,7 +132,7 @@ def test_a_result_fails_by_its_exit_code() -> None:
     check(None, "", failed=False)
 
 
-def test_events_tell_what_no_item_does() -> None:
+def test_events_without_items_count() -> None:
     ended = {"call_id": "c1", "command": ["bash", "-lc", "make"], "exit_code": 2, "aggregated_output": "bad"}
     assert said_in(read(codex_event("exec_command_end", **ended))) == [("call", "make"), ("result", "bad")]
     told = read(shell("make"), codex_event("exec_command_end", **ended), output("bad"))
@@ -176,7 +176,7 @@ def test_early_rollouts_have_no_envelope() -> None:
     assert said_in(read({"id": "t1", "timestamp": AT, "instructions": None}, message)) == [("agent", "Hi")]
 
 
-def test_unknown_records_are_counted_and_strange_ones_harm_nothing() -> None:
+def test_unknown_and_malformed_records_are_counted() -> None:
     reader = CodexReader()
     for record in (
         codex_line("brand_new", {}),

@@ -29,7 +29,7 @@ def cursor(size: int) -> Cursor:
     return Cursor(7, size, "d" * 32, 1, 2)
 
 
-def test_a_cursor_comes_back(tmp_path: Path) -> None:
+def test_cursor_roundtrips(tmp_path: Path) -> None:
     path = str(tmp_path / "t.jsonl")
     store = CursorStore(str(tmp_path), Clock())
     assert store.find(path) is None
@@ -45,7 +45,7 @@ def test_a_cursor_comes_back(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_has_one_cursor_whatever_it_is_called(tmp_path: Path) -> None:
+def test_links_share_one_cursor(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "t.jsonl")
     store = CursorStore(str(tmp_path), Clock())
     store.put(str(tmp_path / "link"), cursor(10))
@@ -54,7 +54,7 @@ def test_a_file_has_one_cursor_whatever_it_is_called(tmp_path: Path) -> None:
     assert store.find(f"{tmp_path}/\udcff") == cursor(11)
 
 
-def test_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_cursors_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cursor_store, "CURSORS_MAX", 3)
     store = CursorStore(str(tmp_path), Clock())
     for name in ("/a", "/b", "/c", "/a", "/d", "/e"):
@@ -62,7 +62,7 @@ def test_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [name for name in ("/a", "/b", "/c", "/d", "/e") if store.find(name)] == ["/a", "/d", "/e"]
 
 
-def test_a_damaged_file_costs_the_cursors_only(tmp_path: Path) -> None:
+def test_damaged_store_loses_only_cursors(tmp_path: Path) -> None:
     (tmp_path / cursor_store.NAME).write_bytes(b"no database" * 1_000)
     store = CursorStore(str(tmp_path), Clock())
     assert store.find("/a") is None

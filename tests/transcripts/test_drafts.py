@@ -6,10 +6,10 @@ from pathlib import Path
 
 from foveal.daemon.memory.experience import Draft, Provenance
 from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.extraction import Finding, Mined, drafts_of
+from foveal.daemon.transcripts.extraction import Mined, MinedDecision, drafts_of
 from msgspec.structs import replace
 
-FINDING = Finding(
+FINDING = MinedDecision(
     "Use WAL", "Readers wait", ("src/db.py",), "failure", "it locked", 7, "2026-11-20T10:00:00.000Z",
     ("said so",), "normal", "ab12", "s1",
 )  # fmt: skip
@@ -27,7 +27,7 @@ def found(**changes: object) -> Mined:
     return replace(MINED, findings=(replace(FINDING, **changes),))
 
 
-def test_everything_that_was_found_is_in_the_draft() -> None:
+def test_draft_holds_the_finding() -> None:
     assert draft() == Draft(
         "Use WAL", "ab12", "s1", "Readers wait", ("src/db.py",), "failure", "it locked",
         "2026-11-20T10:00:00.000Z", provenance=Provenance("claude-code", "/t.jsonl:7", "normal"),
@@ -36,7 +36,7 @@ def test_everything_that_was_found_is_in_the_draft() -> None:
     assert draft(found(at="yesterday")).timestamp == ""
 
 
-def test_whose_it_is() -> None:
+def test_draft_agent_and_session() -> None:
     def check(mined: Mined, given: str, expected: str) -> None:
         assert draft(mined, agent_id=given).agent_id == expected
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from foveal.daemon.transcripts.entry import Entry, Tool
-from foveal.daemon.transcripts.extraction import MAX_FINDINGS, Finding, extract
+from foveal.daemon.transcripts.extraction import MAX_FINDINGS, MinedDecision, extract
 from msgspec.structs import replace
 
 CHOICE = "I used a token bucket instead of a fixed window because bursts doubled the load."
@@ -40,10 +40,10 @@ class Transcript:
     def run(self, command: str, output: str = "", *, failed: bool = False) -> Transcript:
         return self.call("run", command=command, output=output, failed=failed)
 
-    def found(self) -> list[Finding]:
+    def found(self) -> list[MinedDecision]:
         return extract(iter(self.entries))
 
-    def one(self) -> Finding:
+    def one(self) -> MinedDecision:
         (finding,) = self.found()
         return finding
 
@@ -69,20 +69,20 @@ def test_a_cause_needs_no_change() -> None:
     assert Transcript().user().call("read", "a.py").agent(text).found()
 
 
-def test_how_something_is_counts_only_where_source_was_edited() -> None:
+def test_description_counts_only_after_source_edits() -> None:
     text = "Keys are hashed rather than compared because they are long."
     assert Transcript().user().edit("src/a.py").agent(text).found()
     assert not Transcript().user().edit("docs/a.md").agent(text).found()
 
 
-def test_what_was_announced_counts_when_files_change() -> None:
+def test_announcement_counts_if_files_change() -> None:
     text = "I'll use a mutex instead of a channel because there is one writer."
     assert not Transcript().user().agent(text).call("read", "a.go").agent("Done.").found()
     finding = Transcript().user().agent(text).edit("a.go").edit("b.go").agent("Done.").one()
     assert finding.files == ("a.go", "b.go")
 
 
-def test_an_edit_that_failed_or_was_refused_is_none() -> None:
+def test_failed_or_refused_edit_does_not_count() -> None:
     text = "I'll use a mutex instead of a channel because there is one writer."
     transcript = Transcript().user().agent(text).call("edit", "a.go", output="refused", failed=True)
     assert not transcript.agent("Understood.").found()
@@ -99,12 +99,12 @@ def test_only_a_check_after_the_last_edit_counts() -> None:
     assert Transcript().user().edit("a.py").run("pytest").edit("b.py").agent(CHOICE).one().outcome == ""
 
 
-def test_a_check_before_the_first_edit_of_a_turn_speaks_for_the_turn_before() -> None:
+def test_check_before_first_edit_counts_for_previous_turn() -> None:
     transcript = Transcript().user().edit("a.py").agent(CHOICE).user("Run the tests.")
     assert transcript.run("pytest", "12 passed").agent("All pass.").one().outcome == "success"
 
 
-def test_git_takes_back() -> None:
+def test_git_restore_undoes_a_decision() -> None:
     for command in ("git checkout -- src/limit.py", "git restore src", "git reset --hard", "git stash"):
         transcript = Transcript().user().edit("/w/src/limit.py").agent(CHOICE).user("Undo it.").run(command)
         assert transcript.agent("It is as it was.").one().outcome == "reverted", command
@@ -112,12 +112,12 @@ def test_git_takes_back() -> None:
     assert transcript.run("git checkout -- src/other.py").agent("Done.").one().outcome == ""
 
 
-def test_git_reverts_what_was_committed() -> None:
+def test_git_revert_undoes_a_commit() -> None:
     transcript = Transcript().user().edit("a.py").run("git commit -am x").agent(CHOICE).user("Undo it.")
     assert transcript.run("git revert --no-edit HEAD").agent("Done.").one().outcome == "reverted"
 
 
-def test_of_a_run_that_broke_off_only_what_was_begun_counts() -> None:
+def test_interrupted_run_counts_only_started_work() -> None:
     text = "I decided to use pika instead of kombu because it is small."
     interrupted = "[Request interrupted by user]"
     assert not Transcript().user().agent(text).call("read", "a.py").user(interrupted).found()
@@ -126,7 +126,7 @@ def test_of_a_run_that_broke_off_only_what_was_begun_counts() -> None:
     assert "the run was broken off" in finding.evidence
 
 
-def test_a_report_and_what_was_said_on_the_way_are_one() -> None:
+def test_report_and_narration_merge() -> None:
     transcript = Transcript().user().agent("The API rejects lists. I'll send a dict for each item instead.")
     transcript.edit("api.py").agent(
         "I send each item as a dict rather than a list because lists are rejected."
@@ -149,12 +149,12 @@ def test_a_standing_decision_of_the_user() -> None:
     assert (finding.files, finding.outcome) == ((), "")
 
 
-def test_low_trust_for_what_steers() -> None:
+def test_steering_text_gets_low_trust() -> None:
     text = "I chose the mirror over the registry because https://example.org/x is faster."
     assert Transcript().user().edit("a.py").agent(text).one().trust == "low"
 
 
-def test_subagents_within_a_transcript_are_apart() -> None:
+def test_subagents_in_a_transcript_are_separate() -> None:
     inner = Transcript().user().agent(CHOICE).call("read", "x.py")
     outer = (
         Transcript().user().edit("a.py").agent("I chose a queue over threads because threads die at reload.")
@@ -163,7 +163,7 @@ def test_subagents_within_a_transcript_are_apart() -> None:
     assert [one.decision for one in extract(mixed)] == ["I chose a queue over threads"]
 
 
-def test_at_most_so_many_and_in_order() -> None:
+def test_findings_are_limited_and_in_order() -> None:
     names = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "theta", "iota", "kappa", "lambda"]
     lines = [f"- I chose {one} storage over {one} files because {one} readers wait." for one in names]
     found = Transcript().user().edit("a.py").agent("\n".join(lines)).found()
@@ -181,7 +181,7 @@ def test_memory_is_bounded() -> None:
     assert len(extract(entries())) <= MAX_FINDINGS
 
 
-def test_nothing_gives_nothing() -> None:
+def test_empty_transcript_has_no_findings() -> None:
     assert extract([]) == []
     assert not Transcript().user().found()
 
@@ -189,7 +189,7 @@ def test_nothing_gives_nothing() -> None:
 UNMARKED = "`parse()` reads the date as local time, so each row shifts by an hour."
 
 
-def test_a_cause_in_no_set_phrase_counts_before_the_edit_that_a_complaint_led_to() -> None:
+def test_weak_cause_counts_before_the_edit_for_a_complaint() -> None:
     complaint = "The report shows wrong hours, find out why."
     finding = Transcript().user(complaint).agent(UNMARKED).edit("src/a.py").agent("Done.").one()
     assert finding.decision == UNMARKED
@@ -198,20 +198,20 @@ def test_a_cause_in_no_set_phrase_counts_before_the_edit_that_a_complaint_led_to
     assert not Transcript().user("Add a flag.").agent(UNMARKED).edit("src/a.py").agent("Done.").found()
 
 
-def test_a_fault_of_the_work_itself_is_no_cause() -> None:
+def test_own_mistake_is_no_cause() -> None:
     transcript = (
         Transcript().user("Fix the wrong hours.").edit("src/a.py").run("pytest", "1 failed", failed=True)
     )
     assert not transcript.agent(UNMARKED).edit("src/a.py").agent("Done.").found()
 
 
-def test_what_is_done_so_that_counts_next_to_the_edit() -> None:
+def test_purpose_counts_next_to_the_edit() -> None:
     text = "Rows carry a version now so that two writers can't overwrite each other."
     assert Transcript().user().agent(text).edit("src/a.py").agent("Done.").found()
     assert not Transcript().user().agent(text).call("read", "a.py").agent("Done.").found()
 
 
-def test_what_is_given_up_counts_after_it_was_tried() -> None:
+def test_abandoned_attempt_counts_after_a_try() -> None:
     text = "`mmap` is no faster here: the file is read once. I'm dropping that."
     tried = (
         Transcript()
@@ -228,12 +228,12 @@ def test_what_is_given_up_counts_after_it_was_tried() -> None:
     assert not Transcript().user().agent(text).edit("src/a.py").agent("Done.").found()
 
 
-def test_what_a_task_needs_is_no_choice() -> None:
+def test_necessary_work_is_no_choice() -> None:
     text = "The store isn't exposed yet, so I'll add a getter."
     assert not Transcript().user("Add a route.").agent(text).edit("src/a.py").agent("Done.").found()
 
 
-def test_an_announcement_makes_its_neighbour_the_cause() -> None:
+def test_announced_cause_is_its_neighbour() -> None:
     cause = "`Pool.take` hands out a socket before the old reader let go of it."
     for text in (
         f"Found it. {cause}",
@@ -250,14 +250,14 @@ def test_an_announcement_makes_its_neighbour_the_cause() -> None:
     assert not slip.agent("Got it. I mistyped the name of the pool.").edit("src/a.py").agent("Done.").found()
 
 
-def test_what_follows_from_a_cause_belongs_to_it() -> None:
+def test_consequence_belongs_to_its_cause() -> None:
     text = "Root cause: the lease is taken twice. Every restart therefore doubles the workers."
     finding = Transcript().user("Why so many workers?").edit("src/a.py").agent(text).one()
     assert "taken twice" in finding.decision
     assert "doubles" in finding.rationale
 
 
-def test_how_it_is_now_needs_a_reason_or_another_way() -> None:
+def test_present_state_needs_reason_or_alternative() -> None:
     def reports(text: str) -> bool:
         return bool(Transcript().user("Load charts late.").edit("src/a.py").agent(text).found())
 
@@ -274,12 +274,12 @@ def test_how_it_is_now_needs_a_reason_or_another_way() -> None:
     assert not Transcript().user().edit("src/a.py").run("./bench", "9 ms").agent(removed[:27]).found()
 
 
-def test_what_the_user_asked_for_is_no_choice() -> None:
+def test_requested_work_is_no_choice() -> None:
     transcript = Transcript().user("Log lines should carry UTC instead of local time.").edit("src/a.py")
     assert not transcript.agent("- Log lines carry `UTC` instead of local time.").found()
 
 
-def test_a_rule_of_the_user_with_its_reason() -> None:
+def test_user_rule_keeps_its_reason() -> None:
     held = (
         Transcript().user("Payloads must never contain names, because topics can't be purged.").agent("Ok.")
     )

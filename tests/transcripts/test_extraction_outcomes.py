@@ -72,7 +72,7 @@ def test_no_changes(command: str) -> None:
         ("git log --grep 'git revert'", None),
     ],
 )
-def test_taken_back(command: str, expected: TakenBack | None) -> None:
+def test_undo_commands(command: str, expected: TakenBack | None) -> None:
     assert taken_back(command) == expected
 
 

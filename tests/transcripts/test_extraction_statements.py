@@ -409,27 +409,27 @@ def test_finds_what_a_report_decided(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*NO_DECISIONS, *NONE_IN_OTHER_LANGUAGES])
-def test_leaves_out_what_is_no_decision(text: str) -> None:
+def test_leaves_out_other_sentences(text: str) -> None:
     assert not sure(text, "report")
 
 
 @pytest.mark.parametrize("text", ON_THE_WAY)
-def test_finds_what_is_said_on_the_way(text: str) -> None:
+def test_finds_decisions_in_narration(text: str) -> None:
     assert sure(text, "narration")
 
 
 @pytest.mark.parametrize("text", ROUTINE)
-def test_leaves_out_how_the_work_goes_on(text: str) -> None:
+def test_leaves_out_routine(text: str) -> None:
     assert not sure(text, "narration")
 
 
 @pytest.mark.parametrize("text", STANDING)
-def test_finds_what_a_user_holds(text: str) -> None:
+def test_finds_standing_decisions_of_users(text: str) -> None:
     assert [one.kind for one in statements_in(text, "user")] == ["standing"]
 
 
 @pytest.mark.parametrize("text", ORDERS)
-def test_leaves_out_what_a_user_asks_for(text: str) -> None:
+def test_leaves_out_requests_of_users(text: str) -> None:
     assert not list(statements_in(text, "user"))
 
 
@@ -461,7 +461,7 @@ def test_splits_the_reason_from_the_decision() -> None:
     )
 
 
-def test_says_what_it_stands_for_or_leaves_it_out() -> None:
+def test_pronoun_needs_an_antecedent() -> None:
     check("I decided against it because it is slow.")
     check(
         "A global lock was the other idea. I decided against it because readers would wait.",
@@ -473,7 +473,7 @@ def test_says_what_it_stands_for_or_leaves_it_out() -> None:
     )
 
 
-def test_joins_what_was_given_up_and_what_came_instead() -> None:
+def test_joins_attempt_and_replacement() -> None:
     (found,) = statements_in(
         "My first attempt used a regex, which failed on nesting. Instead I wrote a tokenizer.", "report"
     )
@@ -482,7 +482,7 @@ def test_joins_what_was_given_up_and_what_came_instead() -> None:
     assert "tokenizer" in found.decision
 
 
-def test_headings_and_labels_say_what_stands_below_them() -> None:
+def test_headings_and_labels_name_sections() -> None:
     text = """
 ## Key decisions
 - TTL for each entry, not a global one. Prices expire sooner.
@@ -506,14 +506,14 @@ The watcher's buffer was too small.
 
 
 @pytest.mark.parametrize("language", ["german", "french", "spanish", "chinese", "japanese"])
-def test_the_file_of_a_language_holds_cues_by_the_names_of_the_english_ones(language: str) -> None:
+def test_language_files_use_english_cue_names(language: str) -> None:
     table = cues.languages()[language].table
     assert not [name for name in table if not isinstance(getattr(cues, name, None), str)]
     for cue in table.values():
         re.compile(cue)
 
 
-def test_the_wheel_holds_the_file_of_each_language(tmp_path: Path) -> None:
+def test_wheel_holds_language_files(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
         cwd=Path(__file__).parents[2],
@@ -527,7 +527,7 @@ def test_the_wheel_holds_the_file_of_each_language(tmp_path: Path) -> None:
     assert {path.stem for path in names if path.parent == folder} == {*cues.languages()} - {"english"}
 
 
-def test_a_text_is_in_the_language_whose_words_it_has_most_of() -> None:
+def test_language_is_the_one_with_most_frequent_words() -> None:
     languages = cues.languages()
     assert next(iter(languages)) == "english"
     for text in (*DECISIONS, *NO_DECISIONS, "", "`src/a.py`: 3"):
@@ -549,7 +549,7 @@ def test_quoted_words_count_for_nothing() -> None:
         *("| a " * 20_000, "x" * 100_000, "\n" * 75_000, "**a" * 22_000, "/a.b" * 22_000, "#" * 50_000),
     ],
 )
-def test_hostile_text_takes_no_long_time(text: str) -> None:
+def test_hostile_text_is_fast(text: str) -> None:
     began = time.process_time()
     assert len(list(statements_in(text, "report"))) < 800
     assert time.process_time() - began < 3  # 0.3 s at most; a pattern that backtracks takes minutes

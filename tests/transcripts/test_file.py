@@ -28,7 +28,7 @@ def all_lines(path: Path, offset: int = 0) -> list[Line]:
         return list(lines(descriptor, offset, status.st_size))
 
 
-def test_what_cannot_be_a_transcript_is_refused_in_words(tmp_path: Path) -> None:
+def test_invalid_transcript_paths_are_refused(tmp_path: Path) -> None:
     def check(path: Path | str, *words: str) -> None:
         message = refusal(str(path))
         assert all(word in message for word in words), message
@@ -65,9 +65,7 @@ def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert "not a regular file" in refusal(str(tmp_path / "s"))
 
 
-def test_a_file_of_another_user_or_of_no_end_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_foreign_or_endless_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.jsonl"
     with path.open("wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
@@ -92,7 +90,7 @@ def test_a_link_to_a_transcript_is_followed(tmp_path: Path) -> None:
     assert said_in(entries_of(str(link))) == [("user", "Fix it")]
 
 
-def test_lines_have_their_places(tmp_path: Path) -> None:
+def test_lines_have_offsets(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_bytes(b"ab\n\nc\r\nd")
     assert all_lines(path) == [
@@ -107,7 +105,7 @@ def test_lines_have_their_places(tmp_path: Path) -> None:
         assert [line.size for line in lines(descriptor, 0, 1_000)] == [3, 1, 3, 1]
 
 
-def test_a_line_that_is_too_long_is_passed_over(tmp_path: Path) -> None:
+def test_too_long_line_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "t"
     longest, longer = b"x" * (MAX_LINE_BYTES - 1) + b"\n", b"y" * (3 * MAX_LINE_BYTES) + b"\n"
     path.write_bytes(longest + longer + b"z\n")

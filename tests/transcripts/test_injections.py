@@ -30,11 +30,11 @@ from tests.transcript_cases import (
 CONTEXT = f"{TITLE}## Recent Decisions\n\n- Use WAL because readers must not wait.\n"
 
 
-def test_the_title_is_the_one_that_contexts_have() -> None:
+def test_context_title_matches_renderer() -> None:
     assert TITLE.strip() == CONTEXT_TITLE
 
 
-def test_what_nobody_said_is_taken_out() -> None:
+def test_injected_text_is_removed() -> None:
     def check(text: str, expected: str) -> None:
         assert said(text) == expected
 
@@ -55,12 +55,12 @@ def test_what_nobody_said_is_taken_out() -> None:
     check("if a < b: # PROJECT CONTEXT", "if a < b: # PROJECT CONTEXT")
 
 
-def test_an_output_keeps_what_a_tool_printed() -> None:
+def test_tool_output_keeps_its_text() -> None:
     assert printed("<skill>a</skill>\n<system-reminder>b</system-reminder>") == "<skill>a</skill>\n"
     assert printed(f"line\n{CONTEXT}") == "line\n"
 
 
-def test_many_open_tags_cost_no_more_than_their_length() -> None:
+def test_unclosed_tags_take_linear_time() -> None:
     # Quadratic in this many it would take hours.
     text = "<system-reminder>" * 200_000
     assert said(text) == text
@@ -98,7 +98,7 @@ def test_own_tools_and_commands_are_known() -> None:
     check_command(False, "make")
 
 
-def test_a_transcript_with_injections_says_none_of_them(tmp_path: Path) -> None:
+def test_injections_in_transcripts_are_ignored(tmp_path: Path) -> None:
     """Whatever way our decision came in, no entry repeats it."""
     chat = Claude()
     hook: dict[str, Any] = {"type": "hook_additional_context", "content": [CONTEXT]}
@@ -162,7 +162,7 @@ def test_a_transcript_with_injections_says_none_of_them(tmp_path: Path) -> None:
     assert said_in(entries_of(plain)) == [("user", "Fix it"), ("call", "foveal context"), ("result", "")]
 
 
-def test_what_was_pasted_for_a_prompt_is_asked_and_not_said() -> None:
+def test_pasted_text_is_part_of_the_question_only() -> None:
     text = "<system-reminder>x</system-reminder>why?\n<pasted_content id='1'>KeyError</pasted_content>"
     assert asked(text) == "why?\n<pasted_content id='1'>KeyError</pasted_content>"
     assert said(text) == "why?"

@@ -43,7 +43,7 @@ def ask(request: bytes) -> tuple[Any, int]:
     return json.loads(done.stdout or b"null"), done.returncode
 
 
-def test_a_decision_is_found_and_crosses_whole(tmp_path: Path) -> None:
+def test_mined_decision_roundtrips(tmp_path: Path) -> None:
     path, _ = conversation(tmp_path / "t.jsonl")
     mined = mine(path, None)
     assert (mined.source, mined.cwd, mined.finished, mined.skipped) == ("claude-code", "/w/app", True, ())
@@ -53,7 +53,7 @@ def test_a_decision_is_found_and_crosses_whole(tmp_path: Path) -> None:
     assert mined_in(json.loads(json.dumps(to_builtins(mined)))) == mined
 
 
-def test_what_was_mined_is_not_mined_again(tmp_path: Path) -> None:
+def test_mining_continues_from_the_cursor(tmp_path: Path) -> None:
     path, chat = conversation(tmp_path / "t.jsonl")
     cursor = mine(path, None).cursor
     again = mine(path, cursor)
@@ -62,7 +62,7 @@ def test_what_was_mined_is_not_mined_again(tmp_path: Path) -> None:
     assert not mine(path, cursor).finished
 
 
-def test_the_process_answers_like_the_function(tmp_path: Path) -> None:
+def test_miner_process_answers_like_mine(tmp_path: Path) -> None:
     path, _ = conversation(tmp_path / "t.jsonl")
     process = subprocess.Popen(
         [sys.executable, "-m", "foveal.daemon.transcripts.miner"],
@@ -80,7 +80,7 @@ def test_the_process_answers_like_the_function(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_bad_input_is_an_answer(tmp_path: Path) -> None:
+def test_miner_reports_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest) as caught:
         mine(str(tmp_path), None)
     process = subprocess.Popen(
@@ -100,6 +100,6 @@ def test_bad_input_is_an_answer(tmp_path: Path) -> None:
         }
 
 
-def test_without_anybody_asking_it_ends() -> None:
+def test_miner_ends_with_its_input() -> None:
     _, code = ask(b"")
     assert code != 0

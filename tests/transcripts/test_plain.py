@@ -53,7 +53,7 @@ def test_records_become_entries(tmp_path: Path) -> None:
     assert (entries[4].tool, entries[4].paths, entries[5].failed) == ("read", ("b.py",), False)
 
 
-def test_strange_records_harm_nothing() -> None:
+def test_malformed_records_are_skipped() -> None:
     reader = PlainReader()
     strange: tuple[dict[str, Any], ...] = (
         {},
@@ -79,7 +79,7 @@ def test_headings_and_labels_name_the_speaker(tmp_path: Path) -> None:
     check("User: Fix it\r\n\r\nplease\r\nAssistant: Fixed.\r\nTool: ok\r\n")
 
 
-def test_the_first_speaker_decides_how_the_others_look(tmp_path: Path) -> None:
+def test_first_speaker_sets_the_label_style(tmp_path: Path) -> None:
     text = (
         "## User\nWhat is this?\nUser: a table\n### Assistant\n```\n## User\n```\nstill\n## Assistant\nA row."
     )
@@ -93,13 +93,13 @@ def test_the_first_speaker_decides_how_the_others_look(tmp_path: Path) -> None:
     ]
 
 
-def test_times_of_headings_are_told(tmp_path: Path) -> None:
+def test_times_of_headings_are_read(tmp_path: Path) -> None:
     path = tmp_path / "chat.md"
     path.write_text("## User (2026-11-20T10:00:00Z)\nFix it\n")
     assert [(entry.line, entry.at) for entry in entries_of(str(path))] == [(1, "2026-11-20T10:00:00Z")]
 
 
-def test_other_texts_are_no_conversations() -> None:
+def test_other_texts_are_refused() -> None:
     for text in (
         "", "# Users", "## Usage", "User stories", "- User: x", "the User: x", "user: x", "## The user",
         "Users: a", "USER: x", "    User: x", "```",

@@ -38,7 +38,7 @@ from tests.transcript_cases import (
 )
 
 
-def test_formats_are_told_by_content(tmp_path: Path) -> None:
+def test_formats_are_recognized_by_content(tmp_path: Path) -> None:
     def check(expected: Format | None, *head: Any) -> None:
         assert (
             format_of([one if isinstance(one, bytes) else json.dumps(one).encode() for one in head])
@@ -62,7 +62,7 @@ def test_formats_are_told_by_content(tmp_path: Path) -> None:
     check(None)
 
 
-def test_a_conversation_that_has_not_grown_says_nothing_twice(tmp_path: Path) -> None:
+def test_unchanged_conversation_gives_no_entries(tmp_path: Path) -> None:
     chat = Claude()
     path = write(tmp_path / "t.jsonl", [chat.user("Fix it"), chat.text("Fixed.")])
     entries, cursor = read_all(path)
@@ -74,7 +74,7 @@ def test_a_conversation_that_has_not_grown_says_nothing_twice(tmp_path: Path) ->
         assert reading.cursor == cursor
 
 
-def test_one_that_has_grown_is_read_from_its_last_prompt_on(tmp_path: Path) -> None:
+def test_grown_conversation_is_read_from_its_last_prompt(tmp_path: Path) -> None:
     chat = Claude()
     path = write(
         tmp_path / "t.jsonl",
@@ -99,7 +99,7 @@ def test_one_that_has_grown_is_read_from_its_last_prompt_on(tmp_path: Path) -> N
     assert said_in(read_all(path, cursor)[0]) == [("user", "Four"), ("agent", "Ended.")]
 
 
-def test_who_speaks_is_known_in_the_middle_of_a_file(tmp_path: Path) -> None:
+def test_speaker_is_known_in_the_middle_of_a_file(tmp_path: Path) -> None:
     path = write(
         tmp_path / "t.jsonl",
         [codex_meta("t1"), codex_message("user", "One"), codex_message("assistant", "First.")],
@@ -126,7 +126,7 @@ def test_who_speaks_is_known_in_the_middle_of_a_file(tmp_path: Path) -> None:
     assert said_in(read_all(str(text), cursor)[0]) == [("user", "Two"), ("agent", "Second.")]
 
 
-def test_a_half_written_line_waits_for_its_other_half(tmp_path: Path) -> None:
+def test_half_written_line_waits_for_its_rest(tmp_path: Path) -> None:
     chat = Claude()
     path = write(tmp_path / "t.jsonl", [chat.user("Fix it")])
     last = json.dumps(chat.text("Fixed.")) + "\n"
@@ -143,7 +143,7 @@ def test_a_half_written_line_waits_for_its_other_half(tmp_path: Path) -> None:
         assert (reading.torn, reading.is_finished, reading.skipped) == (False, True, [])
 
 
-def test_a_last_line_without_an_end_is_read_if_it_is_whole(tmp_path: Path) -> None:
+def test_complete_last_line_without_break_is_read(tmp_path: Path) -> None:
     chat = Claude()
     path = write(tmp_path / "t.jsonl", [chat.user("One"), chat.user("Two")], end="")
     entries, cursor = read_all(path)
@@ -155,7 +155,7 @@ def test_a_last_line_without_an_end_is_read_if_it_is_whole(tmp_path: Path) -> No
     assert [(entry.text, entry.line) for entry in entries] == [("Two", 2), ("Ended.", 3)]
 
 
-def test_every_cut_of_a_file_is_read_on_to_the_same_end(tmp_path: Path) -> None:
+def test_reading_in_parts_gives_the_same_entries(tmp_path: Path) -> None:
     chat = Claude()
     records = [
         chat.user("One"), chat.text("a", "m1"), chat.text("b", "m1"), chat.user("Twö"),
@@ -178,7 +178,7 @@ def test_every_cut_of_a_file_is_read_on_to_the_same_end(tmp_path: Path) -> None:
         assert [one for one in first if one.line < started] == [one for one in expected if one.line < started]
 
 
-def test_a_file_that_was_replaced_cut_or_rewritten_is_read_anew(tmp_path: Path) -> None:
+def test_replaced_or_cut_file_is_read_from_the_start(tmp_path: Path) -> None:
     def check(path: Path, cursor: Any) -> None:
         assert said_in(read_all(str(path), cursor)[0])[0] == ("user", "One")
 
@@ -206,7 +206,7 @@ def test_a_file_that_was_replaced_cut_or_rewritten_is_read_anew(tmp_path: Path) 
         check(path, wrong)
 
 
-def test_of_a_long_turn_only_the_last_part_is_read_again(tmp_path: Path) -> None:
+def test_long_turn_is_read_again_in_part(tmp_path: Path) -> None:
     chat = Claude()
     path = write(tmp_path / "t.jsonl", [chat.user("Go")])
     for number in range(100):
@@ -222,7 +222,7 @@ def test_of_a_long_turn_only_the_last_part_is_read_again(tmp_path: Path) -> None
     assert (again[-1].text, again[-1].line) == ("Done.", 202)
 
 
-def test_lines_that_are_no_records_are_told(tmp_path: Path) -> None:
+def test_unreadable_lines_are_reported(tmp_path: Path) -> None:
     chat = Claude()
     path = write(tmp_path / "t.jsonl", [chat.user("Fix it")])
     with open(path, "a") as file:
@@ -240,7 +240,7 @@ def test_lines_that_are_no_records_are_told(tmp_path: Path) -> None:
         assert (len(reading.skipped), reading.skipped_lines) == (50, 202)
 
 
-def test_the_cursor_is_known_at_the_end_only(tmp_path: Path) -> None:
+def test_cursor_is_valid_only_at_the_end(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", [Claude().user("Fix it")])
     with read(path) as reading, pytest.raises(AssertionError):
         _ = reading.cursor
@@ -306,7 +306,7 @@ _JSON = st.recursive(
     ),
     fields=_JSON,
 )
-def test_no_record_of_any_shape_ends_a_reading(kind: str, fields: Any) -> None:
+def test_no_record_ends_a_reading(kind: str, fields: Any) -> None:
     envelope = {"type": kind, "uuid": "u", "sessionId": "s", "payload": fields, "message": fields}
     more = fields if isinstance(fields, dict) else {"content": fields, "role": "tool"}
     for record in (envelope, {**more, **envelope}, {**envelope, **more}, more):
@@ -319,7 +319,7 @@ def test_no_record_of_any_shape_ends_a_reading(kind: str, fields: Any) -> None:
             reader.finish()
 
 
-def test_what_is_read_is_never_trusted_to_be_a_transcript(tmp_path: Path) -> None:
+def test_arbitrary_files_are_read_safely(tmp_path: Path) -> None:
     path = tmp_path / "t"
     for content in (b"\0" * 5_000_000, b"\xff" * 1_000, b"{" * 100_000, b'{"a":' * 10_000, b"\n" * 1_000):
         path.write_bytes(content)
