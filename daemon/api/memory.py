@@ -201,7 +201,7 @@ class ExperienceMethods:
             return GraftReply(
                 found.grafted,
                 found.duplicates,
-                [Skipped(one.reason, UNSET if one.line is None else one.line) for one in found.skipped],
+                [SkippedReply(one.reason, UNSET if one.line is None else one.line) for one in found.skipped],
                 found.experience_ids,
                 found.warnings,
             )

@@ -50,7 +50,7 @@ def test_it_can_be_switched_off(shared_daemon: DaemonProcess, tmp_path: Path) ->
 
 
 def test_the_command_shows_and_forgets_it(foveal: CommandLine) -> None:
-    assert "nothing was of use" in foveal.says("feedback")
+    assert "no file or item stands out yet" in foveal.says("feedback")
     foveal.says("decide", "Paid at once", "--file", "pay.py")
     assert "pay.py" in foveal.says("feedback")
     assert foveal.json("feedback")["boosts"][0]["boost"] == 1.05
