@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from ..index.terms import document_terms
 from ..project.vocabulary import words
+from .classify import mood_of, without_greeting
 from .clauses import Clause, Token, split_clauses
 from .mentions import MEMBER, QUOTED_CODE, SHAPED
-from .moods import mood_of, without_greeting
 from .patterns import compiled
 from .question import Question
 from .question_words import (
