@@ -162,7 +162,9 @@ def features_of(
         "asks": float("question" in moods),
         "changes": float("change" in moods),
         "pasted": float(bool(question.pasted)),
-        "shaped": float(any(one.certainty >= SHAPED for one in question.symbols) or bool(question.paths)),
+        "shaped": float(
+            any(symbol.certainty >= SHAPED for symbol in question.symbols) or bool(question.paths)
+        ),
     }
 
 
